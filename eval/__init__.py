@@ -1,0 +1,1 @@
+"""Runs judges over benchmarks; metrics, reports and comparisons."""

@@ -1,0 +1,1 @@
+"""What a verdict is, and every judge that gives one."""

@@ -1,0 +1,1 @@
+"""Backends: the smallest thing a judge needs from a model, passed in as an object."""

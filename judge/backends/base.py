@@ -1,0 +1,118 @@
+"""What a judge needs from a chat or embedding model, and what a backend gives it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..types import JudgeError, Turn
+
+Finish = Literal["stop", "length", "refused", "error"]
+
+
+@dataclass(frozen=True)
+class ChatRequest:
+    """One prompt.
+
+    Attributes:
+        messages: the conversation, ending in a user turn.
+        schema: JSON Schema that the reply must obey where the backend can enforce one.
+        max_tokens: tokens the reply may take, at least 1.
+        temperature: 0 decodes greedily.
+        seed: makes sampled replies repeatable where the backend can.
+        logprobs: ask for each reply token's alternatives.
+    """
+
+    messages: tuple[Turn, ...]
+    schema: Mapping[str, Any] | None = None
+    max_tokens: int = 600
+    temperature: float = 0.0
+    seed: int | None = None
+    logprobs: bool = False
+
+
+@dataclass(frozen=True)
+class ReplyToken:
+    """One token of a reply with the most likely alternatives at its place (itself among them)."""
+
+    text: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class ChatReply:
+    """What came back for one request.
+
+    Attributes:
+        text: the reply; what there is of it when `finish` is "length".
+        finish: why the reply ended; with "error", `error` says what went wrong.
+        tokens: the reply's tokens where logprobs were asked for and the backend has them. Their
+            texts joined give `text`, but for special tokens at the end.
+    """
+
+    text: str
+    finish: Finish
+    input_tokens: int = 0
+    output_tokens: int = 0
+    tokens: tuple[ReplyToken, ...] | None = None
+    error: JudgeError | None = None
+
+
+class MissingExtra(ImportError):
+    """An optional package is not installed; the message names the extra that brings it."""
+
+    def __init__(self, need: str, extra: str) -> None:
+        super().__init__(f"{need} needs an extra: pip install 'moonlynx[{extra}]'")
+        self.extra = extra
+
+
+class BackendError(RuntimeError):
+    """A backend cannot be brought up: no such model, broken weights, unreachable endpoint."""
+
+
+@runtime_checkable
+class ChatBackend(Protocol):
+    """Completes chat requests: one reply per request, in order.
+
+    A fault of one request becomes that reply's `error` (codes `backend`, `timeout`, `too_long`)
+    and leaves its neighbours alone.
+    """
+
+    name: str
+
+    def complete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        """Complete the requests."""
+        ...
+
+
+@runtime_checkable
+class AsyncChatBackend(ChatBackend, Protocol):
+    """A chat backend that waits on a network."""
+
+    async def acomplete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        """Complete the requests without blocking the event loop."""
+        ...
+
+
+@runtime_checkable
+class EmbeddingBackend(Protocol):
+    """Turns texts into unit vectors.
+
+    `version` identifies the weights, by hash where there is a file to hash.
+    """
+
+    name: str
+    version: str
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Give one L2-normalised row per text, shape (len(texts), dimension).
+
+        Raises:
+            BackendError: the model did not answer.
+        """
+        ...

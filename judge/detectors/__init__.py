@@ -1,0 +1,1 @@
+"""Judges that compare the answer with the documents, or with other answers (the four detectors)."""

@@ -1,0 +1,68 @@
+"""Content tokens: the words of a text that can be looked for in another.
+
+Stop words are left out and numbers are kept whole: "3.5" is one token, and "12,000" equals "12000".
+Scripts written without spaces give overlapping pairs of characters instead of words.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import NamedTuple
+
+# Han, kana, Thai, Lao, Burmese and Khmer: no spaces between words.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_UNSPACED += "\uf900-\ufaff\U00020000-\U0003ffff"
+_TOKEN = re.compile(
+    rf"(?P<number>\d+(?:[.,:/]\d+)*)|(?P<unspaced>[{_UNSPACED}]+)"
+    # A word takes apostrophes inside it, and combining marks, which \w leaves out.
+    rf"|(?P<word>(?:(?![{_UNSPACED}])[\w\u0300-\u036f\u0900-\u0dff])+(?:['’](?![{_UNSPACED}\d])\w+)*)"
+)
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_STOP_WORDS = frozenset(
+    """a about above after again against all also am an and any are as at be because been before
+    being below between both but by can could did do does doing down during each either else ever
+    few for from further had has have having he her here hers herself him himself his how i if in
+    into is it its itself just like may me might more most much must my myself nor of off on
+    once only or other our ours ourselves out over own per same shall she should since so some such
+    than that the their theirs them themselves then there these they this those though through to
+    too under until up upon us very was we were what when where whether which while who whom whose
+    why will with within would you your yours yourself yourselves 's it's that's there's he's she's
+    they're we're you're i'm i've we've they've""".split()
+)
+
+
+class Token(NamedTuple):
+    """A content token: its range in the text and the form by which it is compared."""
+
+    start: int
+    end: int
+    form: str
+
+
+def content_tokens(text: str) -> list[Token]:
+    """Give the content tokens of `text`, in order; forms are case-folded and NFKC-normalised."""
+    return [token for token in _tokens(text) if token.form not in _STOP_WORDS]
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    for match in _TOKEN.finditer(text):
+        start, end = match.span()
+        if match.lastgroup == "unspaced":
+            for left in range(start, max(start + 1, end - 1)):
+                right = min(left + 2, end)
+                yield Token(left, right, _fold(text[left:right]))
+        else:
+            yield Token(start, end, _form(match.group()))
+
+
+def _form(word: str) -> str:
+    if _THOUSANDS.fullmatch(word):
+        return word.replace(",", "")
+    folded = _fold(word).replace("’", "'")
+    return folded.removesuffix("'s")
+
+
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
