@@ -1,8 +1,11 @@
 """The grammar of judge names, one for command line, YAML, server and Python.
 
+Grammar::
+
     spec    := name [":" model] ["@" backend] ["?" key=value {"&" key=value}]
              | "cascade(" spec "," spec {"," spec} ")"
-    backend := "onnx" | "torch" | "transformers" | "vllm" | "fake" | URL of an OpenAI-compatible endpoint
+    backend := "onnx" | "torch" | "transformers" | "vllm" | "fake"
+             | URL of an OpenAI-compatible endpoint
 """
 
 from __future__ import annotations
@@ -11,14 +14,19 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, quote, urlsplit
 
+from .types import MoonlynxError
+
 LOCAL_BACKENDS = ("onnx", "torch", "transformers", "vllm", "fake")
+_MOST_CASCADES = 16
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_PASSWORD = re.compile(r"://[^/?&,]*@")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SINGLE = re.compile(
     r"(?P<name>[^:@?]*)(?::(?P<model>[^@?]*))?(?:@(?P<backend>[^?]*))?(?:\?(?P<options>.*))?", re.S
 )
 
 
-class SpecError(ValueError):
+class SpecError(MoonlynxError, ValueError):
     """A judge name that the grammar does not allow."""
 
 
@@ -60,14 +68,25 @@ def parse_spec(text: str) -> JudgeSpec | CascadeSpec:
         SpecError: says which part of the name is off and what is allowed there.
     """
     text = text.strip()
-    if text.startswith("cascade("):
-        if not text.endswith(")"):
-            raise SpecError(f"{text!r}: the bracket of cascade( is never closed")
-        stages = tuple(parse_spec(part) for part in _split_stages(text[len("cascade(") : -1], text))
-        if len(stages) < 2:
-            raise SpecError(f"{text!r}: a cascade needs at least two judges, split by commas")
-        return CascadeSpec(stages)
-    return _parse_single(text)
+    if _PASSWORD.search(text):
+        raise SpecError("a URL must hold no password; set MOONLYNX_API_KEY instead")
+    if _SURROGATE.search(text):
+        raise SpecError(f"{_shown(text)}: holds a lone surrogate; decode the name as UTF-8 first")
+    if not text.startswith("cascade("):
+        return _parse_single(text)
+    if text.count("cascade(") > _MOST_CASCADES:
+        raise SpecError(f"a name holds at most {_MOST_CASCADES} cascades")
+    if not text.endswith(")"):
+        raise SpecError(f"{_shown(text)}: the bracket of cascade( must close at the name's end")
+    parts = _split_stages(text[len("cascade(") : -1], text)
+    if len(parts) < 2:
+        raise SpecError(f"{_shown(text)}: a cascade needs at least two judges, split by commas")
+    return CascadeSpec(tuple(parse_spec(part) for part in parts))
+
+
+def _shown(text: str) -> str:
+    """Quote a name for a message, without what may be a password before an @."""
+    return repr(re.sub(r"(://|@).*@", r"\1***@", text, flags=re.S))
 
 
 def _parse_single(text: str) -> JudgeSpec:
@@ -76,11 +95,11 @@ def _parse_single(text: str) -> JudgeSpec:
     name, model, backend, options = match.group("name", "model", "backend", "options")
     if not _NAME.fullmatch(name):
         raise SpecError(
-            f"{text!r}: a judge's name is lower-case letters, digits and dashes, "
+            f"{_shown(text)}: a judge's name is lower-case letters, digits and dashes, "
             "as in 'token-similarity' or 'lynx:ORG/MODEL@vllm'"
         )
-    if model == "":
-        raise SpecError(f"{text!r}: ':' is followed by no model; give a path or a Hub id")
+    if model is not None and not model.strip():
+        raise SpecError(f"{_shown(text)}: ':' is followed by no model; give a path or a Hub id")
     if backend is not None:
         _check_backend(backend, text)
     return JudgeSpec(name, model, backend, _parse_options(options, text))
@@ -91,16 +110,15 @@ def _check_backend(backend: str, text: str) -> None:
         return
     try:
         url = urlsplit(backend)
-        is_url = url.scheme in ("http", "https") and bool(url.hostname)
+        is_url = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+        is_url = is_url and not re.search(r"\s", backend)
     except ValueError:
         is_url = False
     if not is_url:
         raise SpecError(
-            f"{text!r}: unknown backend {backend!r}; "
+            f"{_shown(text)}: unknown backend behind '@'; "
             f"use one of {', '.join(LOCAL_BACKENDS)} or an http(s) URL"
         )
-    if url.username is not None:
-        raise SpecError("a backend's URL must hold no password; set MOONLYNX_API_KEY instead")
 
 
 def _parse_options(options: str | None, text: str) -> dict[str, str]:
@@ -109,12 +127,14 @@ def _parse_options(options: str | None, text: str) -> dict[str, str]:
     try:
         pairs = parse_qsl(options, keep_blank_values=True, strict_parsing=True)
     except ValueError:
-        raise SpecError(f"{text!r}: options are written ?key=value&key=value") from None
+        pairs = []
+    if not pairs:
+        raise SpecError(f"{_shown(text)}: options are written ?key=value&key=value")
     keys = [key for key, _ in pairs]
     if repeated := {key for key in keys if keys.count(key) > 1}:
-        raise SpecError(f"{text!r}: option {min(repeated)!r} is given twice")
+        raise SpecError(f"{_shown(text)}: option {min(repeated)!r} is given twice")
     if "" in keys:
-        raise SpecError(f"{text!r}: an option has no name")
+        raise SpecError(f"{_shown(text)}: an option has no name")
     return dict(pairs)
 
 
@@ -124,10 +144,10 @@ def _split_stages(inner: str, text: str) -> list[str]:
     for position, character in enumerate(inner):
         depth += {"(": 1, ")": -1}.get(character, 0)
         if depth < 0:
-            raise SpecError(f"{text!r}: a bracket is closed that was never opened")
+            raise SpecError(f"{_shown(text)}: a bracket is closed that was never opened")
         if character == "," and depth == 0:
             parts.append(inner[start:position])
             start = position + 1
     if depth:
-        raise SpecError(f"{text!r}: a bracket is never closed")
+        raise SpecError(f"{_shown(text)}: a bracket is never closed")
     return [*parts, inner[start:]]

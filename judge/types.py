@@ -7,15 +7,19 @@ Offsets count code points of the original strings, so `answer[start:end] == text
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    JsonValue,
+    StrictBool,
     StrictInt,
     StringConstraints,
     ValidationError,
@@ -23,7 +27,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-SCHEMA_VERSION = "1.0"
+SCHEMA_VERSION: Literal["1.0"] = "1.0"
 
 Score = Literal["PASS", "FAIL"]
 SentenceLabel = Literal["SUPPORTED", "UNSUPPORTED", "NO_INFO"]
@@ -55,13 +59,18 @@ class ExitCode(IntEnum):
     HALLUCINATION = 4
 
 
-class BadInput(ValueError):
+class MoonlynxError(Exception):
+    """An error that the user can mend: the command line prints its message and ends with USAGE."""
+
+
+class BadInput(MoonlynxError, ValueError):
     """A row that no judge can take: says which field, what is wrong and how to mend it."""
 
     def __init__(self, code: ErrorCode, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}")
         self.code: ErrorCode = code
         self.field = field
+        self.message = message
 
 
 def _encodable(value: Any) -> Any:
@@ -91,11 +100,36 @@ def _documents(value: Any) -> Any:
     return value
 
 
+def _id(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise PydanticCustomError(
+            "bad_input",
+            "must be a string or an integer, got {kind}",
+            {"kind": type(value).__name__},
+        )
+    return _encodable(value)
+
+
+def _writable(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """Refuse what JSON cannot hold: NaN, infinity and lone surrogates, however deep."""
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
+    except (ValueError, RecursionError) as error:
+        raise PydanticCustomError(
+            "bad_input", "cannot be written as JSON ({why})", {"why": str(error)}
+        ) from None
+    return value
+
+
 Text = Annotated[str, BeforeValidator(_encodable), StringConstraints(strict=True)]
-Id = Text | StrictInt
-Documents = Annotated[tuple[Text, ...], BeforeValidator(_documents)]
-Probability = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+Id = Annotated[str | int, BeforeValidator(_id)]
+Documents = Annotated[
+    tuple[Text, ...],
+    BeforeValidator(_documents, json_schema_input_type=str | tuple[str, ...]),
+]
+JsonObject = Annotated[dict[str, JsonValue], AfterValidator(_writable)]
+Probability = Annotated[float, Field(strict=True, ge=0.0, le=1.0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Offset = Annotated[StrictInt, Field(ge=0)]
 Count = Annotated[StrictInt, Field(ge=0)]
 
@@ -127,6 +161,16 @@ class Span(Range):
 
     text: Text
     probability: Probability | None = None
+
+    @model_validator(mode="after")
+    def _as_long_as_its_range(self) -> Self:
+        if len(self.text) != self.end - self.start:
+            raise PydanticCustomError(
+                "bad_input",
+                "text has {length} characters, but start and end are {apart} apart",
+                {"length": len(self.text), "apart": self.end - self.start},
+            )
+        return self
 
 
 class Turn(Record):
@@ -180,11 +224,17 @@ class Example(Record):
             raise _bad_input(error) from None
 
 
+_CODE_OF_FAULT: dict[str, ErrorCode] = {
+    "empty_context": "empty_context",
+    "empty_answer": "empty_answer",
+}
+
+
 def _bad_input(error: ValidationError) -> BadInput:
     """Turn pydantic's first complaint into one that names field, fault and code."""
     first = error.errors(include_url=False)[0]
     kind, message = first["type"], first["msg"]
-    code: ErrorCode = kind if kind in ("empty_context", "empty_answer") else "bad_input"
+    code = _CODE_OF_FAULT.get(kind, "bad_input")
     field = ".".join(str(part) for part in first["loc"])
     if not field and ": " in message:
         field, message = message.split(": ", 1)
@@ -192,7 +242,9 @@ def _bad_input(error: ValidationError) -> BadInput:
         message = f"is missing; every row needs {field!r}"
     elif kind == "extra_forbidden":
         message = f"is not a field of an Example; the fields are {', '.join(Example.model_fields)}"
-    elif kind not in ("empty_context", "empty_answer", "bad_input"):
+    elif kind == "tuple_type":
+        message = f"must be a list, got {type(first['input']).__name__}"
+    elif kind not in (*_CODE_OF_FAULT, "bad_input"):
         message = f"{message}, got {type(first['input']).__name__}"
     return BadInput(code, field or "row", message)
 
@@ -229,8 +281,8 @@ class Stage(Record):
 
     judge: Text
     score: Score | None
-    decided: bool
-    degraded: bool = False
+    decided: StrictBool
+    degraded: StrictBool = False
 
 
 class Usage(Record):
@@ -288,7 +340,7 @@ class Verdict(Record):
         return {"REASONING": list(self.reasoning), "SCORE": self.score}
 
 
-class Unscored(ValueError):
+class Unscored(MoonlynxError, ValueError):
     """A score was asked of a verdict that has none."""
 
     def __init__(self, verdict: Verdict) -> None:
@@ -304,8 +356,8 @@ class MetricInput(Record):
     input: Text
     output: Text
     context: Documents | None = None
-    tools: tuple[dict[str, Any], ...] | None = None
-    trace: tuple[dict[str, Any], ...] | None = None
+    tools: tuple[JsonObject, ...] | None = None
+    trace: tuple[JsonObject, ...] | None = None
 
 
 class MetricVerdict(Record):
@@ -318,3 +370,11 @@ class MetricVerdict(Record):
     spans: tuple[Span, ...] = ()
     usage: Usage = Usage()
     error: JudgeError | None = None
+
+    @model_validator(mode="after")
+    def _labelled_or_explained(self) -> Self:
+        if (not self.labels) != (self.error is not None):
+            raise PydanticCustomError(
+                "bad_input", "a verdict has either labels or an error, never both or neither"
+            )
+        return self

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
+from ..types import ErrorCode, JudgeError, MoonlynxError, Turn
 
-from ..types import JudgeError, Turn
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Finish = Literal["stop", "length", "refused", "error"]
 
@@ -63,7 +64,7 @@ class ChatReply:
     error: JudgeError | None = None
 
 
-class MissingExtra(ImportError):
+class MissingExtra(MoonlynxError, ImportError):
     """An optional package is not installed; the message names the extra that brings it."""
 
     def __init__(self, need: str, extra: str) -> None:
@@ -71,8 +72,16 @@ class MissingExtra(ImportError):
         self.extra = extra
 
 
-class BackendError(RuntimeError):
+class BackendError(MoonlynxError, RuntimeError):
     """A backend cannot be brought up: no such model, broken weights, unreachable endpoint."""
+
+
+class EmbeddingError(BackendError):
+    """An embedding model gave no vectors; `code` is that of the verdicts that needed them."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code: ErrorCode = code
 
 
 @runtime_checkable
@@ -113,6 +122,19 @@ class EmbeddingBackend(Protocol):
         """Give one L2-normalised row per text, shape (len(texts), dimension).
 
         Raises:
-            BackendError: the model did not answer.
+            EmbeddingError: `too_long` where one of the texts is at fault, else `backend` or
+                `timeout`.
         """
+        ...
+
+
+@runtime_checkable
+class TokenEmbeddingBackend(Protocol):
+    """Turns texts into one unit vector per token; `version` as in `EmbeddingBackend`."""
+
+    name: str
+    version: str
+
+    def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        """Give L2-normalised token states without special tokens, each (tokens, dimension)."""
         ...

@@ -1,8 +1,9 @@
 """Prompts are text files under version names; training, judging and serving read the same ones.
 
-A template's fields stand in double braces, `{{question}}`. They are filled in one pass, so text that
-itself holds `{{answer}}` stays as it is. The judged text stands between marks that are lengthened
-until the text does not contain them: what is judged cannot end its own section.
+A template's fields stand in double braces, `{{question}}`. They are filled in one pass, so text
+that itself holds `{{answer}}` stays as it is. What is judged cannot end its own section: either the
+marks around it are lengthened until the text does not contain them; or, where a prompt must stay as
+it was published (lynx-v1), lines of the text that forge a mark are quoted (`moonlynx.judge.lynx`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
+_MARK = re.compile("=+")
 
 
 @cache
@@ -27,3 +29,12 @@ def fill(template: str, **fields: str) -> str:
         KeyError: the template has a field that was not given.
     """
     return _FIELD.sub(lambda match: fields[match.group(1)], template)
+
+
+def mark_outside(*texts: str) -> str:
+    """Give a mark for the lines between sections that none of the texts holds.
+
+    It is a run of equals signs, one longer than the longest in the texts and at least five.
+    """
+    longest = max((len(run) for text in texts for run in _MARK.findall(text)), default=0)
+    return "=" * max(5, longest + 1)

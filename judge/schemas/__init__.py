@@ -9,9 +9,9 @@ import json
 from importlib.resources import files
 from typing import Any
 
-from ..types import Example, MetricInput, MetricVerdict, Verdict
+from ..types import Example, MetricInput, MetricVerdict, Record, Verdict
 
-RECORDS = {
+RECORDS: dict[str, type[Record]] = {
     "example": Example,
     "verdict": Verdict,
     "metric_input": MetricInput,

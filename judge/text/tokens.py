@@ -14,10 +14,15 @@ from typing import NamedTuple
 # Han, kana, Thai, Lao, Burmese and Khmer: no spaces between words.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 _UNSPACED += "\uf900-\ufaff\U00020000-\U0003ffff"
+# A word begins with a letter and takes the marks that combine with letters (Latin, Hebrew, Arabic,
+# Indic), joiners, and apostrophes inside it.
+_MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
+_MARKS += "\u0900-\u0963\u0966-\u0dff\u200c\u200d"
+_LETTER = rf"(?![{_UNSPACED}])[^\W_]"
+_LETTERS = rf"{_LETTER}(?:{_LETTER}|[{_MARKS}])*+"
 _TOKEN = re.compile(
-    rf"(?P<number>\d+(?:[.,:/]\d+)*)|(?P<unspaced>[{_UNSPACED}]+)"
-    # A word takes apostrophes inside it, and combining marks, which \w leaves out.
-    rf"|(?P<word>(?:(?![{_UNSPACED}])[\w\u0300-\u036f\u0900-\u0dff])+(?:['’](?![{_UNSPACED}\d])\w+)*)"
+    rf"(?P<number>\d+(?:[.,:/]\d+)*+)|(?P<unspaced>[{_UNSPACED}]+)"
+    rf"|(?P<word>{_LETTERS}(?:['’](?!\d){_LETTERS})*+)"
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _STOP_WORDS = frozenset(
@@ -28,8 +33,8 @@ _STOP_WORDS = frozenset(
     once only or other our ours ourselves out over own per same shall she should since so some such
     than that the their theirs them themselves then there these they this those though through to
     too under until up upon us very was we were what when where whether which while who whom whose
-    why will with within would you your yours yourself yourselves 's it's that's there's he's she's
-    they're we're you're i'm i've we've they've""".split()
+    why will with within would you your yours yourself yourselves they're we're you're i'm i've
+    we've they've""".split()  # noqa: SIM905 (a list would take a line for each word)
 )
 
 
@@ -43,10 +48,11 @@ class Token(NamedTuple):
 
 def content_tokens(text: str) -> list[Token]:
     """Give the content tokens of `text`, in order; forms are case-folded and NFKC-normalised."""
-    return [token for token in _tokens(text) if token.form not in _STOP_WORDS]
+    return [token for token in words(text) if token.form not in _STOP_WORDS]
 
 
-def _tokens(text: str) -> Iterator[Token]:
+def words(text: str) -> Iterator[Token]:
+    """Give all tokens of `text`, stop words too, in order."""
     for match in _TOKEN.finditer(text):
         start, end = match.span()
         if match.lastgroup == "unspaced":
@@ -58,9 +64,9 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def _form(word: str) -> str:
-    if _THOUSANDS.fullmatch(word):
-        return word.replace(",", "")
     folded = _fold(word).replace("’", "'")
+    if _THOUSANDS.fullmatch(folded):
+        return folded.replace(",", "")
     return folded.removesuffix("'s")
 
 

@@ -1,7 +1,22 @@
 """moonlynx: an open hallucination judge.
 
-Given a question, the documents that were retrieved and the answer a model wrote, it says whether the
-answer is supported, where it is not, and why.
+Given a question, the documents that were retrieved and the answer a model wrote, it says whether
+the answer is supported, where it is not, and why.
 """
 
 from ._version import __version__
+from .judge.base import AsyncJudge, Judge
+from .judge.registry import load_judge
+from .judge.types import BadInput, Example, MoonlynxError, Unscored, Verdict
+
+__all__ = [
+    "AsyncJudge",
+    "BadInput",
+    "Example",
+    "Judge",
+    "MoonlynxError",
+    "Unscored",
+    "Verdict",
+    "__version__",
+    "load_judge",
+]

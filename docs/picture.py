@@ -1,0 +1,23 @@
+"""Draw the README's picture: `make picture` judges one bundled example and saves what a terminal shows."""
+
+import re
+from io import StringIO
+from pathlib import Path
+
+from rich.console import Console
+
+from moonlynx import Example, load_judge
+from moonlynx.judge.rows import read_rows
+from moonlynx.judge.show import render
+
+ROOT = Path(__file__).parents[1]
+
+console = Console(record=True, width=92, file=StringIO(), force_terminal=True)
+for row in read_rows(ROOT / "judge" / "examples" / "answers.jsonl"):
+    if row.id == "kettle-warranty" and isinstance(row.example, Example):
+        (verdict,) = load_judge("token-similarity")([row.example])
+        console.print(render(verdict, row.example))
+svg = console.export_svg(title="moonlynx judge", unique_id="judged")
+# A picture fetches nothing: the fonts are whatever monospace the reader has.
+svg = re.sub(r"\s*@font-face \{.*?\n    \}", "", svg, flags=re.DOTALL)
+(ROOT / "docs" / "judged.svg").write_text(svg, encoding="utf-8")

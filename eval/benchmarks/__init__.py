@@ -1,0 +1,112 @@
+"""Benchmarks by name: from files in a data folder, from the Hub, or a file of one's own.
+
+One module a benchmark; each opens with its source, its licence and how its labels are read.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+from . import faithbench, halubench, ragtruth, summedits
+from .base import About, Benchmark, BenchmarkError, BenchmarkRow, HubLoader, Loader
+from .hub import read_hub
+from .jsonl import read_file
+
+__all__ = [
+    "LOCAL",
+    "ON_HUB",
+    "About",
+    "Benchmark",
+    "BenchmarkError",
+    "BenchmarkRow",
+    "load_benchmark",
+]
+
+DATA_VARIABLE = "MOONLYNX_DATA"
+LOCAL: dict[str, Loader] = {
+    module.LOADER.about.name: module.LOADER
+    for module in (ragtruth, halubench, summedits, faithbench)
+}
+ON_HUB: dict[str, HubLoader] = {
+    module.HUB.about.name: module.HUB for module in (ragtruth, halubench, summedits)
+}
+
+
+def load_benchmark(
+    name: str,
+    *,
+    split: str | None = None,
+    data: Path | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+) -> Benchmark:
+    """Load a benchmark.
+
+    Args:
+        name: a name in `LOCAL`; a dataset in `ON_HUB`, with `@REVISION` to pin it; or a file.
+        split: the benchmark's default where it is None.
+        data: folder with the files, else the one that MOONLYNX_DATA names. For a dataset of the
+            Hub, a folder that holds a copy of it.
+        limit: take a random sample of so many rows, in their order.
+        seed: of the sample.
+
+    Raises:
+        BenchmarkError: nothing of that name, no such split, the files are not there, or rows
+            have no label or the same id.
+        BadInput: a file of one's own has a row that no judge can take.
+        MissingExtra: an optional package is missing.
+    """
+    benchmark = _load(name, split, data)
+    total = len(benchmark.rows)
+    if not total:
+        raise BenchmarkError(f"{name}: holds no rows")
+    row_id, times = Counter(row.id for row in benchmark.rows).most_common(1)[0]
+    if times > 1:
+        raise BenchmarkError(f"{name}: {times} rows have the id {row_id!r}; ids must be unique")
+    if limit is None or limit >= total:
+        return benchmark
+    chosen = sorted(random.Random(seed).sample(range(total), limit))  # noqa: S311
+    rows = tuple(benchmark.rows[index] for index in chosen)
+    return replace(benchmark, rows=rows, missing_clean={}, sampled_from=total)
+
+
+def _load(name: str, split: str | None, data: Path | None) -> Benchmark:
+    repository, _, revision = name.partition("@")
+    if name in LOCAL:
+        loader = LOCAL[name]
+        return _read_local(loader, _split(name, loader.splits, split), data)
+    if repository in ON_HUB:
+        hub = ON_HUB[repository]
+        return read_hub(hub, _split(repository, hub.splits, split), revision or None, data)
+    path = Path(name)
+    if not path.exists():
+        known = ", ".join((*LOCAL, *ON_HUB))
+        raise BenchmarkError(f"{name!r} is no benchmark and no file; known: {known}")
+    if split is not None:
+        raise BenchmarkError(f"{name}: a file has no splits; leave --split out")
+    return read_file(path)
+
+
+def _split(name: str, known: tuple[str, ...], asked: str | None) -> str:
+    if asked is not None and asked not in known:
+        raise BenchmarkError(f"{name} has no split {asked!r}; it has {', '.join(known)}")
+    return asked or known[0]
+
+
+def _read_local(loader: Loader, split: str, data: Path | None) -> Benchmark:
+    name = loader.about.name
+    set_folder = os.environ.get(DATA_VARIABLE)
+    if data is None and not set_folder:
+        raise BenchmarkError(
+            f"the files of {name} were not found: set {DATA_VARIABLE} to the folder that holds "
+            "them, or give --data"
+        )
+    folder = data or Path(set_folder or "")
+    try:
+        return loader.read(folder, split)
+    except FileNotFoundError as error:
+        raise BenchmarkError(f"{name}: {error.filename} is not there; is {folder} right?") from None

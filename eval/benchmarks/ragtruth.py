@@ -1,0 +1,106 @@
+"""RAGTruth: answers of six models to RAG prompts, with unsupported spans marked by people.
+
+Niu et al., "RAGTruth: A Hallucination Corpus for Developing Trustworthy Retrieval-Augmented
+Language Models" (ACL 2024), ParticleMedia/RAGTruth, MIT. The test split is test only. A row is FAIL
+if people marked a span in it.
+
+The files hold 2,529 of the 2,700 test answers: 165 clean ones (45 QA, 120 summaries) and 6
+hallucinated summaries are missing. The split "train" holds the 391 answers to 66 sources of the
+published train split that can be had (no data-to-text), for validation.
+
+A QA context is split into its three passages, each with its own "passage N:", which answers speak
+of. A data-to-text context is one JSON object, as the answering model saw it, and a summary's is the
+article.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .base import About, Benchmark, BenchmarkRow, HubLoader, Loader, hash_files, make_row, read_text
+
+_FILES = {
+    "test": "ragtruth_test/ragtruth_test.jsonl.gz",
+    "train": "ragtruth_train_part/ragtruth_train_part.jsonl.gz",
+}
+_MISSING_CLEAN = {"QA": 45, "Summary": 120}
+_CAVEATS = {
+    "test": (
+        "The files hold 2,529 of the 2,700 published rows: 165 PASS rows (45 QA, 120 summaries) "
+        "and 6 FAIL summaries are missing.",
+        "Within data-to-text 64 % of the answers are FAIL, so knowing the task alone is worth much "
+        "of the F1 over all rows: read the tasks apart.",
+    ),
+    "train": ("391 rows of the published train split, none of them data-to-text.",),
+}
+_PASSAGE = re.compile(r"^(?=passage \d+:)", re.MULTILINE)
+_ABOUT = About(
+    name="ragtruth",
+    source="RAGTruth (Niu et al., ACL 2024), ParticleMedia/RAGTruth",
+    licence="MIT",
+    label_rule="FAIL if people marked an unsupported span in the answer, else PASS",
+)
+
+
+def _read(data: Path, split: str) -> Benchmark:
+    path = data / _FILES[split]
+    lines = read_text(path).split("\n")  # splitlines() would also split at U+2028 in a text
+    rows = tuple(_row(json.loads(line)) for line in lines if line)
+    is_test = split == "test"
+    return Benchmark(
+        _ABOUT,
+        split,
+        rows,
+        test_only=is_test,
+        files=hash_files(data, [path]),
+        caveats=_CAVEATS[split],
+        missing_clean=_MISSING_CLEAN if is_test else {},
+    )
+
+
+def _row(raw: Mapping[str, Any]) -> BenchmarkRow:
+    spans = [(label["start"], label["end"]) for label in raw["labels"]]
+    return make_row(
+        "ragtruth",
+        raw["task_type"],
+        f"{raw['source_id']}-{raw['model']}",
+        "FAIL" if spans else "PASS",
+        question=raw["question"] or "",
+        context=_documents(raw["task_type"], raw["context"]),
+        answer=raw["response"],
+        spans=spans,
+    )
+
+
+def _documents(task: str, context: str) -> list[str]:
+    if task != "QA":
+        return [context]
+    return [passage.strip() for passage in _PASSAGE.split(context) if passage.strip()]
+
+
+def _hub_row(number: int, raw: Mapping[str, Any]) -> BenchmarkRow:
+    spans = [(label["start"], label["end"]) for label in json.loads(raw["hallucination_labels"])]
+    task = raw["task_type"]
+    return make_row(
+        "ragtruth",
+        task,
+        raw["id"] or number,
+        "FAIL" if spans else "PASS",
+        # Elsewhere the query is the instruction, which is no question.
+        question=raw["query"] if task == "QA" else "",
+        context=_documents(task, raw["context"]),
+        answer=raw["output"],
+        spans=spans,
+    )
+
+
+LOADER = Loader(_ABOUT, tuple(_FILES), _read)
+HUB = HubLoader(
+    About("wandb/RAGTruth-processed", _ABOUT.source, _ABOUT.licence, _ABOUT.label_rule),
+    ("test", "train"),
+    _hub_row,
+)

@@ -1,0 +1,144 @@
+"""The commands that measure: `moonlynx eval`, `compare` and `rows`."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from moonlynx.judge.batch import BATCH_SIZE, read_verdicts
+from moonlynx.judge.progress import progress_bar
+from moonlynx.judge.types import BadInput, ExitCode
+
+app = typer.Typer()
+
+# What measures brings numpy, which the other commands start without: it is imported where used.
+
+BenchmarkOption = Annotated[
+    str,
+    typer.Option(
+        "--benchmark",
+        help="ragtruth, halubench, summedits or faithbench; a dataset of the Hub, such as "
+        "PatronusAI/HaluBench; or a .jsonl, .csv or .parquet file of labelled rows.",
+    ),
+]
+SplitOption = Annotated[
+    str | None, typer.Option(help="Split (default: the benchmark's first, its test split).")
+]
+DataOption = Annotated[
+    Path | None, typer.Option(help="Folder with the benchmark's files (default: $MOONLYNX_DATA).")
+]
+ResamplesOption = Annotated[int, typer.Option(min=100, help="Resamples of the bootstrap.")]
+SeedOption = Annotated[int, typer.Option(min=0, help="Seed of bootstrap and sample.")]
+
+
+@app.command("eval")
+def evaluate(
+    benchmark: BenchmarkOption,
+    judge: Annotated[
+        list[str],
+        typer.Option(help="Name of a judge; `moonlynx judges` lists them. Repeatable."),
+    ],
+    output: Annotated[
+        Path, typer.Option(help="Folder for verdicts and reports; a stopped run goes on from it.")
+    ],
+    split: SplitOption = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="Judge only a random sample of so many rows.")
+    ] = None,
+    data: DataOption = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Rows judged at once.")] = BATCH_SIZE,
+    resamples: ResamplesOption = 1_000,
+    seed: SeedOption = 0,
+) -> None:
+    """Judge a labelled benchmark and report how right the judges were.
+
+    Writes verdicts-JUDGE.jsonl for each judge, report.json and report.md.
+    """
+    from .benchmarks import load_benchmark
+    from .markdown import summary
+    from .run import run_evaluation
+
+    command = _command(
+        "eval",
+        benchmark=[benchmark],
+        judge=judge,
+        output=[output],
+        split=[split],
+        limit=[limit],
+        data=[data],
+        batch_size=[batch_size if batch_size != BATCH_SIZE else None],
+        resamples=[resamples],
+        seed=[seed],
+    )
+    report = run_evaluation(
+        load_benchmark(benchmark, split=split, data=data, limit=limit, seed=seed),
+        judge,
+        output,
+        command=command,
+        progress=progress_bar,
+        batch_size=batch_size,
+        resamples=resamples,
+        seed=seed,
+    )
+    typer.echo(summary(report))
+    typer.echo(f"\nThe whole report: {output / 'report.md'}")
+    unscored = any(each.unscored for each in report.judges)
+    raise typer.Exit(ExitCode.UNSCORED if unscored else ExitCode.DONE)
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(help="Verdict file of one judge.")],
+    b: Annotated[Path, typer.Argument(help="Verdict file of the other, on the same rows.")],
+    benchmark: BenchmarkOption,
+    split: SplitOption = None,
+    data: DataOption = None,
+    output: Annotated[Path | None, typer.Option(help="JSON file for the comparison.")] = None,
+    resamples: ResamplesOption = 1_000,
+    seed: SeedOption = 0,
+) -> None:
+    """Test whether one judge is better than another on the same rows.
+
+    McNemar and Wilcoxon tests, and the paired bootstrap of the difference.
+    """
+    from .benchmarks import load_benchmark
+    from .compare import compare as test
+    from .compare import render
+    from .provenance import File
+
+    # With their folders: files of two runs may have the same name.
+    files = (File.of(path).model_copy(update={"path": str(path)}) for path in (a, b))
+    one, other = ((file, list(read_verdicts(Path(file.path)))) for file in files)
+    rows = load_benchmark(benchmark, split=split, data=data).rows
+    comparison = test(rows, one, other, resamples=resamples, seed=seed)
+    if output is not None:
+        output.write_text(comparison.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    typer.echo(render(comparison), nl=False)
+
+
+@app.command()
+def rows(
+    benchmark: BenchmarkOption,
+    split: SplitOption = None,
+    data: DataOption = None,
+) -> None:
+    """Print a benchmark's labelled rows as JSON Lines, for `moonlynx calibrate` and other tools."""
+    from .benchmarks import load_benchmark
+
+    for row in load_benchmark(benchmark, split=split, data=data).rows:
+        if isinstance(row.example, BadInput):
+            raise row.example
+        typer.echo(row.example.model_dump_json(exclude_defaults=True))
+
+
+def _command(name: str, **options: Sequence[object]) -> str:
+    words = ["moonlynx", name]
+    for option, values in options.items():
+        for value in values:
+            if value is not None:
+                words += [f"--{option.replace('_', '-')}", str(value)]
+    return shlex.join(words)

@@ -1,0 +1,303 @@
+"""`report.md`: the report as a person reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+
+from .bootstrap import Value
+from .provenance import File
+from .records import ALWAYS_FAIL, MAJORITY, Group, MacroScores, Report
+from .slices import Correlation
+
+UNDEFINED = "–"
+_DECISION = ("accuracy", "balanced_accuracy", "precision", "recall", "f1")
+_RANKING = ("auroc", "average_precision")
+_PLACES = ("sentence_f1", "span_f1")
+_CALIBRATION = ("ece", "brier")
+TITLES = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "F1",
+    "auroc": "AUROC",
+    "average_precision": "average precision",
+    "sentence_f1": "sentence F1",
+    "span_f1": "span F1",
+    "ece": "ECE",
+    "brier": "Brier",
+}
+
+
+def render(report: Report) -> str:
+    """Give the whole report as Markdown."""
+    sections = [
+        f"# {report.benchmark.name} ({report.benchmark.split})",
+        summary(report),
+        _by_part("Subsets", "subset", report.subsets),
+        _by_part("Length of the context (as Luna, table 4)", "context", report.context_length),
+        _by_part("Length of the answer", "answer", report.answer_length),
+        _length_and_error(report),
+        _bounds(report),
+        _how_to_read(report),
+        _origin(report),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def summary(report: Report) -> str:
+    """Give what was judged and what every judge got over all rows."""
+    facts = report.benchmark
+    parts = [
+        f"{facts.rows:,} rows: {facts.rows - facts.fail_rows:,} PASS, {facts.fail_rows:,} FAIL. "
+        f"{_sampled(facts.sampled_from)}Gold: {facts.label_rule}."
+        + (" Test only: never train on these rows." if facts.test_only else "")
+    ]
+    left_out = [f"Left out: {count:,} {reason}." for reason, count in facts.left_out.items()]
+    if notes := [*facts.caveats, *left_out]:
+        parts.append("\n".join(f"- {note}" for note in notes))
+    parts += [
+        "## All rows (micro)",
+        _micro(report.micro),
+    ]
+    if report.macro:
+        parts += [f"## Mean of the {len(report.subsets)} subsets (macro)", _macro(report)]
+    return "\n\n".join(parts)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Container[int] = (0,)) -> str:
+    """Write a Markdown table that reads well as text too.
+
+    Args:
+        header: the columns' titles.
+        rows: as many cells each.
+        left: indices of the columns whose cells are flush left.
+    """
+    cells = [[cell.replace("|", "\\|") for cell in row] for row in (header, *rows)]
+    widths = [max(3, *(len(row[column]) for row in cells)) for column in range(len(header))]
+    rule = [
+        ":" + "-" * (width - 1) if column in left else "-" * (width - 1) + ":"
+        for column, width in enumerate(widths)
+    ]
+    return "\n".join(
+        "| "
+        + " | ".join(
+            cell.ljust(width) if column in left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        + " |"
+        for row in (cells[0], rule, *cells[1:])
+    )
+
+
+def _sampled(total: int | None) -> str:
+    return f"A random sample of the split's {total:,} rows. " if total else ""
+
+
+def _label(system: str, majority: str) -> str:
+    """Name a row of a table; the majority class with the label it stands for there."""
+    if system == MAJORITY:
+        return f"{system} ({majority})"
+    return system if system == ALWAYS_FAIL else f"`{system}`"
+
+
+def _micro(group: Group) -> str:
+    decision = table(
+        ["", *(TITLES[name] for name in _DECISION), "unscored"],
+        [
+            [
+                _label(each.system, group.majority),
+                *(_written(name, each.metrics[name]) for name in _DECISION),
+                f"{each.unscored:,}",
+            ]
+            for each in group.systems
+        ],
+    )
+    names = _other_names(group)
+    other = table(
+        ["", *(TITLES[name] for name in names), "raw scores", "probabilities"],
+        [
+            [
+                _label(each.system, group.majority),
+                *(_written(name, each.metrics[name]) for name in names),
+                f"{each.with_raw_score:,}",
+                f"{each.with_probability:,}",
+            ]
+            for each in group.systems
+        ],
+    )
+    return f"{decision}\n\n{other}"
+
+
+def _macro(report: Report) -> str:
+    """Where a metric is undefined in some subsets, the number of those it is averaged over."""
+    total = len(report.subsets)
+
+    def cell(scores: MacroScores, name: str) -> str:
+        count = scores.subsets[name]
+        note = f" ({count} of {total})" if 0 < count < total else ""
+        return _written(name, scores.metrics[name]) + note
+
+    return "\n\n".join(
+        table(
+            ["", *(TITLES[name] for name in names)],
+            [
+                [_label(each.system, "of each subset"), *(cell(each, name) for name in names)]
+                for each in report.macro
+            ],
+        )
+        for names in (_DECISION, _other_names(report.micro))
+    )
+
+
+def _other_names(group: Group) -> tuple[str, ...]:
+    """Metrics beside the decision, but for those that the rows or the judges cannot have."""
+    places = _PLACES if group.span_rows else ()
+    calibrated = any(each.with_probability for each in group.systems)
+    return (*_RANKING, *places, *(_CALIBRATION if calibrated else ()))
+
+
+def _written(name: str, value: Value) -> str:
+    """Write a metric with its interval: a share in percent, an error as it is."""
+    if value.value is None:
+        return UNDEFINED
+    scale, digits = (1, 3) if name in _CALIBRATION else (100, 1)
+    text = f"{scale * value.value:.{digits}f}"
+    if value.low is None or value.high is None:
+        return text
+    return f"{text} [{scale * value.low:.{digits}f}, {scale * value.high:.{digits}f}]"
+
+
+def _by_part(title: str, column: str, groups: Sequence[Group]) -> str:
+    if not groups:
+        return ""
+    names = ["accuracy", "balanced_accuracy", "f1", "auroc"]
+    if any(group.span_rows for group in groups):
+        names.append("span_f1")
+    rows = []
+    for group in groups:
+        about = [group.name, f"{group.rows:,}", f"{group.fail_rows:,}"]
+        if not group.systems:
+            rows.append([*about, *[UNDEFINED] * (len(names) + 2)])
+        for each in group.systems:
+            cells = [_written(name, each.metrics[name]) for name in names]
+            if each.with_raw_score < group.rows and each.metrics["auroc"].value is not None:
+                cells[names.index("auroc")] += f" (n = {each.with_raw_score:,})"
+            rows.append([*about, _label(each.system, group.majority), f"{each.unscored:,}", *cells])
+            about = [""] * 3
+    header = [column, "rows", "FAIL", "judge", "unscored", *(TITLES[name] for name in names)]
+    return f"## {title}\n\n{table(header, rows, left=(0, 3))}"
+
+
+def _length_and_error(report: Report) -> str:
+    majority = report.micro.majority
+    correlations = table(
+        ["", "question, context and answer", "the same, over the bins", "answer alone"],
+        [
+            [
+                _label(each.system, majority),
+                *(_correlation(c) for c in (each.whole, each.over_bins, each.answer)),
+            ]
+            for each in report.length_and_error
+        ],
+    )
+    first = report.length_and_error[0]
+    bins = table(
+        ["tokens", "rows", *(_label(each.system, majority) for each in report.length_and_error)],
+        [
+            [
+                f"{part.low:,} to {part.high:,}",
+                f"{part.rows:,}",
+                *(f"{100 * each.bins[number].wrong:.1f}" for each in report.length_and_error),
+            ]
+            for number, part in enumerate(first.bins)
+        ],
+    )
+    return (
+        "## Length and error (as RAGHalu, figure 2)\n\n"
+        "Spearman correlation of a row's tokens with its being judged wrong, and its p-value:\n\n"
+        f"{correlations}\n\n"
+        f"Percent judged wrong, in bins of as many rows each, by tokens read:\n\n{bins}"
+    )
+
+
+def _correlation(correlation: Correlation) -> str:
+    if correlation.rho is None or correlation.p is None:
+        return UNDEFINED
+    p = "p < 0.001" if correlation.p < 0.001 else f"p = {correlation.p:.3f}"
+    return f"{correlation.rho:+.2f} ({p})"
+
+
+def _bounds(report: Report) -> str:
+    if not report.bounds:
+        return ""
+    majority = {group.name: group.majority for group in (report.micro, *report.subsets)}
+    rows = [
+        [
+            each.group,
+            _label(each.system, majority[each.group]),
+            f"{each.missing:,}",
+            f"{100 * each.all_wrong:.1f}",
+            f"{100 * each.all_right:.1f}",
+        ]
+        for each in report.bounds
+    ]
+    header = ["", "judge", "missing PASS rows", "all judged wrong", "all judged right"]
+    return (
+        "## F1 if the missing PASS rows were there\n\n"
+        "Published tables count them. Judged right, they leave F1 as it is.\n\n"
+        f"{table(header, rows, left=(0, 1))}"
+    )
+
+
+def _how_to_read(report: Report) -> str:
+    bootstrap = report.bootstrap
+    definitions = "\n".join(
+        f"- **{TITLES[name]}**: {text}" for name, text in report.metrics.items()
+    )
+    return (
+        "## How to read this\n\n"
+        f"Figures are percent (ECE and Brier: plain), with {bootstrap.level:.0%} intervals in "
+        f"brackets: {bootstrap.method} bootstrap over rows, {bootstrap.resamples:,} resamples, "
+        f"seed {bootstrap.seed}; the macro means draw within each subset. Few rows, or all of "
+        "them judged alike, make an interval too narrow. FAIL, hallucinated, is the class that "
+        "precision, recall and F1 are about. An unscored row counts as wrong in accuracy and as a "
+        f"miss for its class. {UNDEFINED} is a metric that the rows do not define, or that the "
+        "judge gives nothing for. Ranking is over the rows with a raw score, calibration over "
+        "those with a probability. Tokens are estimated as one for every 4 bytes. The baseline "
+        f"“{MAJORITY}” always gives the label "
+        f"that most of the table's rows have; “{ALWAYS_FAIL}” marks the whole answer.\n\n"
+        f"{definitions}"
+    )
+
+
+def _origin(report: Report) -> str:
+    facts = report.benchmark
+    judges = table(
+        ["judge", "name and version", "threshold", "calibration", "unscored", "verdicts"],
+        [
+            [
+                f"`{judge.spec}`",
+                f"{judge.judge.name} {judge.judge.version}",
+                judge.threshold,
+                _file(judge.calibration) if judge.calibration else "none",
+                ", ".join(f"{code} {count:,}" for code, count in judge.unscored.items()) or "none",
+                _file(judge.verdicts),
+            ]
+            for judge in report.judges
+        ],
+        left=range(6),
+    )
+    commit = f", commit {report.git_commit}" if report.git_commit else ""
+    lines = [
+        f"- Made by moonlynx {report.package_version}{commit}, on {report.date.isoformat()}",
+        f"- Command: `{report.command}`",
+        f"- Benchmark: {facts.source}; licence: {facts.licence}",
+        *(f"- File: {_file(file)}" for file in facts.files),
+        f"- Rows judged: sha256 `{facts.rows_sha256}`",
+    ]
+    return f"## Where this comes from\n\n{judges}\n\n" + "\n".join(lines)
+
+
+def _file(file: File) -> str:
+    return f"{file.path} (sha256 `{file.sha256}`)"

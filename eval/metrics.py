@@ -1,0 +1,129 @@
+"""Metrics over weighted rows: one weight each gives the estimate, resampled weights its interval.
+
+All are defined on FAIL, the class that a judge is there to find. A metric that the rows leave
+undefined is NaN here and null in a report, never 0. An unscored row is wrong in accuracy and a miss
+for its class.
+
+scikit-learn has most of these, but for one weighting of the rows at a time; an interval needs a
+thousand. The tests hold every metric here to scikit-learn's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .outcomes import Floats, Outcomes
+
+METRICS = {
+    "accuracy": "share of rows judged as their gold says",
+    "balanced_accuracy": "mean of the share of FAIL rows judged FAIL and of PASS rows judged PASS",
+    "precision": "share of the rows judged FAIL that are FAIL",
+    "recall": "share of the FAIL rows judged FAIL",
+    "f1": "harmonic mean of precision and recall",
+    "auroc": "chance that a FAIL row has a higher raw score than a PASS row, ties counting half",
+    "average_precision": "mean precision over the FAIL rows, ranked by raw score",
+    "sentence_f1": "F1 of unsupported sentences, over all rows with gold spans",
+    "span_f1": "F1 of unsupported characters, over all rows with gold spans",
+    "ece": "expected calibration error of the probability, 15 bins of equal width",
+    "brier": "mean squared error of the probability",
+}
+ECE_BINS = 15
+
+
+def weighted_metrics(outcomes: Outcomes, weights: Floats) -> dict[str, Floats]:
+    """Give every metric under every weighting.
+
+    Args:
+        outcomes: n rows.
+        weights: how often each row counts, shape (b, n).
+
+    Returns:
+        For every name in `METRICS` an array of shape (b,), NaN where the metric is undefined.
+    """
+    decision = _decision(outcomes, weights)
+    auroc, average_precision = _ranking(outcomes, weights)
+    ece, brier = _calibration(outcomes, weights)
+    nothing = np.full(len(weights), np.nan)
+    return {
+        **decision,
+        "auroc": auroc,
+        "average_precision": average_precision,
+        "sentence_f1": (
+            _overlap_f1(weights @ outcomes.sentences) if outcomes.gives_sentences else nothing
+        ),
+        # RAGTruth, section 5: overlap of characters, summed over all answers. Spans that overlap
+        # each other count their characters once.
+        "span_f1": _overlap_f1(weights @ outcomes.characters) if outcomes.gives_spans else nothing,
+        "ece": ece,
+        "brier": brier,
+    }
+
+
+def _decision(outcomes: Outcomes, weights: Floats) -> dict[str, Floats]:
+    fail, said = outcomes.fail, outcomes.said
+    caught = weights @ (fail & (said == 1))
+    alarms = weights @ (~fail & (said == 1))
+    cleared = weights @ (~fail & (said == 0))
+    fails, passes = weights @ fail, weights @ ~fail
+    recall = _ratio(caught, fails)
+    some_fail = np.where(fails > 0, 1.0, np.nan)
+    return {
+        "accuracy": _ratio(caught + cleared, fails + passes),
+        "balanced_accuracy": (recall + _ratio(cleared, passes)) / 2,
+        "precision": _ratio(caught, caught + alarms) * some_fail,
+        "recall": recall,
+        "f1": f1(caught, alarms, fails - caught) * some_fail,
+    }
+
+
+def f1(caught: Floats, alarms: Floats, missed: Floats) -> Floats:
+    """Give the F1 of FAIL from counts of right alarms, wrong alarms and misses."""
+    return _ratio(2 * caught, 2 * caught + alarms + missed)
+
+
+def _ranking(outcomes: Outcomes, weights: Floats) -> tuple[Floats, Floats]:
+    """Give AUROC and average precision over the rows that have a raw score."""
+    ranked = np.flatnonzero(~np.isnan(outcomes.raw_score))
+    if not len(ranked):
+        nothing = np.full(len(weights), np.nan)
+        return nothing, nothing
+    order = ranked[np.argsort(-outcomes.raw_score[ranked], kind="stable")]
+    scores = outcomes.raw_score[order]
+    ties = np.flatnonzero(np.concatenate([[True], scores[1:] != scores[:-1]]))
+    fail = outcomes.fail[order]
+    positives = np.add.reduceat(weights[:, order] * fail, ties, axis=1)
+    negatives = np.add.reduceat(weights[:, order] * ~fail, ties, axis=1)
+    true, false = np.cumsum(positives, axis=1), np.cumsum(negatives, axis=1)
+    all_true, all_false = true[:, -1], false[:, -1]
+    above = (positives * (all_false[:, None] - false + negatives / 2)).sum(axis=1)
+    precise = (positives * _ratio(true, true + false, 0.0)).sum(axis=1)
+    both = np.where(all_false > 0, 1.0, np.nan)
+    return _ratio(above, all_true * all_false), _ratio(precise, all_true) * both
+
+
+def _calibration(outcomes: Outcomes, weights: Floats) -> tuple[Floats, Floats]:
+    """Give ECE and Brier score over the rows that have a probability."""
+    known = ~np.isnan(outcomes.probability)
+    probability = outcomes.probability[known]
+    weights = weights[:, known]
+    total = weights.sum(axis=1)
+    gap = probability - outcomes.fail[known]
+    bins = np.minimum((probability * ECE_BINS).astype(np.intp), ECE_BINS - 1)
+    by_bin = np.zeros((len(probability), ECE_BINS))
+    by_bin[np.arange(len(probability)), bins] = gap
+    return (
+        _ratio(np.abs(weights @ by_bin).sum(axis=1), total),
+        _ratio(weights @ gap**2, total),
+    )
+
+
+def _overlap_f1(counts: Floats) -> Floats:
+    """Give F1 from counts in both, said and gold, shape (b, 3); undefined without gold ones."""
+    both, said, gold = counts.T
+    return _ratio(2 * both, np.where(gold > 0, said + gold, 0.0))
+
+
+def _ratio(numerator: Floats, denominator: Floats, undefined: float = np.nan) -> Floats:
+    result: Floats = np.full(np.shape(denominator), undefined)
+    np.divide(numerator, denominator, out=result, where=denominator > 0)
+    return result

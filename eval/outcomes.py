@@ -1,0 +1,187 @@
+"""From rows and verdicts to arrays: what a judge said of each row, beside the gold.
+
+Nothing is dropped: a row without a score stays in, as a wrong one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moonlynx.judge.text import split_sentences
+from moonlynx.judge.types import BadInput, Score, Verdict
+
+from .benchmarks import BenchmarkError, BenchmarkRow
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+_SAID: dict[Score | None, int] = {"FAIL": 1, "PASS": 0, None: -1}
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What was said of n rows.
+
+    Attributes:
+        fail: whether the gold label is FAIL, shape (n,).
+        said: 1 for FAIL, 0 for PASS, -1 for unscored, shape (n,).
+        raw_score: higher = more hallucinated, NaN where there is none, shape (n,).
+        probability: of FAIL, in [0, 1], NaN where there is none, shape (n,).
+        characters: of the answer in both gold and said spans, in said ones, in gold ones; shape
+            (n, 3), zeros where the gold spans are not known.
+        sentences: the same of unsupported sentences.
+        gives_spans: whether any verdict of the whole run has a span; without one the judge is taken
+            to mark none, and it has no span F1.
+        gives_sentences: the same of sentences.
+    """
+
+    fail: NDArray[np.bool_]
+    said: NDArray[np.int8]
+    raw_score: Floats
+    probability: Floats
+    characters: Floats
+    sentences: Floats
+    gives_spans: bool
+    gives_sentences: bool
+
+    def __len__(self) -> int:
+        return len(self.fail)
+
+    @property
+    def wrong(self) -> NDArray[np.bool_]:
+        """Whether the row was not judged as its gold says, shape (n,)."""
+        return np.not_equal(self.said, self.fail)
+
+    def take(self, index: Indices) -> Outcomes:
+        """Give the outcomes of some rows."""
+        return Outcomes(
+            self.fail[index],
+            self.said[index],
+            self.raw_score[index],
+            self.probability[index],
+            self.characters[index],
+            self.sentences[index],
+            self.gives_spans,
+            self.gives_sentences,
+        )
+
+
+class Gold:
+    """The gold of a benchmark's rows, laid out once for all the judges that are held against it.
+
+    A sentence of an answer is unsupported in gold if it overlaps a gold span. The sentences are
+    those of `split_sentences`, the same for every judge.
+    """
+
+    def __init__(self, rows: Sequence[BenchmarkRow]) -> None:
+        self.rows = rows
+        self.fail = np.array([row.label == "FAIL" for row in rows])
+        self._answers = [_GoldAnswer.of(row) for row in rows]
+        self.spans_known = np.array([answer is not None for answer in self._answers])
+
+    def outcomes(self, verdicts: Iterable[Verdict]) -> Outcomes:
+        """Hold verdicts against the gold.
+
+        Raises:
+            BenchmarkError: the verdicts are not those of the rows, one for each, in their order.
+        """
+        listed = list(verdicts)
+        if [verdict.id for verdict in listed] != [row.id for row in self.rows]:
+            raise BenchmarkError("the verdicts are not those of the benchmark's rows, in order")
+        counts = [
+            (np.zeros(3), np.zeros(3)) if answer is None else answer.compare(verdict)
+            for answer, verdict in zip(self._answers, listed, strict=True)
+        ]
+        return Outcomes(
+            self.fail,
+            np.array([_SAID[verdict.score] for verdict in listed], dtype=np.int8),
+            _or_nan(verdict.raw_score for verdict in listed),
+            _or_nan(verdict.probability for verdict in listed),
+            np.array([characters for characters, _ in counts]),
+            np.array([sentences for _, sentences in counts]),
+            any(verdict.spans for verdict in listed),
+            any(verdict.sentences for verdict in listed),
+        )
+
+    def constant(self, score: Score) -> Outcomes:
+        """Give the outcomes of a judge that always says `score`, of every answer as a whole."""
+        n = len(self.rows)
+        everything = [answer.mark_all(score) for answer in self._answers if answer is not None]
+        counts = np.zeros((2, n, 3))
+        if everything:
+            counts[:, self.spans_known] = np.array(everything).swapaxes(0, 1)
+        return Outcomes(
+            self.fail,
+            np.full(n, _SAID[score], dtype=np.int8),
+            np.zeros(n),
+            np.full(n, np.nan),
+            counts[0],
+            counts[1],
+            score == "FAIL",
+            score == "FAIL",
+        )
+
+
+@dataclass(frozen=True)
+class _GoldAnswer:
+    """An answer whose gold spans are known.
+
+    Attributes:
+        characters: whether each character is in a gold span.
+        pieces: the ranges of the answer's sentences.
+        sentences: whether each sentence is unsupported.
+    """
+
+    characters: NDArray[np.bool_]
+    pieces: list[tuple[int, int]]
+    sentences: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, row: BenchmarkRow) -> _GoldAnswer | None:
+        example = row.example
+        if isinstance(example, BadInput) or example.spans is None:
+            return None
+        characters = _mask(len(example.answer), example.spans)
+        pieces = [(piece.start, piece.end) for piece in split_sentences(example.answer)]
+        sentences = np.array([bool(characters[start:end].any()) for start, end in pieces])
+        return cls(characters, pieces, sentences)
+
+    def compare(self, verdict: Verdict) -> tuple[Floats, Floats]:
+        said = _mask(len(self.characters), verdict.spans)
+        unsupported = [s for s in verdict.sentences if s.label == "UNSUPPORTED"]
+        flagged = np.array(
+            [any(_same(piece, (s.start, s.end)) for s in unsupported) for piece in self.pieces]
+        )
+        return _counts(said, self.characters), _counts(flagged, self.sentences)
+
+    def mark_all(self, score: Score) -> tuple[Floats, Floats]:
+        marked = score == "FAIL"
+        return (
+            _counts(np.full(len(self.characters), marked), self.characters),
+            _counts(np.full(len(self.pieces), marked), self.sentences),
+        )
+
+
+def _same(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Match sentences of two splitters: by more than half of the characters of the shorter one."""
+    overlap = min(one[1], other[1]) - max(one[0], other[0])
+    return 2 * overlap > min(one[1] - one[0], other[1] - other[0])
+
+
+def _mask(length: int, ranges: Iterable[Any]) -> NDArray[np.bool_]:
+    mask = np.zeros(length, dtype=np.bool_)
+    for item in ranges:
+        mask[item.start : item.end] = True
+    return mask
+
+
+def _counts(said: NDArray[np.bool_], gold: NDArray[np.bool_]) -> Floats:
+    return np.array([(said & gold).sum(), said.sum(), gold.sum()], dtype=np.float64)
+
+
+def _or_nan(values: Iterable[float | None]) -> Floats:
+    return np.array([np.nan if value is None else value for value in values])

@@ -1,0 +1,249 @@
+"""From verdicts to a report: every judge on every part of the benchmark, beside the baselines."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import NamedTuple
+
+import numpy as np
+
+from moonlynx import __version__
+from moonlynx.judge.types import Score, Verdict
+
+from .benchmarks import Benchmark
+from .bootstrap import LEVEL, estimates, interval, resample
+from .metrics import METRICS, f1
+from .outcomes import Floats, Gold, Outcomes
+from .provenance import File, JudgeRun
+from .records import (
+    ALWAYS_FAIL,
+    MAJORITY,
+    BenchmarkFacts,
+    Bootstrap,
+    Bounds,
+    Group,
+    JudgeFacts,
+    LengthError,
+    MacroScores,
+    Report,
+    SystemScores,
+)
+from .slices import (
+    Lengths,
+    Slice,
+    by_answer_length,
+    by_context_length,
+    length_bins,
+    measure,
+    spearman,
+    subsets,
+)
+
+
+class Judged(NamedTuple):
+    """A judge's run and its verdicts, one for each row of the benchmark, in order."""
+
+    run: JudgeRun
+    verdicts: Sequence[Verdict]
+
+
+def build_report(
+    benchmark: Benchmark,
+    judged: Sequence[Judged],
+    *,
+    command: str,
+    today: date,
+    git_commit: str | None,
+    resamples: int,
+    seed: int,
+) -> Report:
+    """Score judges on a benchmark, beside the majority class and always FAIL.
+
+    Raises:
+        BenchmarkError: the verdicts are not those of the benchmark's rows.
+        MissingExtra: scipy is not installed.
+    """
+    gold = Gold(benchmark.rows)
+    scorer = _Scorer(
+        judges={each.run.spec: gold.outcomes(each.verdicts) for each in judged},
+        constant={"PASS": gold.constant("PASS"), "FAIL": gold.constant("FAIL")},
+        gold=gold,
+        resamples=resamples,
+        seed=seed,
+    )
+    everything = Slice("all rows", np.arange(len(benchmark.rows)))
+    parts = subsets(benchmark.rows)
+    lengths = measure(benchmark.rows)
+    scored = [scorer.score(part, (1, number)) for number, part in enumerate(parts)]
+    micro = scorer.score(everything, (0,))
+    return Report(
+        package_version=__version__,
+        git_commit=git_commit,
+        date=today,
+        command=command,
+        benchmark=_benchmark_facts(benchmark),
+        judges=tuple(_judge_facts(each) for each in judged),
+        bootstrap=Bootstrap(level=LEVEL, resamples=resamples, seed=seed),
+        metrics=METRICS,
+        micro=micro.group,
+        macro=_macro(scored) if len(parts) > 1 else (),
+        subsets=tuple(part.group for part in scored) if len(parts) > 1 else (),
+        context_length=scorer.score_all(by_context_length(lengths), 2),
+        answer_length=scorer.score_all(by_answer_length(lengths), 3),
+        length_and_error=tuple(
+            _length_error(name, outcomes, lengths)
+            for name, outcomes in scorer.systems(micro.group.majority).items()
+        ),
+        bounds=_bounds(benchmark, scorer, [everything, *parts] if len(parts) > 1 else [everything]),
+    )
+
+
+class _Scored(NamedTuple):
+    """A group with, by system and metric, the estimate and its draws."""
+
+    group: Group
+    values: dict[str, dict[str, tuple[float, Floats]]]
+
+
+@dataclass(frozen=True)
+class _Scorer:
+    """Scores every system on parts of the benchmark, all by the same draws of the rows."""
+
+    judges: Mapping[str, Outcomes]
+    constant: Mapping[Score, Outcomes]
+    gold: Gold
+    resamples: int
+    seed: int
+
+    def systems(self, majority: Score) -> dict[str, Outcomes]:
+        baselines = {MAJORITY: self.constant[majority], ALWAYS_FAIL: self.constant["FAIL"]}
+        return {**self.judges, **baselines}
+
+    def majority(self, part: Slice) -> Score:
+        return "FAIL" if 2 * self.gold.fail[part.rows].sum() > len(part.rows) else "PASS"
+
+    def score(self, part: Slice, seed: tuple[int, ...]) -> _Scored:
+        majority = self.majority(part)
+        systems = {
+            name: outcomes.take(part.rows) for name, outcomes in self.systems(majority).items()
+        }
+        values: dict[str, dict[str, tuple[float, Floats]]] = {}
+        if len(part.rows):
+            # Each part has draws of its own: the subsets' have to be independent of each other.
+            draws = resample(list(systems.values()), self.resamples, (self.seed, *seed))
+            for (name, outcomes), drawn in zip(systems.items(), draws, strict=True):
+                estimated = estimates(outcomes)
+                values[name] = {metric: (estimated[metric], drawn[metric]) for metric in METRICS}
+        group = Group(
+            name=part.name,
+            rows=len(part.rows),
+            fail_rows=int(self.gold.fail[part.rows].sum()),
+            span_rows=int(self.gold.spans_known[part.rows].sum()),
+            majority=majority,
+            systems=tuple(
+                _system_scores(name, systems[name], metrics) for name, metrics in values.items()
+            ),
+        )
+        return _Scored(group, values)
+
+    def score_all(self, parts: Sequence[Slice], seed: int) -> tuple[Group, ...]:
+        return tuple(self.score(part, (seed, number)).group for number, part in enumerate(parts))
+
+
+def _system_scores(
+    name: str, outcomes: Outcomes, metrics: Mapping[str, tuple[float, Floats]]
+) -> SystemScores:
+    return SystemScores(
+        system=name,
+        unscored=int((outcomes.said < 0).sum()),
+        with_raw_score=int((~np.isnan(outcomes.raw_score)).sum()),
+        with_probability=int((~np.isnan(outcomes.probability)).sum()),
+        metrics={metric: interval(value, draws) for metric, (value, draws) in metrics.items()},
+    )
+
+
+def _macro(scored: Sequence[_Scored]) -> tuple[MacroScores, ...]:
+    """Average over subsets; a draw takes one draw of each, so that subsets keep their sizes."""
+    result = []
+    for system in scored[0].values:
+        counts, metrics = {}, {}
+        for metric in METRICS:
+            values = [part.values[system][metric] for part in scored]
+            defined = [(value, draws) for value, draws in values if not np.isnan(value)]
+            counts[metric] = len(defined)
+            if defined:
+                mean = float(np.mean([value for value, _ in defined]))
+                drawn = np.mean([draws for _, draws in defined], axis=0)
+                metrics[metric] = interval(mean, drawn)
+            else:
+                metrics[metric] = interval(np.nan, np.empty(0))
+        result.append(MacroScores(system=system, subsets=counts, metrics=metrics))
+    return tuple(result)
+
+
+def _length_error(system: str, outcomes: Outcomes, lengths: Lengths) -> LengthError:
+    wrong = outcomes.wrong
+    bins = length_bins(lengths.whole, wrong)
+    middles = np.array([(each.low + each.high) / 2 for each in bins])
+    return LengthError(
+        system=system,
+        whole=spearman(lengths.whole, wrong),
+        answer=spearman(lengths.answer, wrong),
+        over_bins=spearman(middles, np.array([each.wrong for each in bins])),
+        bins=tuple(bins),
+    )
+
+
+def _bounds(benchmark: Benchmark, scorer: _Scorer, parts: Sequence[Slice]) -> tuple[Bounds, ...]:
+    missing = dict(benchmark.missing_clean)
+    if not missing:
+        return ()
+    missing[parts[0].name] = sum(missing.values())
+    return tuple(
+        _bound(system, outcomes.take(part.rows), part.name, missing[part.name])
+        for part in parts
+        if part.name in missing
+        for system, outcomes in scorer.systems(scorer.majority(part)).items()
+    )
+
+
+def _bound(system: str, outcomes: Outcomes, group: str, missing: int) -> Bounds:
+    caught = np.array([(outcomes.fail & (outcomes.said == 1)).sum()])
+    missed = outcomes.fail.sum() - caught
+    alarms = (~outcomes.fail & (outcomes.said == 1)).sum()
+    # A PASS row judged PASS is in none of F1's counts.
+    all_right, all_wrong = f1(caught, alarms, missed), f1(caught, alarms + missing, missed)
+    return Bounds(
+        system=system,
+        group=group,
+        missing=missing,
+        all_wrong=float(all_wrong[0]),
+        all_right=float(all_right[0]),
+    )
+
+
+def _benchmark_facts(benchmark: Benchmark) -> BenchmarkFacts:
+    about = benchmark.about
+    return BenchmarkFacts(
+        name=about.name,
+        split=benchmark.split,
+        source=about.source,
+        licence=about.licence,
+        label_rule=about.label_rule,
+        test_only=benchmark.test_only,
+        caveats=benchmark.caveats,
+        rows=len(benchmark.rows),
+        fail_rows=sum(row.label == "FAIL" for row in benchmark.rows),
+        sampled_from=benchmark.sampled_from,
+        left_out=dict(benchmark.left_out),
+        rows_sha256=benchmark.rows_sha256(),
+        files=tuple(File(path=path, sha256=sha) for path, sha in benchmark.files.items()),
+    )
+
+
+def _judge_facts(judged: Judged) -> JudgeFacts:
+    codes = Counter(verdict.error.code for verdict in judged.verdicts if verdict.error)
+    return JudgeFacts(**dict(judged.run), unscored=dict(sorted(codes.items())))

@@ -1,0 +1,107 @@
+"""Run judges over a benchmark into a folder: verdicts, `report.json` and `report.md`."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from datetime import date
+from pathlib import Path
+
+from moonlynx.judge.batch import Tally, judge_rows, read_verdicts
+from moonlynx.judge.names import parse_spec
+from moonlynx.judge.registry import load_judge
+from moonlynx.judge.rows import Row
+from moonlynx.judge.types import Example
+
+from .benchmarks import Benchmark, BenchmarkError
+from .extras import scipy_stats
+from .markdown import render
+from .provenance import JudgeRun, git_commit
+from .records import Report
+from .report import Judged, build_report
+
+Progress = Callable[[int], AbstractContextManager[Callable[[Tally], None]]]
+
+
+def run_evaluation(
+    benchmark: Benchmark,
+    judges: Sequence[str],
+    output: Path,
+    *,
+    command: str,
+    progress: Progress,
+    batch_size: int,
+    resamples: int,
+    seed: int,
+) -> Report:
+    """Judge the benchmark with each of the judges, and write what they got.
+
+    A run that was stopped goes on where it stopped: the verdicts in `output` are kept.
+
+    Args:
+        benchmark: what is judged; no judge sees its gold.
+        judges: names of judges, each once.
+        output: folder, made where it is missing.
+        command: what the report gives as its command.
+        progress: shows the progress over so many rows.
+        batch_size: rows given to a judge at once.
+        resamples: of the bootstrap.
+        seed: of the bootstrap.
+
+    Raises:
+        MoonlynxError: a judge cannot be loaded, `output` holds verdicts of another run, or an
+            optional package is missing.
+    """
+    scipy_stats()  # not after hours of judging
+    specs = [str(parse_spec(name)) for name in judges]
+    if len(set(specs)) < len(specs):
+        raise BenchmarkError("the same judge is named twice")
+    output.mkdir(parents=True, exist_ok=True)
+    judged = [_judge(benchmark, spec, output, batch_size, progress) for spec in specs]
+    report = build_report(
+        benchmark,
+        judged,
+        command=command,
+        today=date.today(),
+        git_commit=git_commit(),
+        resamples=resamples,
+        seed=seed,
+    )
+    (output / "report.json").write_text(report.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    (output / "report.md").write_text(render(report), encoding="utf-8")
+    return report
+
+
+def verdict_file(output: Path, spec: str) -> Path:
+    """Give the file in `output` for the verdicts of the judge called `spec`."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", spec)[:60].strip("-")
+    if plain != spec:
+        plain += "-" + hashlib.sha256(spec.encode("utf-8")).hexdigest()[:8]
+    return output / f"verdicts-{plain}.jsonl"
+
+
+def _judge(
+    benchmark: Benchmark, spec: str, output: Path, batch_size: int, progress: Progress
+) -> Judged:
+    judge = load_judge(spec)
+    path = verdict_file(output, spec)
+    with progress(len(benchmark.rows)) as on_progress:
+        judge_rows(
+            judge,
+            _without_gold(benchmark),
+            path,
+            run={"spec": spec, "rows_sha256": benchmark.rows_sha256()},
+            batch_size=batch_size,
+            on_progress=on_progress,
+        )
+    return Judged(JudgeRun.of(spec, judge.info, path), list(read_verdicts(path)))
+
+
+def _without_gold(benchmark: Benchmark) -> Iterator[Row]:
+    for number, row in enumerate(benchmark.rows, start=1):
+        example = row.example
+        if isinstance(example, Example):
+            example = example.model_copy(update={"label": None, "spans": None})
+        yield Row(number, row.id, example)

@@ -1,0 +1,1 @@
+"""Builds the benchmark: sources, perturbation, reasoning traces, annotation."""

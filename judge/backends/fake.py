@@ -1,0 +1,146 @@
+"""The scripted backend: replies are written down beforehand, by a function or in a file.
+
+It lets tests, examples and dry runs go through everything but the model. Its tokens are words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+from pydantic import ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from ..names import SpecError
+from ..types import JudgeError, Record, Text
+from .base import BackendError, ChatReply, ChatRequest, Finish, ReplyToken
+from .options import read_options
+from .replies import faulty
+
+_WORD = re.compile(r"\s*\S+")
+
+Reply = Callable[[ChatRequest], ChatReply | str]
+
+
+class FakeBackend:
+    """A chat backend that replies what it was told to.
+
+    A reply given as text is cut after `max_tokens` words; a `ChatReply` is handed on as it is.
+    """
+
+    name = "fake"
+
+    def __init__(self, reply: Reply | Sequence[str]) -> None:
+        """Set the replies.
+
+        Args:
+            reply: a function of the request; or texts, given out one after the other.
+        """
+        self._reply = reply if callable(reply) else _one_by_one(reply)
+
+    def complete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        """Reply to each request in turn."""
+        return [self._complete(request) for request in requests]
+
+    def _complete(self, request: ChatRequest) -> ChatReply:
+        reply = self._reply(request)
+        return reply if isinstance(reply, ChatReply) else _reply(request, ScriptRow(text=reply))
+
+
+class ScriptRow(Record):
+    """One line of a script: what to reply to which prompt.
+
+    Attributes:
+        match: text that the last user message must hold; a row without it fits every prompt.
+        text: the reply.
+        finish: why the reply ended.
+        tokens: the reply's tokens, joined the text; given where logprobs are asked for.
+        error: what went wrong, with `finish` "error".
+    """
+
+    match: Text | None = None
+    text: Text = ""
+    finish: Finish = "stop"
+    tokens: tuple[ReplyToken, ...] | None = None
+    error: JudgeError | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if (self.finish == "error") != (self.error is not None):
+            raise PydanticCustomError("bad_input", 'finish "error" and error go together')
+        if self.tokens is not None and "".join(t.text for t in self.tokens) != self.text:
+            raise PydanticCustomError("bad_input", "the tokens joined do not give the text")
+        return self
+
+
+def load(model: str | None, options: Mapping[str, str]) -> FakeBackend:  # noqa: ARG001 (it has none)
+    """Bring up the backend from `script=FILE`, JSON Lines of `ScriptRow`s.
+
+    The first row that fits a prompt answers it, however often it is asked.
+
+    Raises:
+        SpecError: no script is named.
+        BackendError: the script cannot be read; names the line.
+    """
+    values = read_options("fake", options, {"script": Path})
+    if "script" not in values:
+        raise SpecError("the fake backend needs the option script=FILE, its replies in JSON Lines")
+    rows = _read_script(values["script"])
+
+    def reply(request: ChatRequest) -> ChatReply:
+        prompt = request.messages[-1].content
+        for row in rows:
+            if row.match is None or row.match in prompt:
+                return _reply(request, row)
+        return _fault(f"no row of {values['script']} fits the prompt")
+
+    return FakeBackend(reply)
+
+
+def _read_script(path: Path) -> list[ScriptRow]:
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BackendError(f"cannot read the script {path}: {error}") from None
+    rows = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(ScriptRow.model_validate_json(line))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in first["loc"]) or "row"
+            raise BackendError(f"{path}, line {number}: {where}: {first['msg']}") from None
+    return rows
+
+
+def _reply(request: ChatRequest, row: ScriptRow) -> ChatReply:
+    """Count words for tokens where the row gives none, and keep to the request's limit."""
+    pieces = [token.text for token in row.tokens] if row.tokens else _WORD.findall(row.text)
+    kept = pieces[: request.max_tokens]
+    cut = len(kept) < len(pieces)
+    return ChatReply(
+        text="".join(kept) if cut else row.text,
+        finish="length" if cut else row.finish,
+        input_tokens=sum(len(turn.content.split()) for turn in request.messages),
+        output_tokens=len(kept),
+        tokens=row.tokens[: len(kept)] if row.tokens and request.logprobs else None,
+        error=row.error,
+    )
+
+
+def _one_by_one(texts: Sequence[str]) -> Reply:
+    rest = iter(texts)
+
+    def reply(request: ChatRequest) -> ChatReply | str:  # noqa: ARG001 (whatever is asked)
+        text = next(rest, None)
+        return _fault("the script has run out of replies") if text is None else text
+
+    return reply
+
+
+def _fault(message: str) -> ChatReply:
+    return faulty(JudgeError(code="backend", message=message))

@@ -1,0 +1,72 @@
+"""What the chat models in this process share: finding the weights, and writing the prompt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..names import SpecError
+from ..types import JudgeError
+from .base import BackendError, ChatRequest
+
+
+def find_model(backend: str, model: str | None) -> str:
+    """Give the folder or Hub id that `model` names.
+
+    Raises:
+        SpecError: no model is named.
+        BackendError: a path is named that is not there.
+    """
+    if model is None:
+        raise SpecError(f"the {backend} backend needs a model: a path or a Hub id")
+    if not model.startswith(("/", "./", "../", "~")):
+        return model
+    path = Path(model).expanduser()
+    if not path.exists():
+        raise BackendError(f"there is no model at {path}")
+    return str(path)
+
+
+def check_template(tokenizer: Any, model: str) -> None:
+    """Hold the model to having a chat template.
+
+    Raises:
+        BackendError: it has none.
+    """
+    if tokenizer.chat_template is None:
+        raise BackendError(f"{model} has no chat template; use a model made for chat")
+
+
+def encode_prompt(tokenizer: Any, request: ChatRequest, positions: int) -> list[int] | JudgeError:
+    """Write the prompt as token ids by the model's chat template.
+
+    The text of a special token within a message is broken up, so that no message can end its own
+    turn or open another.
+
+    Returns:
+        The ids, fewer than `positions`, or why there are none.
+    """
+    from jinja2 import TemplateError
+
+    special = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
+    messages = [
+        {"role": turn.role, "content": _break_up(turn.content, special)}
+        for turn in request.messages
+    ]
+    try:
+        ids: list[int] = tokenizer.apply_chat_template(
+            messages, add_generation_prompt=True, tokenize=True, return_dict=True
+        )["input_ids"]
+    except (TemplateError, ValueError) as error:
+        message = f"the chat template does not take the messages: {error}"
+        return JudgeError(code="backend", message=message)
+    if len(ids) >= positions:
+        message = f"the prompt has {len(ids)} tokens; prompt and reply may have {positions}"
+        return JudgeError(code="too_long", message=message)
+    return ids
+
+
+def _break_up(text: str, special: list[str]) -> str:
+    for token in special:
+        text = text.replace(token, f"{token[0]} {token[1:]}")
+    return text

@@ -1,0 +1,75 @@
+"""Options of judges and backends, read from the text of a judge's name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..names import SpecError
+
+
+def read_options(
+    owner: str, options: Mapping[str, str], readers: Mapping[str, Callable[[str], object]]
+) -> dict[str, Any]:
+    """Read each option with the reader of its name.
+
+    Raises:
+        SpecError: an option is unknown or has a wrong value; names it and what is allowed.
+    """
+    values = {}
+    for name, text in options.items():
+        if name not in readers:
+            known = f"it has {', '.join(readers)}" if readers else "it has none"
+            raise SpecError(f"{owner} has no option {name!r}; {known}")
+        try:
+            values[name] = readers[name](text)
+        except ValueError as error:
+            raise SpecError(f"option {name}={text}: {error}") from None
+    return values
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """Give a reader of whole numbers of at least `least`."""
+
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit()) or int(text) < least:
+            raise ValueError(f"must be a whole number of at least {least}")
+        return int(text)
+
+    return read
+
+
+def finite(text: str) -> float:
+    """Read a number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError("must be a number")
+    return value
+
+
+def seconds(text: str) -> float:
+    """Read a time in seconds, above 0."""
+    value = finite(text)
+    if value <= 0:
+        raise ValueError("must be above 0")
+    return value
+
+
+def one_of(*allowed: str) -> Callable[[str], str]:
+    """Give a reader of the words allowed."""
+
+    def read(text: str) -> str:
+        if text not in allowed:
+            raise ValueError(f"must be one of {', '.join(allowed)}")
+        return text
+
+    return read
+
+
+def flag(text: str) -> bool:
+    """Read "yes" or "no"."""
+    return one_of("yes", "no")(text) == "yes"

@@ -1,0 +1,73 @@
+"""Building replies: tokens among their alternatives, texts held to the reply's, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from ..types import JudgeError
+from .base import ChatReply, ReplyToken
+
+# A token's logprob, and id and logprob of the most likely tokens in its place.
+Step = tuple[float, Sequence[tuple[int, float]]]
+
+# Alternatives asked for at each place: the most that OpenAI's API, and vLLM by default, will give.
+TOP = 20
+
+
+def reply_token(text: str, logprob: float, others: Iterable[tuple[str, float]]) -> ReplyToken:
+    """Put a token among the other candidates for its place, most likely first.
+
+    What a schema rules out is no candidate: its logprob is minus infinity, -9999 in JSON.
+    """
+    possible = [(text, logprob), *(other for other in others if other[1] > -9999)]
+    ranked = sorted(possible, key=lambda candidate: -candidate[1])
+    return ReplyToken(text, logprob, tuple(ranked))
+
+
+def aligned(tokens: Sequence[ReplyToken], text: str) -> tuple[ReplyToken, ...] | None:
+    """Give the tokens if they join to `text`, but for special tokens at the end.
+
+    Where they do not, as when a reply ends within a character, no token's place in the text is
+    known, and none is given.
+    """
+    joined = "".join(token.text for token in tokens)
+    return tuple(tokens) if joined.startswith(text) else None
+
+
+def spell(
+    decode: Callable[[Sequence[int]], str],
+    name: Callable[[int], str | None],
+    ids: Sequence[int],
+    steps: Sequence[Step],
+) -> Iterator[ReplyToken]:
+    """Turn token ids into reply tokens, whose texts join to `decode(ids)`.
+
+    A token's text is what it adds to the text before it. One that ends within a character adds
+    nothing; the next, which completes it, adds the whole.
+
+    Args:
+        decode: gives the text of token ids, leaving out special tokens.
+        name: gives a special token's name.
+        ids: the reply.
+        steps: for each id its logprob, and id and logprob of the most likely ids in its place.
+    """
+    start = settled = 0  # ids[start:settled] is the last piece of text that is known to be whole
+    for place, (chosen, (logprob, likely)) in enumerate(zip(ids, steps, strict=False)):
+        before = len(decode(ids[start:settled]))
+        context = list(ids[start:place])
+        text = decode([*context, chosen])[before:]
+        others = [
+            (decode([*context, other])[before:] or name(other) or "", value)
+            for other, value in likely
+            if other != chosen
+        ]
+        if text.endswith("\ufffd") and place + 1 < len(ids):
+            text = ""
+        else:
+            start, settled = settled, place + 1
+        yield reply_token(text, logprob, others)
+
+
+def faulty(error: JudgeError) -> ChatReply:
+    """Give the reply to a request that went wrong."""
+    return ChatReply(text="", finish="error", error=error)

@@ -1,0 +1,270 @@
+"""A chat model in this process, by Hugging Face Transformers.
+
+The weights are safetensors and no code of the model's own is run. A JSON Schema is enforced by
+xgrammar, which masks what it does not allow and at most one blank between JSON's parts: a weak
+model could otherwise go on in white space until its tokens are used up. Logprobs are those after
+this mask and before the temperature, as vLLM gives them.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from ..names import SpecError
+from ..types import JudgeError
+from .base import BackendError, ChatReply, ChatRequest, MissingExtra
+from .local import check_template, encode_prompt, find_model
+from .options import one_of, read_options, whole
+from .replies import TOP, Step, aligned, faulty, spell
+from .weights import DEVICES, PRECISIONS, load_weights
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A request made ready: where it stood, its prompt, the tokens it may take, its grammar."""
+
+    index: int
+    request: ChatRequest
+    prompt: list[int]
+    limit: int
+    grammar: Any
+
+
+class TransformersBackend:
+    """Completes chats with a local model, greedily at temperature 0.
+
+    With `batch=1` a reply depends on nothing but its own request. In larger batches greedy requests
+    are padded on the left to one length, which changes the last bits of their logits and so, now
+    and then, a reply; sampled ones run alone all the same, since one random stream serves a batch.
+    "int8" runs in batches of 1 only: it picks the columns it keeps in 16 bits over a whole batch.
+    """
+
+    def __init__(
+        self, model: str, *, device: str = "auto", load: str = "auto", batch: int = 1
+    ) -> None:
+        """Load the model.
+
+        Args:
+            model: a folder or a Hub id.
+            device: "cpu", "cuda" (the first GPU), or "auto": all GPUs where there are any.
+            load: "fp32", "bf16" or "fp16"; "int8" or "nf4", quantised by bitsandbytes; or "auto",
+                the checkpoint's own.
+            batch: requests generated together.
+
+        Raises:
+            MissingExtra: torch, transformers, xgrammar or bitsandbytes is missing.
+            BackendError: the model cannot be loaded; says why.
+            SpecError: int8 was asked for in batches.
+        """
+        if load == "int8" and batch > 1:
+            raise SpecError("load=int8 mixes the replies of a batch; use batch=1 or another load")
+        try:
+            import torch
+            import xgrammar
+            from transformers import AutoTokenizer, GenerationConfig
+            from xgrammar.contrib.hf import LogitsProcessor
+
+            if load in ("int8", "nf4"):
+                import bitsandbytes  # noqa: F401 (Transformers would say less well that it is missing)
+        except ImportError as error:
+            raise MissingExtra("the transformers backend", "transformers") from error
+        if device == "cuda" and not torch.cuda.is_available():
+            raise BackendError("device=cuda: torch finds no GPU")
+        try:
+            self._tokenizer = AutoTokenizer.from_pretrained(model, trust_remote_code=False)
+            self._model = load_weights(model, device, load)
+        except Exception as error:  # whatever a broken checkpoint makes the libraries raise
+            raise BackendError(f"cannot load {model}: {error}") from error
+        check_template(self._tokenizer, model)
+        self.name = f"{model}@transformers"
+        self._batch = batch
+        self._lock = threading.Lock()
+        self._torch = torch
+        self._enforce = LogitsProcessor
+        config = self._model.config.get_text_config()
+        self._positions: int = getattr(config, "max_position_embeddings", None) or 1 << 30
+        self._stops = _stop_tokens(self._model, self._tokenizer)
+        # The checkpoint's own sampling habits (top-k, repetition penalty) are left behind.
+        self._model.generation_config = GenerationConfig(
+            eos_token_id=self._stops, pad_token_id=self._stops[0]
+        )
+        self._grammars = xgrammar.GrammarCompiler(
+            xgrammar.TokenizerInfo.from_huggingface(
+                self._tokenizer, vocab_size=config.vocab_size, stop_token_ids=self._stops
+            )
+        )
+
+    def complete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        """Complete the requests, `batch` at a time."""
+        replies: dict[int, ChatReply] = {}
+        jobs = []
+        for index, request in enumerate(requests):
+            job = self._prepare(index, request)
+            if isinstance(job, JudgeError):
+                replies[index] = faulty(job)
+            else:
+                jobs.append(job)
+        with self._lock:
+            for group in _groups(jobs, self._batch):
+                replies |= self._generate_safely(group)
+        return [replies[index] for index in range(len(requests))]
+
+    def _prepare(self, index: int, request: ChatRequest) -> _Job | JudgeError:
+        prompt = encode_prompt(self._tokenizer, request, self._positions)
+        if isinstance(prompt, JudgeError):
+            return prompt
+        grammar = None
+        if request.schema is not None:
+            try:
+                grammar = self._grammars.compile_json_schema(
+                    json.dumps(request.schema), max_whitespace_cnt=1
+                )
+            except RuntimeError as error:
+                return JudgeError(code="backend", message=f"the schema is not supported: {error}")
+        limit = min(request.max_tokens, self._positions - len(prompt))
+        return _Job(index, request, prompt, limit, grammar)
+
+    def _generate_safely(self, group: list[_Job]) -> dict[int, ChatReply]:
+        """Generate together, and one by one where that fails, as when memory runs out."""
+        try:
+            return self._generate(group)
+        except RuntimeError as error:
+            if len(group) == 1:
+                fault = JudgeError(code="backend", message=str(error)[:500])
+                return {group[0].index: faulty(fault)}
+        return {i: reply for job in group for i, reply in self._generate_safely([job]).items()}
+
+    def _generate(self, group: list[_Job]) -> dict[int, ChatReply]:
+        torch, first = self._torch, group[0].request
+        width = max(len(job.prompt) for job in group)
+        padding = [width - len(job.prompt) for job in group]
+        ids = [[self._stops[0]] * pad + job.prompt for pad, job in zip(padding, group, strict=True)]
+        mask = [[0] * pad + [1] * (width - pad) for pad in padding]
+        processors: list[Callable[[Any, Any], Any]] = []
+        if group[0].grammar is not None:
+            processors.append(self._enforce([job.grammar for job in group]))
+        watch = _Watch()
+        if first.logprobs:
+            processors.append(watch)
+        sampling: dict[str, Any] = {"do_sample": False}
+        if first.temperature > 0:
+            sampling = {"do_sample": True, "temperature": first.temperature, "top_k": 0}
+        with _seeded(torch, first, self._model.device):
+            output = self._model.generate(
+                input_ids=torch.tensor(ids, device=self._model.device),
+                attention_mask=torch.tensor(mask, device=self._model.device),
+                max_new_tokens=max(job.limit for job in group),
+                logits_processor=processors,
+                **sampling,
+            )
+        rows = output[:, width:].tolist()
+        steps = watch.steps(output[:, width:]) if first.logprobs else None
+        return {
+            job.index: self._reply(job, row, None if steps is None else steps[place])
+            for place, (job, row) in enumerate(zip(group, rows, strict=True))
+        }
+
+    def _reply(self, job: _Job, row: list[int], steps: list[Step] | None) -> ChatReply:
+        end = next((place for place, token in enumerate(row) if token in self._stops), len(row))
+        kept = row[: min(end, job.limit)]
+        text = self._decode(kept)
+        tokens = None
+        if steps is not None:
+            name = self._tokenizer.convert_ids_to_tokens
+            tokens = aligned(list(spell(self._decode, name, kept, steps)), text)
+        return ChatReply(
+            text=text,
+            finish="stop" if end < job.limit else "length",
+            input_tokens=len(job.prompt),
+            output_tokens=min(end + 1, len(row), job.limit),
+            tokens=tokens,
+        )
+
+    def _decode(self, ids: Sequence[int]) -> str:
+        text: str = self._tokenizer.decode(
+            ids, skip_special_tokens=True, clean_up_tokenization_spaces=False
+        )
+        return text
+
+
+class _Watch:
+    """Notes the likeliest tokens of each step: a logits processor that leaves them as they are."""
+
+    def __init__(self) -> None:
+        self._noted: list[tuple[Any, Any, Any]] = []
+        self._logprobs: Any = None
+
+    def __call__(self, ids: Any, scores: Any) -> Any:
+        """See the scores of shape (batch, vocabulary) for the token after `ids`."""
+        if self._logprobs is not None:
+            self._note(ids[:, -1])
+        self._logprobs = scores.float().log_softmax(-1)
+        return scores
+
+    def _note(self, chosen: Any) -> None:
+        likely = self._logprobs.topk(min(TOP, self._logprobs.shape[-1]))
+        logprob = self._logprobs.gather(-1, chosen[:, None])
+        self._noted.append(
+            (logprob[:, 0].tolist(), likely.indices.tolist(), likely.values.tolist())
+        )
+
+    def steps(self, output: Any) -> list[list[Step]]:
+        """Give what was seen for each row of `output`, shape (batch, tokens generated)."""
+        self._note(output[:, -1])
+        return [
+            [
+                (logprobs[row], list(zip(likely[row], values[row], strict=True)))
+                for logprobs, likely, values in self._noted
+            ]
+            for row in range(output.shape[0])
+        ]
+
+
+def load(model: str | None, options: Mapping[str, str]) -> TransformersBackend:
+    """Load a model by path or Hub id, with `device`, `load` and `batch` as options.
+
+    Raises:
+        SpecError: no model is named, or an option is unknown or has a wrong value.
+        MissingExtra: an optional package is missing.
+        BackendError: the model cannot be loaded.
+    """
+    readers = {"device": one_of(*DEVICES), "load": one_of(*PRECISIONS), "batch": whole(1)}
+    values = read_options("transformers", options, readers)
+    return TransformersBackend(find_model("transformers", model), **values)
+
+
+def _stop_tokens(model: Any, tokenizer: Any) -> list[int]:
+    """Give every token that ends a reply: the tokenizer's, and those of the generation config."""
+    configured = model.generation_config.eos_token_id
+    several = configured if isinstance(configured, list) else [configured]
+    return list(dict.fromkeys(i for i in (tokenizer.eos_token_id, *several) if i is not None))
+
+
+@contextmanager
+def _seeded(torch: Any, request: ChatRequest, device: Any) -> Iterator[None]:
+    """Draw from the request's own random stream, where it has one, and leave the global one."""
+    if request.temperature == 0 or request.seed is None:
+        yield
+        return
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.manual_seed(request.seed)
+        yield
+
+
+def _groups(jobs: list[_Job], batch: int) -> Iterator[list[_Job]]:
+    """Put greedy requests of like kind and length together, and leave sampled ones alone."""
+    kinds = defaultdict(list)
+    for job in sorted(jobs, key=lambda job: len(job.prompt)):
+        if job.request.temperature > 0:
+            yield [job]
+        else:
+            kinds[job.grammar is None, job.request.logprobs].append(job)
+    for kind in kinds.values():
+        for start in range(0, len(kind), batch):
+            yield kind[start : start + batch]

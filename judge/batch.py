@@ -1,0 +1,181 @@
+"""Judge a stream of rows into a JSONL file that survives being killed.
+
+Verdicts are appended in the order of the rows, and a verdict is the same bytes every time; so the
+file itself says how far a run came. A run started again drops a half-written last line, passes
+over the rows that are done and goes on: the file ends the same as that of an undisturbed run. A
+side file, `OUTPUT.run.json`, holds what was judged by what, so that two runs are never mixed.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from .base import Judge, unscored
+from .rows import Row
+from .types import BadInput, Example, MoonlynxError, Verdict
+
+BATCH_SIZE = 32
+
+
+class RunMismatch(MoonlynxError, ValueError):
+    """The output file belongs to another run."""
+
+
+@dataclass
+class Tally:
+    """What the verdicts written so far say: counts by score, and unscored ones by error code."""
+
+    rows: int = 0
+    passed: int = 0
+    failed: int = 0
+    unscored: Counter[str] = field(default_factory=Counter)
+
+    def add(self, score: str | None, error: str | None) -> None:
+        """Count one verdict."""
+        self.rows += 1
+        self.passed += score == "PASS"
+        self.failed += score == "FAIL"
+        if error is not None:
+            self.unscored[error] += 1
+
+
+def judge_rows(
+    judge: Judge,
+    rows: Iterable[Row],
+    output: Path,
+    *,
+    run: Mapping[str, str],
+    batch_size: int = BATCH_SIZE,
+    timings: Path | None = None,
+    on_progress: Callable[[Tally], None] = lambda _: None,
+) -> Tally:
+    """Write one verdict per row to `output`, going on from where an earlier run stopped.
+
+    Args:
+        judge: gives the verdicts.
+        rows: the rows, from the first; those already done are passed over.
+        output: JSONL file, one Verdict a line, in the order of the rows.
+        run: what identifies the run (judge, hash of the input, ...).
+        batch_size: rows given to the judge, and written, at once.
+        timings: JSONL file of seconds per row, apart from the verdicts.
+        on_progress: called with the tally so far after every batch.
+
+    Raises:
+        RunMismatch: `output` holds verdicts of another run.
+    """
+    identity = {"judge_name": judge.info.name, "judge_version": judge.info.version, **run}
+    tally = _resume(output, identity)
+    on_progress(tally)
+    rows = islice(rows, tally.rows, None)
+    with ExitStack() as stack:
+        verdict_file = stack.enter_context(output.open("ab"))
+        timing_file = stack.enter_context(timings.open("ab")) if timings else None
+        for batch in batches(rows, batch_size):
+            started = time.perf_counter()
+            verdicts = judge_batch(judge, batch)
+            seconds = time.perf_counter() - started
+            verdict_file.write(b"".join(to_line(verdict) for verdict in verdicts))
+            verdict_file.flush()
+            if timing_file is not None:
+                _write_timings(timing_file, batch, seconds / len(batch))
+            for verdict in verdicts:
+                tally.add(verdict.score, verdict.error.code if verdict.error else None)
+            on_progress(tally)
+    return tally
+
+
+def judge_batch(judge: Judge, rows: Sequence[Row]) -> list[Verdict]:
+    """Judge the rows that can be judged; the others become unscored verdicts in their places."""
+    examples = [row.example for row in rows if isinstance(row.example, Example)]
+    scored = judge(examples) if examples else []
+    if len(scored) != len(examples):
+        fault = f"{judge.info.name} gave {len(scored)} verdicts for {len(examples)} examples"
+        raise RuntimeError(fault)
+    remaining = iter(scored)
+    return [
+        unscored(judge.info, row.id, row.example.code, str(row.example))
+        if isinstance(row.example, BadInput)
+        else next(remaining)
+        for row in rows
+    ]
+
+
+def to_line(verdict: Verdict) -> bytes:
+    """Give a verdict as one line of JSON."""
+    return verdict.model_dump_json().encode("utf-8") + b"\n"
+
+
+def read_verdicts(path: Path) -> Iterator[Verdict]:
+    """Read a verdict file.
+
+    Raises:
+        BadInput: a line is not a verdict.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield Verdict.model_validate_json(line)
+            except ValueError:
+                message = "is not a Verdict; was the file written by `moonlynx judge` or `eval`?"
+                raise BadInput("bad_input", f"{path}, line {number}", message) from None
+
+
+def _resume(output: Path, identity: Mapping[str, str]) -> Tally:
+    """Make `output` end with a whole line, and count what it holds."""
+    manifest = output.with_name(output.name + ".run.json")
+    tally = Tally()
+    if output.exists() and output.stat().st_size:
+        _check_identity(output, manifest, identity)
+        whole = 0
+        with output.open("r+b") as file:
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break
+                verdict = json.loads(line)
+                tally.add(verdict["score"], (verdict["error"] or {}).get("code"))
+                whole += len(line)
+            file.truncate(whole)
+    else:
+        # Written whole or not at all, and before the first verdict.
+        draft = manifest.with_suffix(".tmp")
+        draft.write_text(json.dumps(identity, indent=2) + "\n", encoding="utf-8")
+        draft.replace(manifest)
+    return tally
+
+
+def _check_identity(output: Path, manifest: Path, identity: Mapping[str, str]) -> None:
+    advice = f"delete {output} to start anew, or choose another --output"
+    try:
+        found = json.loads(manifest.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise RunMismatch(f"{output} exists, but not as a run to go on with; {advice}") from None
+    differing = [key for key in identity if found.get(key) != identity[key]]
+    if differing:
+        key = differing[0]
+        raise RunMismatch(
+            f"{output} belongs to a run with another {key.replace('_', ' ')} "
+            f"({found.get(key)!r}, now {identity[key]!r}); {advice}"
+        )
+
+
+def batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    """Give the rows in lists of `size`, the last one shorter."""
+    rows = iter(rows)
+    while batch := list(islice(rows, size)):
+        yield batch
+
+
+def _write_timings(file: BinaryIO, batch: Sequence[Row], seconds: float) -> None:
+    lines = (
+        json.dumps({"line": row.line, "id": row.id, "seconds": round(seconds, 6)}) for row in batch
+    )
+    file.write("".join(line + "\n" for line in lines).encode("utf-8"))
+    file.flush()

@@ -1,0 +1,261 @@
+"""The commands that judge: `moonlynx judge`, `judges` and `calibrate`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from .base import Judge
+from .batch import BATCH_SIZE, Tally, batches, judge_batch, judge_rows, read_verdicts
+from .calibration import BALANCED_ACCURACY, fit_calibration, save_calibration
+from .progress import progress_bar
+from .registry import DEFAULT_JUDGE, all_factories, load_judge
+from .rows import Row, describe, read_jsonl, read_rows
+from .show import render
+from .types import BadInput, Example, ExitCode, Score, Verdict
+
+app = typer.Typer()
+
+# A context that ends like one of these and is no file is taken for a slip, not for a text.
+_TEXT_FILES = (".txt", ".md", ".json", ".html", ".csv", ".xml")
+
+
+class Format(StrEnum):
+    """How verdicts are printed."""
+
+    RICH = "rich"
+    JSON = "json"
+    LYNX = "lynx"
+
+
+JudgeOption = Annotated[
+    str, typer.Option("--judge", help="Name of the judge; `moonlynx judges` lists them.")
+]
+
+
+@app.command()
+def judge(
+    question: Annotated[str, typer.Option(help="The question that was asked.")] = "",
+    context: Annotated[
+        list[str] | None,
+        typer.Option(help="A document: a file, its text, or - for standard input. Repeatable."),
+    ] = None,
+    answer: Annotated[
+        str | None, typer.Option(help="The answer to judge, or - for standard input.")
+    ] = None,
+    input_file: Annotated[
+        Path | None,
+        typer.Option("--input", help="Rows to judge: .jsonl, .csv or .parquet."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="JSONL file for the verdicts; an interrupted run goes on from it."),
+    ] = None,
+    judge_name: JudgeOption = DEFAULT_JUDGE,
+    format_: Annotated[
+        Format | None,
+        typer.Option("--format", help="How to print (default: rich on a terminal, else json)."),
+    ] = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Rows judged at once.")] = BATCH_SIZE,
+    timings: Annotated[
+        Path | None, typer.Option(help="JSONL file for the seconds each row took.")
+    ] = None,
+    fail_on_hallucination: Annotated[
+        bool, typer.Option("--fail-on-hallucination", help="End with 4 if an answer FAILs.")
+    ] = False,
+) -> None:
+    """Judge whether answers are supported by the documents they were given.
+
+    One answer by --context and --answer, many by --input, or JSONL rows from standard input.
+    """
+    if output is None and timings is not None:
+        raise typer.BadParameter("--timings goes with --output")
+    if output is not None:
+        if input_file is None:
+            raise typer.BadParameter("--output goes with --input")
+        tally = _judge_file(load_judge(judge_name), input_file, output, batch_size, timings)
+    else:
+        rows = _rows(question, context, answer, input_file)
+        tally = _print_verdicts(load_judge(judge_name), rows, batch_size, format_)
+    raise typer.Exit(_exit_code(tally, fail_on_hallucination))
+
+
+@app.command()
+def judges() -> None:
+    """List the judges, what each needs and whether it can run here."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for name, factory in all_factories():
+        missing = factory.missing()
+        here = "yes" if not missing else f"no: pip install 'moonlynx[{factory.extra}]'"
+        table.add_row(name, factory.summary + (" (default)" if name == DEFAULT_JUDGE else ""))
+        table.add_row("", f"needs {factory.needs}; runs here: {here}", style="dim")
+    Console(highlight=False).print(table)
+
+
+@app.command()
+def calibrate(
+    judge_name: JudgeOption,
+    data: Annotated[Path, typer.Option(help="Rows with `label`: .jsonl, .csv or .parquet.")],
+    output: Annotated[Path, typer.Option(help="JSON file for the calibration.")],
+    method: Annotated[
+        Literal["temperature", "isotonic"],
+        typer.Option(help="temperature: two parameters; isotonic: any rising curve."),
+    ] = "temperature",
+    objective: Annotated[
+        str, typer.Option(help="What the threshold is chosen for; or precision>=P.")
+    ] = BALANCED_ACCURACY,
+    batch_size: Annotated[int, typer.Option(min=1, help="Rows judged at once.")] = BATCH_SIZE,
+) -> None:
+    """Fit a judge's threshold and probability to labelled rows of your own.
+
+    Use it as --judge "NAME?calibration=FILE". The verdicts behind it stay in FILE.verdicts.jsonl,
+    from which an interrupted run goes on.
+    """
+    labels = [_gold(row) for row in read_rows(data)]
+    judge = load_judge(judge_name)
+    verdicts = output.with_name(output.name + ".verdicts.jsonl")
+    tally = _judge_file(judge, data, verdicts, batch_size, None)
+    calibration = fit_calibration(
+        judge.info,
+        [verdict.raw_score for verdict in read_verdicts(verdicts)],
+        labels,
+        method=method,
+        objective=objective,
+        data_sha256=describe(data).sha256,
+    )
+    save_calibration(calibration, output)
+    _say(
+        f"threshold {calibration.threshold:g} for {objective}, fitted on {calibration.rows} rows "
+        f"({calibration.fails} FAIL); {calibration.rows_without_score} without a raw score"
+    )
+    raise typer.Exit(_exit_code(tally, False))
+
+
+def _gold(row: Row) -> Score:
+    if isinstance(row.example, BadInput):
+        raise row.example
+    if row.example.label is None:
+        raise BadInput("bad_input", f"line {row.line}, label", "is missing; give PASS or FAIL")
+    return row.example.label
+
+
+def _judge_file(
+    judge: Judge, path: Path, output: Path, batch_size: int, timings: Path | None
+) -> Tally:
+    source = describe(path)
+    with progress_bar(source.rows) as on_progress:
+        tally = judge_rows(
+            judge,
+            read_rows(path),
+            output,
+            run={"input_sha256": source.sha256},
+            batch_size=batch_size,
+            timings=timings,
+            on_progress=on_progress,
+        )
+    _say(summary(tally))
+    return tally
+
+
+def summary(tally: Tally) -> str:
+    """Give a tally in one line."""
+    counts = f"{tally.rows} rows: {tally.passed} PASS, {tally.failed} FAIL"
+    if unscored := ", ".join(f"{n} {code}" for code, n in sorted(tally.unscored.items())):
+        counts += f", {tally.unscored.total()} unscored ({unscored})"
+    return counts
+
+
+def _rows(
+    question: str, context: list[str] | None, answer: str | None, path: Path | None
+) -> Iterable[Row]:
+    """Give the rows of --input, the one of --answer, or those of standard input."""
+    single = answer is not None or bool(context)
+    if path is not None:
+        if single:
+            raise typer.BadParameter("give --input, or --context and --answer, not both")
+        return read_rows(path)
+    if not single:
+        if sys.stdin.isatty():
+            raise typer.BadParameter("nothing to judge; give --context and --answer, or --input")
+        return read_jsonl(sys.stdin.buffer)
+    if answer is None or not context:
+        missing = "--answer" if answer is None else "--context"
+        raise typer.BadParameter(f"{missing} is missing; a judge needs a document and an answer")
+    if [answer, *context].count("-") > 1:
+        raise typer.BadParameter("only one of --context and --answer can be standard input")
+    documents = [_text(document) for document in context]
+    row = {"question": question, "context": documents, "answer": _standard_input(answer)}
+    return [Row(1, None, Example.from_row(row))]
+
+
+def _text(file_or_text: str) -> str:
+    """Read a document: a file where there is one of that name, else the text itself."""
+    if file_or_text == "-":
+        return _standard_input("-")
+    path = Path(file_or_text)
+    try:
+        if path.is_file():
+            return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadInput("bad_input", "context", f"{path} is not UTF-8 text") from None
+    except (OSError, ValueError):
+        return file_or_text  # too long for a name, or no name at all
+    if path.suffix.lower() in _TEXT_FILES and not any(c.isspace() for c in file_or_text):
+        raise BadInput("bad_input", "context", f"there is no file {file_or_text}")
+    return file_or_text
+
+
+def _standard_input(text: str) -> str:
+    return sys.stdin.buffer.read().decode("utf-8-sig") if text == "-" else text
+
+
+def _print_verdicts(
+    judge: Judge, rows: Iterable[Row], batch_size: int, format_: Format | None
+) -> Tally:
+    """Judge and print as rows come in: one at a time on a terminal, in batches to a pipe."""
+    console = Console()
+    format_ = format_ or (Format.RICH if console.is_terminal else Format.JSON)
+    tally = Tally()
+    for row, verdict in _stream(judge, rows, 1 if format_ is Format.RICH else batch_size):
+        tally.add(verdict.score, verdict.error.code if verdict.error else None)
+        if format_ is Format.RICH:
+            console.print(render(verdict, row.example))
+        elif format_ is Format.LYNX:
+            sys.stdout.write(json.dumps(_lynx(verdict), ensure_ascii=False) + "\n")
+        else:
+            sys.stdout.write(verdict.model_dump_json() + "\n")
+        sys.stdout.flush()
+    return tally
+
+
+def _stream(judge: Judge, rows: Iterable[Row], size: int) -> Iterator[tuple[Row, Verdict]]:
+    for batch in batches(rows, size):
+        yield from zip(batch, judge_batch(judge, batch), strict=True)
+
+
+def _lynx(verdict: Verdict) -> dict[str, object]:
+    if verdict.error is not None:
+        return {"error": verdict.error.model_dump()}
+    return dict(verdict.to_lynx())
+
+
+def _exit_code(tally: Tally, fail_on_hallucination: bool) -> ExitCode:
+    if tally.unscored:
+        return ExitCode.UNSCORED
+    if fail_on_hallucination and tally.failed:
+        return ExitCode.HALLUCINATION
+    return ExitCode.DONE
+
+
+def _say(text: str) -> None:
+    Console(stderr=True, highlight=False).print(text)

@@ -1,0 +1,60 @@
+"""What the detectors that ask a chat model share: the judged text in prompts, and its replies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from ..backends.base import AsyncChatBackend, ChatBackend, ChatReply, ChatRequest
+from ..prompts import mark_outside
+from ..types import Example, JudgeError, Turn, Usage
+
+
+def judged_text(example: Example) -> dict[str, str]:
+    """Give the fields of a prompt over an example: mark, documents, question and answer.
+
+    The mark occurs in none of the texts. Turns before the question stand with the question.
+    """
+    question = example.question
+    if example.conversation:
+        said = [*example.conversation, Turn(role="user", content=question)]
+        question = "\n".join(f"{turn.role}: {turn.content}" for turn in said)
+    mark = mark_outside(*example.context, question, example.answer)
+    documents = "\n".join(
+        f"{mark} DOCUMENT {number}\n{document}"
+        for number, document in enumerate(example.context, start=1)
+    )
+    return {
+        "mark": mark,
+        "documents": documents,
+        "question": question,
+        "answer": example.answer,
+    }
+
+
+async def acomplete(backend: ChatBackend, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+    """Complete the requests without blocking the event loop, in a thread where need be."""
+    if isinstance(backend, AsyncChatBackend):
+        return await backend.acomplete(requests)
+    return await asyncio.to_thread(backend.complete, requests)
+
+
+def fault_of(reply: ChatReply) -> JudgeError | None:
+    """Say why a reply cannot be used; None where it is whole."""
+    if reply.error is not None:
+        return reply.error
+    if reply.finish == "length":
+        message = f"the reply was cut after {reply.output_tokens} tokens"
+        return JudgeError(code="truncated", message=message)
+    if reply.finish == "refused":
+        return JudgeError(code="refused", message="the model refused to reply")
+    return None
+
+
+def usage_of(replies: Sequence[ChatReply]) -> Usage:
+    """Add up what the replies cost."""
+    return Usage(
+        calls=len(replies),
+        input_tokens=sum(reply.input_tokens for reply in replies),
+        output_tokens=sum(reply.output_tokens for reply in replies),
+    )

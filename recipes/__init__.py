@@ -1,0 +1,1 @@
+"""Trains the judges: one YAML per run, one linear script per method."""

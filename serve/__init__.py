@@ -1,0 +1,1 @@
+"""The same judges over HTTP."""

@@ -1,0 +1,5 @@
+"""`python -m moonlynx`."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,56 @@
+"""The command line: joins the folders' commands and turns errors into messages and exit codes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from . import __version__
+from .eval.cli import app as eval_app
+from .judge.cli import app as judge_app
+from .judge.types import ExitCode, MoonlynxError
+
+app = typer.Typer(
+    name="moonlynx",
+    help="Is this answer supported by the documents it was given?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(judge_app)
+app.add_typer(eval_app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line. Errors that the user can mend end with a message, not a traceback."""
+    try:
+        app()
+    except MoonlynxError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(ExitCode.USAGE)
+    except OSError as error:
+        typer.echo(f"error: {error.filename or 'file'}: {error.strerror or error}", err=True)
+        sys.exit(ExitCode.USAGE)
+
+
+if __name__ == "__main__":
+    main()

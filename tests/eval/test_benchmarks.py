@@ -1,0 +1,347 @@
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from moonlynx.eval.benchmarks import LOCAL, ON_HUB, BenchmarkError, load_benchmark
+from moonlynx.eval.benchmarks.base import make_row
+from moonlynx.eval.benchmarks.halubench import _sheet, _stated
+from moonlynx.eval.bootstrap import estimates
+from moonlynx.eval.extras import scipy_stats
+from moonlynx.eval.outcomes import Gold
+from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.types import BadInput, Example
+
+needs_data = pytest.mark.skipif(
+    "MOONLYNX_DATA" not in os.environ, reason="MOONLYNX_DATA names no folder with the data"
+)
+
+
+def labels(rows):
+    return Counter((row.subset, row.label) for row in rows)
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "split", "counts"),
+    [
+        (
+            "ragtruth",
+            "test",
+            {
+                ("QA", "PASS"): 695,
+                ("QA", "FAIL"): 160,
+                ("Summary", "PASS"): 576,
+                ("Summary", "FAIL"): 198,
+                ("Data2txt", "PASS"): 321,
+                ("Data2txt", "FAIL"): 579,
+            },
+        ),
+        (
+            "ragtruth",
+            "train",
+            {
+                ("QA", "PASS"): 166,
+                ("QA", "FAIL"): 99,
+                ("Summary", "PASS"): 83,
+                ("Summary", "FAIL"): 43,
+            },
+        ),
+        (
+            "halubench",
+            "test",
+            {
+                ("covidQA", "PASS"): 26,
+                ("covidQA", "FAIL"): 24,
+                ("DROP", "FAIL"): 24,
+                ("FinanceBench", "PASS"): 25,
+                ("FinanceBench", "FAIL"): 25,
+                ("halueval", "PASS"): 25,
+                ("halueval", "FAIL"): 25,
+                ("pubmedQA", "PASS"): 25,
+                ("pubmedQA", "FAIL"): 25,
+                ("RAGTruth", "PASS"): 50,
+            },
+        ),
+    ],
+)
+def test_rows_are_those_of_the_data(name, split, counts):
+    benchmark = load_benchmark(name, split=split)
+    assert labels(benchmark.rows) == counts
+    assert benchmark.test_only == (split == "test")
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "split", "passes", "fails"),
+    [
+        ("summedits", "test", 1648 - 369, 3033 - 617),
+        ("summedits", "evaluation", 369, 617),
+        ("faithbench", None, 750 - 439, 439),
+    ],
+)
+def test_labels_are_counted_as_said(name, split, passes, fails):
+    rows = load_benchmark(name, split=split).rows
+    assert Counter(row.label for row in rows) == {"PASS": passes, "FAIL": fails}
+
+
+@needs_data
+@pytest.mark.parametrize("name", LOCAL)
+def test_every_row_can_be_judged_and_has_an_id_of_its_own(name):
+    benchmark = load_benchmark(name)
+    assert len({row.id for row in benchmark.rows}) == len(benchmark.rows)
+    for row in benchmark.rows:
+        assert isinstance(row.example, Example)
+        assert (row.example.id, row.example.label) == (row.id, row.label)
+        assert row.example.source == f"{name}/{row.subset}"
+        assert bool(row.example.spans) == (row.label == "FAIL") or row.example.spans is None
+    assert [row.id for row in load_benchmark(name).rows] == [row.id for row in benchmark.rows]
+    assert all(len(sha) == 64 for sha in benchmark.files.values())
+    assert benchmark.files
+
+
+@needs_data
+def test_ragtruth_contexts_are_passages_records_and_articles():
+    rows = load_benchmark("ragtruth").rows
+    documents = {(row.subset, len(row.example.context)) for row in rows}
+    assert documents == {("QA", 3), ("Summary", 1), ("Data2txt", 1)}
+    for row in rows:
+        first = row.example.context[0]
+        if row.subset == "QA":
+            assert first.startswith("passage 1:")
+            assert row.example.question
+        elif row.subset == "Data2txt":
+            assert isinstance(json.loads(first), dict)
+
+
+@needs_data
+def test_halubench_drop_answers_do_not_hold_the_right_one():
+    benchmark = load_benchmark("halubench")
+    drop = [row.example for row in benchmark.rows if row.subset == "DROP"]
+    answers = [example.answer for example in drop]
+    assert answers[:2] == ["Rams, second, Marc Bulger, Kevin Curtis", "87.1"]
+    assert not any("ans:" in answer or "[" in answer for answer in answers)
+    assert sum(benchmark.left_out.values()) == 299 - len(benchmark.rows)
+
+
+@pytest.mark.parametrize(
+    ("written", "stated"),
+    [
+        ("Wrong ans: 87.1\nCorrect ans: 86.9", "87.1"),
+        ("wrong ans: ['Irish', 'Dutch']\ncorrect ans: German", "Irish, Dutch"),
+        ("Wrong ans: two\nlines\nCorrect ans: one", "two\nlines"),
+        ("25-yard", "25-yard"),
+        ("The wrong ans: is here", "The wrong ans: is here"),
+    ],
+)
+def test_halubench_stated_answer(written, stated):
+    assert _stated(written) == stated
+
+
+@needs_data
+def test_faithbench_gives_published_detectors_the_figures_they_have(make_verdict):
+    gold = Gold(load_benchmark("faithbench").rows)
+    raws = {
+        f"{path.stem.removeprefix('batch_')}-{raw['sample_id']}": raw["metadata"]
+        for path in (Path(os.environ["MOONLYNX_DATA"]) / "faithbench").glob("batch_*.json")
+        for raw in json.loads(path.read_text())["samples"]
+    }
+    balanced_accuracy = {
+        "gpt_4o": 56.2,
+        "gpt-4-turbo": 56.1,
+        "hhem-2.1": 54.3,
+        "hhemv1": 53.8,
+        "hhem-2.1-english": 53.0,
+        "trueteacher": 52.2,
+        "gpt-3.5-turbo": 48.6,
+    }
+    for detector, figure in balanced_accuracy.items():
+        verdicts = [
+            make_verdict(
+                row.id, "PASS" if raws[row.id.rsplit("/", 1)[-1]][detector] >= 0.5 else "FAIL"
+            )
+            for row in gold.rows
+        ]
+        found = estimates(gold.outcomes(verdicts))["balanced_accuracy"]
+        assert round(100 * found, 1) == figure, detector
+
+
+def test_a_file_of_ones_own(benchmark, fixtures):
+    assert len(benchmark.rows) == 12
+    assert benchmark.split == "all"
+    assert not benchmark.test_only
+    assert [row.subset for row in benchmark.rows] == ["harbour"] * 6 + ["mill"] * 4 + [
+        "weather"
+    ] * 2
+    assert list(benchmark.files) == ["benchmark.jsonl"]
+
+
+def write(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def test_rows_without_ids_get_the_number_of_their_line(tmp_path):
+    path = write(tmp_path / "own.jsonl", {"context": "c", "answer": "a", "label": "PASS"})
+    (row,) = load_benchmark(path).rows
+    assert (row.id, row.example.id, row.subset) == ("own/1", "own/1", "all")
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"context": "c", "answer": "a"}], "line 1: has no label"),
+        ([{"context": "c", "answer": " ", "label": "PASS"}], "line 1, answer: holds no text"),
+        ([{"id": 1, "context": "c", "answer": "a", "label": "PASS"}] * 2, "2 rows have the id 1"),
+        ([], "holds no rows"),
+    ],
+)
+def test_a_file_that_cannot_be_counted_says_why(tmp_path, rows, message):
+    path = write(tmp_path / "own.jsonl", *rows)
+    with pytest.raises((BenchmarkError, BadInput), match=message):
+        load_benchmark(path)
+
+
+def test_a_sample_is_of_the_seed_and_keeps_the_order(fixtures):
+    path = str(fixtures / "benchmark.jsonl")
+    whole = [row.id for row in load_benchmark(path).rows]
+    sample = load_benchmark(path, limit=5, seed=1)
+    ids = [row.id for row in sample.rows]
+    assert sample.sampled_from == 12
+    assert ids == sorted(ids, key=whole.index)
+    assert ids == [row.id for row in load_benchmark(path, limit=5, seed=1).rows]
+    assert ids != [row.id for row in load_benchmark(path, limit=5, seed=2).rows]
+    assert load_benchmark(path, limit=12).sampled_from is None
+
+
+def test_rows_hash_tells_rows_apart(fixtures, tmp_path):
+    path = fixtures / "benchmark.jsonl"
+    one = load_benchmark(str(path)).rows_sha256()
+    assert one == load_benchmark(str(path)).rows_sha256()
+    changed = tmp_path / "benchmark.jsonl"
+    changed.write_text(path.read_text().replace("31 metres tall.", "32 metres tall."))
+    assert one != load_benchmark(str(changed)).rows_sha256()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "ragtrut"}, "no benchmark and no file; known: ragtruth"),
+        ({"name": "ragtruth", "split": "dev"}, "no split 'dev'; it has test, train"),
+        ({"name": "ragtruth"}, "set MOONLYNX_DATA to the folder"),
+        ({"name": "ragtruth", "data": Path("/nowhere")}, "is not there; is /nowhere right?"),
+        ({"name": "summedits", "data": Path("/nowhere")}, "is not there; is /nowhere right?"),
+        ({"name": "PatronusAI/HaluBench", "split": "dev"}, "no split 'dev'; it has test"),
+    ],
+)
+def test_what_is_not_there_is_said(monkeypatch, arguments, message):
+    monkeypatch.delenv("MOONLYNX_DATA", raising=False)
+    with pytest.raises(BenchmarkError, match=message):
+        load_benchmark(**arguments)
+
+
+def test_a_file_has_no_splits(fixtures):
+    with pytest.raises(BenchmarkError, match="a file has no splits"):
+        load_benchmark(str(fixtures / "benchmark.jsonl"), split="test")
+
+
+def test_a_row_that_cannot_be_judged_keeps_its_label():
+    row = make_row("b", "s", 7, "FAIL", context="", answer="a")
+    assert (row.id, row.label) == ("b/s/7", "FAIL")
+    assert isinstance(row.example, BadInput)
+    assert str(row.example).startswith("row b/s/7, context: holds no text")
+
+
+HUB_ROWS = {
+    "PatronusAI/HaluBench": (
+        "test",
+        {
+            "id": "a1",
+            "passage": "The mill closes on Sundays.",
+            "question": "When does it close?",
+            "answer": "On Mondays.",
+            "label": "FAIL",
+            "source_ds": "DROP",
+        },
+        ("halubench/DROP/a1", "FAIL", "When does it close?", "On Mondays.", None),
+    ),
+    "wandb/RAGTruth-processed": (
+        "test",
+        {
+            "id": "17",
+            "query": "Summarize the following news:",
+            "context": "The mill closes on Sundays.",
+            "output": "It closes on Mondays.",
+            "task_type": "Summary",
+            "quality": "good",
+            "model": "some-model",
+            "hallucination_labels": '[{"start": 13, "end": 20, "text": "Mondays", "meta": ""}]',
+        },
+        ("ragtruth/Summary/17", "FAIL", "", "It closes on Mondays.", [(13, 20)]),
+    ),
+    "Salesforce/summedits": (
+        "train",
+        {
+            "id": "news_1",
+            "domain": "news",
+            "doc": "The mill closes on Sundays.",
+            "summary": "It closes on Sundays.",
+            "label": 1,
+        },
+        ("summedits/news/news_1", "PASS", "", "It closes on Sundays.", None),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ON_HUB)
+def test_datasets_of_the_hub_are_read_from_a_copy(name, tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    split, raw, (row_id, label, question, answer, spans) = HUB_ROWS[name]
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    write(copy / f"{split}.jsonl", raw)
+    benchmark = load_benchmark(name, data=copy)
+    (row,) = benchmark.rows
+    assert (benchmark.about.name, benchmark.split) == (name, split)
+    assert (row.id, row.label, row.example.question, row.example.answer) == (
+        row_id,
+        label,
+        question,
+        answer,
+    )
+    marked = row.example.spans
+    assert (None if marked is None else [(s.start, s.end) for s in marked]) == spans
+
+
+def test_a_dataset_of_another_layout_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    write(copy / "test.jsonl", {"text": "t"})
+    with pytest.raises(BenchmarkError, match="has no 'source_ds'; its columns are text"):
+        load_benchmark("PatronusAI/HaluBench", data=copy)
+
+
+def test_a_hub_that_cannot_be_reached_is_said(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    with pytest.raises(BenchmarkError, match="PatronusAI/HaluBench: cannot be loaded"):
+        load_benchmark("PatronusAI/HaluBench@0000000")
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "call"),
+    [
+        ("datasets", "data", lambda: load_benchmark("PatronusAI/HaluBench")),
+        ("openpyxl", "data", lambda: list(_sheet(Path("sample.xlsx")))),
+        ("scipy", "eval", scipy_stats),
+    ],
+)
+def test_a_missing_package_is_named_by_its_extra(monkeypatch, package, extra, call):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=rf"moonlynx\[{extra}\]"):
+        call()

@@ -1,0 +1,159 @@
+import json
+import sys
+
+import pytest
+
+from moonlynx import cli
+from moonlynx.eval.records import Report
+from moonlynx.eval.run import verdict_file
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command line as a user does; gives exit code, standard output and error."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["moonlynx", *map(str, arguments)])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as end:
+            code = int(end.code or 0)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def evaluate(run, fixtures, tmp_path):
+    def call(*arguments, judge="token-similarity", output=tmp_path / "out"):
+        path = fixtures / "benchmark.jsonl"
+        common = ("--benchmark", path, "--judge", judge, "--output", output, "--resamples", 100)
+        return run("eval", *common, *arguments)
+
+    return call
+
+
+def test_eval_writes_verdicts_and_reports(evaluate, tmp_path):
+    code, out, _ = evaluate("--judge", "token-similarity?metric=rouge")
+    assert code == 0
+    folder = tmp_path / "out"
+    report = Report.model_validate_json((folder / "report.json").read_text())
+    assert [judge.spec for judge in report.judges] == [
+        "token-similarity",
+        "token-similarity?metric=rouge",
+    ]
+    for judge in report.judges:
+        verdicts = (folder / judge.verdicts.path).read_text().splitlines()
+        assert len(verdicts) == 12
+        assert json.loads(verdicts[0])["id"] == "h1"
+    assert report.micro.systems[0].metrics["auroc"].value > 0.6
+    text = (folder / "report.md").read_text()
+    assert out.split("\n\nThe whole report")[0] in text
+    assert f"--output {folder} --resamples 100" in report.command
+    assert report.judges[0].judge.name == "token-similarity"
+
+
+def test_a_stopped_run_goes_on_and_ends_the_same(evaluate, tmp_path):
+    evaluate()
+    folder = tmp_path / "out"
+    verdicts = folder / "verdicts-token-similarity.jsonl"
+    whole, report = verdicts.read_bytes(), (folder / "report.md").read_bytes()
+    verdicts.write_bytes(whole[: len(whole) // 2])
+    (folder / "report.md").unlink()
+    assert evaluate()[0] == 0
+    assert verdicts.read_bytes() == whole
+    assert (folder / "report.md").read_bytes() == report
+
+
+def test_verdicts_of_other_rows_are_not_gone_on_with(evaluate):
+    evaluate()
+    code, _, error = evaluate("--limit", 5)
+    assert code == 2
+    assert "another rows sha256" in error
+
+
+def test_no_judge_sees_the_gold(evaluate, monkeypatch):
+    from moonlynx.judge.detectors.token_similarity import TokenSimilarity
+
+    seen = []
+    judge = TokenSimilarity.__call__
+
+    def spy(self, examples):
+        seen.extend(examples)
+        return judge(self, examples)
+
+    monkeypatch.setattr(TokenSimilarity, "__call__", spy)
+    evaluate()
+    assert len(seen) == 12
+    assert {(example.label, example.spans) for example in seen} == {(None, None)}
+
+
+def test_unscored_rows_end_with_their_exit_code(evaluate, tmp_path):
+    script = tmp_path / "script.jsonl"
+    replies = [
+        {"match": "45 metres", "text": '{"REASONING": ["It is 31 metres."], "SCORE": "FAIL"}'},
+        {"match": "31 metres tall.", "text": '{"REASONING": ["It says so."], "SCORE": "PASS"}'},
+        {"text": "I would rather not say."},
+    ]
+    script.write_text("".join(json.dumps(reply) + "\n" for reply in replies))
+    code, out, _ = evaluate(judge=f"lynx@fake?script={script}")
+    assert code == 3
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    lynx = report["micro"]["systems"][0]
+    assert report["judges"][0]["unscored"] == {"unparsed": 10}
+    # h1 and h2 alone are scored, and right.
+    assert lynx["metrics"]["accuracy"]["value"] == pytest.approx(2 / 12)
+    assert lynx["metrics"]["recall"]["value"] == pytest.approx(1 / 5)
+    assert "|       10 |" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--judge", "token-similarity"), "the same judge is named twice"),
+        (("--judge", "no-such-judge"), "no judge is called 'no-such-judge'"),
+        (("--judge", "Not A Name"), "a judge's name is lower-case letters"),
+        (("--split", "dev"), "a file has no splits"),
+    ],
+)
+def test_wrong_usage_ends_with_a_message(evaluate, arguments, message):
+    code, _, error = evaluate(*arguments)
+    assert code == 2
+    assert message in error
+    assert "Traceback" not in error
+
+
+def test_missing_data_says_what_to_set(run, tmp_path, monkeypatch):
+    monkeypatch.delenv("MOONLYNX_DATA", raising=False)
+    code, _, error = run(
+        "eval", "--benchmark", "ragtruth", "--judge", "token-similarity", "--output", tmp_path
+    )
+    assert code == 2
+    assert "set MOONLYNX_DATA to the folder" in error
+
+
+def test_compare_prints_and_writes(run, evaluate, fixtures, tmp_path):
+    evaluate("--judge", "token-similarity?metric=rouge")
+    folder = tmp_path / "out"
+    a, b = (
+        verdict_file(folder, spec) for spec in ("token-similarity", "token-similarity?metric=rouge")
+    )
+    written = tmp_path / "comparison.json"
+    benchmark = fixtures / "benchmark.jsonl"
+    code, out, _ = run("compare", a, b, "--benchmark", benchmark, "--output", written)
+    assert code == 0
+    assert out.startswith(f"- A: token-similarity 1-overlap, {a} (0 unscored)\n")
+    assert json.loads(written.read_text())["rows"] == 12
+    code, _, error = run("compare", a, benchmark, "--benchmark", benchmark)
+    assert code == 2
+    assert "is not a Verdict" in error
+
+
+def test_verdict_files_of_judges_with_odd_names_differ(tmp_path):
+    specs = ["lynx:ORG/M@http://h:1/v1", "lynx:ORG/M@http://h:1/v2", "lynx:" + "x" * 300, "lynx"]
+    names = [verdict_file(tmp_path, spec).name for spec in specs]
+    assert len(set(names)) == 4
+    assert all(len(name) < 100 and "/" not in name for name in names)
+    assert names[3] == "verdicts-lynx.jsonl"

@@ -1,0 +1,121 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from moonlynx.eval.benchmarks.base import About, Benchmark
+from moonlynx.eval.markdown import render, table
+from moonlynx.eval.records import ALWAYS_FAIL, MAJORITY, Report
+from moonlynx.eval.report import Judged
+
+GOLDEN = Path(__file__).parent / "golden" / "report.md"
+
+
+@pytest.fixture
+def report(benchmark, judged, report_of):
+    # Its source is a path, which differs between machines.
+    about = About("benchmark", "benchmark.jsonl", "not stated", "the rows' own labels")
+    fixed = Benchmark(about, "all", benchmark.rows, test_only=False, files=benchmark.files)
+    runs = judged("scripted", "scripted"), judged("plain", "plain?threshold=0.4")
+    return report_of(fixed, *runs).model_copy(update={"package_version": "0.0.0"})
+
+
+def test_report_reads_as_the_golden_one(report):
+    """After a change that is meant, write it anew with UPDATE_GOLDEN=1 and read the difference."""
+    text = render(report)
+    if os.environ.get("UPDATE_GOLDEN"):
+        GOLDEN.write_text(text, encoding="utf-8")
+    assert text == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_report_json_is_whole_and_has_no_nan(report):
+    text = report.model_dump_json()
+    assert "NaN" not in text
+    assert Report.model_validate_json(text) == report
+    weather = json.loads(text)["subsets"][2]["systems"][0]
+    assert weather["metrics"]["auroc"] == {"value": None, "low": None, "high": None}
+
+
+def test_every_group_of_rows_has_the_baselines(report):
+    groups = [report.micro, *report.subsets, *report.context_length, *report.answer_length]
+    assert len(groups) == 1 + 3 + 3 + 4
+    for group in groups:
+        systems = [each.system for each in group.systems]
+        assert systems[-2:] == [MAJORITY, ALWAYS_FAIL] if group.rows else systems == []
+    assert [each.system for each in report.macro][-2:] == [MAJORITY, ALWAYS_FAIL]
+
+
+def test_baselines_are_right_on_as_many_rows_as_their_label_has(report):
+    for group in (report.micro, *report.subsets):
+        majority, always_fail = (each.metrics["accuracy"].value for each in group.systems[-2:])
+        passes = group.rows - group.fail_rows
+        assert majority == pytest.approx(max(passes, group.fail_rows) / group.rows)
+        assert always_fail == pytest.approx(group.fail_rows / group.rows)
+
+
+def test_unscored_rows_are_counted_with_their_reasons(report):
+    assert report.judges[0].unscored == {"timeout": 1, "unparsed": 1}
+    assert [group.systems[0].unscored for group in report.subsets] == [1, 0, 1]
+    scripted = report.micro.systems[0]
+    assert (scripted.unscored, scripted.with_raw_score, scripted.with_probability) == (2, 10, 10)
+
+
+def test_macro_is_the_mean_of_the_subsets_that_define_the_metric(report):
+    scripted = report.macro[0]
+    # harbour 4 of 6, mill 3 of 4, weather 1 of 2
+    assert scripted.metrics["accuracy"].value == pytest.approx((4 / 6 + 3 / 4 + 1 / 2) / 3)
+    assert scripted.subsets["accuracy"] == 3
+    # harbour 2 caught, 1 alarm, 1 missed; mill 1 caught, 1 missed; weather has no FAIL row
+    assert scripted.metrics["f1"].value == pytest.approx((4 / 6 + 2 / 3) / 2)
+    assert scripted.subsets["f1"] == 2
+
+
+def test_threshold_and_calibration_are_those_of_the_spec(benchmark, judged, report_of, tmp_path):
+    calibration = tmp_path / "calibration.json"
+    calibration.write_text("{}")
+    spec = f"scripted?calibration={calibration}"
+    report = report_of(benchmark, judged("scripted", spec), resamples=100)
+    assert report.judges[0].calibration.path == "calibration.json"
+    assert "calibration.json (sha256 `44136fa3" in render(report)
+
+
+def test_one_subset_needs_no_mean_over_subsets(make_rows, make_verdict, judged, report_of):
+    rows = make_rows(["FAIL", "PASS", "PASS"])
+    one = Benchmark(About("one", "here", "none", "its own"), "all", tuple(rows))
+    run = judged("scripted", "scripted").run
+    verdicts = [make_verdict(row.id, "PASS") for row in rows]
+    report = report_of(one, Judged(run, verdicts), resamples=100)
+    assert (report.macro, report.subsets) == ((), ())
+    text = render(report)
+    assert "macro)" not in text
+    assert "span F1" not in text.split("## How to read this")[0]
+    assert "Test only: never train on these rows." in text
+
+
+def test_missing_pass_rows_bound_the_f1(make_rows, make_verdict, judged, report_of):
+    rows = [*make_rows(["FAIL"] * 4 + ["PASS"] * 4, subset="QA")]
+    rows += [row._replace(id=f"s{row.id}", subset="Summary") for row in rows]
+    benchmark = Benchmark(
+        About("b", "here", "none", "its own"),
+        "test",
+        tuple(rows),
+        missing_clean={"QA": 3},
+    )
+    # Each subset: 3 caught, 1 missed, 1 alarm.
+    said = ["FAIL", "FAIL", "FAIL", "PASS", "FAIL", "PASS", "PASS", "PASS"] * 2
+    verdicts = [make_verdict(row.id, score) for row, score in zip(rows, said, strict=True)]
+    run = judged("scripted", "scripted").run
+    report = report_of(benchmark, Judged(run, verdicts), resamples=100)
+    found = {
+        (each.group, each.system): (each.all_wrong, each.all_right, each.missing)
+        for each in report.bounds
+    }
+    assert found["all rows", "scripted"] == pytest.approx((12 / (12 + 2 + 5), 12 / 16, 3))
+    assert found["QA", "scripted"] == pytest.approx((6 / (6 + 1 + 4), 6 / 8, 3))
+    assert ("Summary", "scripted") not in found
+    assert "## F1 if the missing PASS rows were there" in render(report)
+
+
+def test_tables_escape_bars():
+    assert table(["a"], [["x|y"]]) == "| a    |\n| :--- |\n| x\\|y |"

@@ -1,0 +1,65 @@
+"""Habits that hold for every file of the repository."""
+
+import os.path
+import re
+
+import moonlynx
+
+LINE_LIMIT = 500
+# Folders of one machine or another; a link's own path may hold such a word after other letters.
+MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:work|root|opt|tmp|home|Users|mnt)/")
+
+
+def texts(tracked, root):
+    for path in tracked:
+        if not (root / path).is_symlink():
+            try:
+                yield path, (root / path).read_text(encoding="utf-8")
+            except UnicodeDecodeError:
+                continue  # a binary file
+
+
+def test_no_python_file_is_long(tracked, root):
+    lengths = {
+        str(path): text.count("\n") for path, text in texts(tracked, root) if path.suffix == ".py"
+    }
+    assert "judge/types.py" in lengths
+    assert {path: count for path, count in lengths.items() if count > LINE_LIMIT} == {}
+
+
+def test_no_file_names_a_machines_folders(tracked, root):
+    found = [
+        f"{path}:{number}: {line.strip()[:80]}"
+        for path, text in texts(tracked, root)
+        if path.parts[0] != "tests"
+        for number, line in enumerate(text.splitlines(), start=1)
+        if MACHINE_PATH.search(line)
+    ]
+    assert found == []
+    assert MACHINE_PATH.search("see /tmp/x")
+    assert not MACHINE_PATH.search("https://example.org/tmp/x and docs/work/x")
+
+
+def test_links_stay_inside_the_repository(tracked, root):
+    links = [path for path in tracked if (root / path).is_symlink()]
+    assert links
+    for path in links:
+        target = (root / path).readlink()
+        assert not target.is_absolute()
+        inside = os.path.normpath(path.parent / target)
+        assert inside == path.name, f"{path} leads to {target}"
+
+
+def test_the_changelog_opens_with_this_version(root):
+    text = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
+    assert headings
+    assert headings[0].strip("[]").split()[0] == moonlynx.__version__
+
+
+def test_the_licence_is_apache_2(root):
+    text = (root / "LICENSE").read_text(encoding="utf-8")
+    assert "Apache License" in text
+    assert "Version 2.0, January 2004" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+    assert re.search(r"^   Copyright \d{4} moonlynx contributors$", text, flags=re.MULTILINE)

@@ -1,0 +1,119 @@
+"""Importing does nothing: no heavy package, no socket, no file, no setting changed."""
+
+import json
+import re
+import subprocess
+import sys
+from importlib.metadata import distribution, packages_distributions
+
+import pytest
+from packaging.requirements import Requirement
+
+# What only an extra brings. The core must not touch it even where it is installed.
+HEAVY = {
+    *("torch", "transformers", "accelerate", "bitsandbytes", "xgrammar", "vllm"),
+    *("sentence_transformers", "sklearn", "scipy", "pandas", "datasets", "pyarrow", "openpyxl"),
+}
+
+PROBE = """
+import csv, importlib, json, locale, logging, os, signal, sys, threading, warnings
+
+def state():
+    return {
+        "environment": dict(os.environ),
+        "folder": os.getcwd(),
+        "csv limit": csv.field_size_limit(),
+        "locale": locale.setlocale(locale.LC_ALL),
+        "log handlers": [str(handler) for handler in logging.getLogger().handlers],
+        "log level": logging.getLogger().level,
+        "interrupt": str(signal.getsignal(signal.SIGINT)),
+        "threads": threading.active_count(),
+        "recursion limit": sys.getrecursionlimit(),
+        "search path": list(sys.path),
+    }
+
+events = []
+
+def listen(event, args):
+    writes = event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+")
+    if event.startswith(("socket.", "subprocess.")) or writes:
+        events.append(f"{event} {args}")
+
+before, modules = state(), set(sys.modules)
+sys.addaudithook(listen)
+for name in json.loads(sys.argv[1]):
+    importlib.import_module(name)
+after = state()
+changed = {key: [before[key], after[key]] for key in before if before[key] != after[key]}
+new = sorted({name.partition(".")[0] for name in set(sys.modules) - modules})
+print(json.dumps({"events": events, "changed": changed, "new": new}))
+"""
+
+
+def modules_of(tracked, root):
+    rooms = [path.name for path in tracked if (root / path).is_symlink()]
+    for path in tracked:
+        is_ours = path.parts[0] in rooms or path.parts[:2] == ("src", "moonlynx")
+        if is_ours and path.suffix == ".py" and path.name != "__main__.py":
+            parts = path.parts[2:] if path.parts[0] == "src" else path.parts
+            yield ".".join(("moonlynx", *parts)).removesuffix(".py").removesuffix(".__init__")
+
+
+def probe(names, folder):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROBE, json.dumps(names)],
+        cwd=folder,
+        env={"PATH": "", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
+
+
+def core_packages():
+    """Give the top-level modules of the core dependencies and of what those need in turn."""
+    wanted, names = ["moonlynx"], set()
+    while wanted:
+        name = re.sub(r"[-_.]+", "-", wanted.pop()).lower()
+        if name not in names:
+            names.add(name)
+            for line in distribution(name).requires or ():
+                requirement = Requirement(line)
+                if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+                    wanted.append(requirement.name)
+    return {
+        module
+        for module, owners in packages_distributions().items()
+        if names & {re.sub(r"[-_.]+", "-", owner).lower() for owner in owners}
+    }
+
+
+@pytest.fixture(scope="module", params=["moonlynx", "every module"])
+def imported(request, tracked, root, tmp_path_factory):
+    names = ["moonlynx"] if request.param == "moonlynx" else sorted(modules_of(tracked, root))
+    assert names[0] == "moonlynx"
+    assert request.param == "moonlynx" or {"moonlynx.judge.types", "moonlynx.cli"} <= set(names)
+    return probe(names, tmp_path_factory.mktemp("folder"))
+
+
+def test_importing_loads_no_heavy_package(imported):
+    assert HEAVY.isdisjoint(imported["new"])
+
+
+def test_importing_loads_only_the_core_dependencies(imported):
+    allowed = core_packages() | set(sys.stdlib_module_names) | {"moonlynx"}
+    new = {name for name in imported["new"] if not name.startswith("_sysconfigdata_")}
+    assert "moonlynx" in new
+    assert new <= allowed
+
+
+def test_importing_changes_nothing(imported):
+    assert imported["events"] == []
+    assert imported["changed"] == {}
+
+
+def test_the_core_needs_no_heavy_package():
+    assert HEAVY.isdisjoint(core_packages())
+    assert {"pydantic", "numpy", "syntok", "typer"} <= core_packages()

@@ -1,0 +1,108 @@
+"""What is built is what is in the tree, and it judges."""
+
+import json
+import shutil
+import subprocess
+import sys
+from zipfile import ZipFile
+
+import pytest
+
+pytestmark = pytest.mark.heavy  # two builds
+
+SIZE_LIMIT = 45_000_000  # bytes
+
+
+def build(source, output, *what):
+    command = [sys.executable, "-m", "build", "--no-isolation", *what]
+    command += ["--outdir", str(output), str(source)]
+    done = subprocess.run(command, cwd=output, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    (wheel,) = output.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def tree(copy_repository, tmp_path_factory):
+    return copy_repository(tmp_path_factory.mktemp("tree"))
+
+
+@pytest.fixture(scope="module")
+def wheel(tree, tmp_path_factory):
+    return build(tree, tmp_path_factory.mktemp("wheel"), "--wheel")
+
+
+@pytest.fixture(scope="module")
+def wheel_of_sdist(tree, wheel, tmp_path_factory):
+    shutil.rmtree(tree / "build")  # what the first build left behind
+    return build(tree, tmp_path_factory.mktemp("wheel-of-sdist"))
+
+
+def contents(wheel):
+    with ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_the_wheel_holds_the_tree(wheel, tree, tracked):
+    rooms = {path.name for path in tracked if (tree / path).is_symlink()}
+    assert {"judge", "eval"} <= rooms
+    expected = {}
+    for path in tracked:
+        if (tree / path).is_symlink():
+            continue
+        if path.parts[0] in rooms:
+            expected[f"moonlynx/{path.as_posix()}"] = (tree / path).read_bytes()
+        elif path.parts[:2] == ("src", "moonlynx"):
+            expected[path.relative_to("src").as_posix()] = (tree / path).read_bytes()
+    packed = contents(wheel)
+    package = {name: data for name, data in packed.items() if ".dist-info/" not in name}
+    assert sorted(package) == sorted(expected)
+    assert package == expected
+    for name in ("judge/types.py", "judge/schemas/verdict.json", "judge/prompts/lynx-v1.txt"):
+        assert f"moonlynx/{name}" in package
+    assert "moonlynx/py.typed" in package
+
+
+def test_the_wheel_says_what_it_is(wheel, tree):
+    packed = {name.partition("/")[2]: data for name, data in contents(wheel).items()}
+    assert packed["top_level.txt"].decode().split() == ["moonlynx"]
+    assert packed["licenses/LICENSE"] == (tree / "LICENSE").read_bytes()
+    assert "moonlynx = moonlynx.cli:main" in packed["entry_points.txt"].decode()
+    assert "\nName: moonlynx\n" in packed["METADATA"].decode()
+
+
+def test_the_wheel_is_small(wheel):
+    assert wheel.stat().st_size < SIZE_LIMIT
+
+
+def test_a_wheel_by_way_of_the_sdist_is_the_same(wheel, wheel_of_sdist):
+    assert wheel_of_sdist.name == wheel.name
+    assert contents(wheel_of_sdist) == contents(wheel)
+
+
+def test_the_unpacked_wheel_judges(wheel, tmp_path, user_environment):
+    with ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    (tmp_path / "elsewhere").mkdir()
+    command = [sys.executable, "-m", "moonlynx", "judge", "--format", "json"]
+    command += ["--context", "It opened in 1932.", "--answer", "It opened in 1932."]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path / "elsewhere",
+        env=user_environment | {"PYTHONPATH": str(tmp_path / "site")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["score"] == "PASS"
+    command = [sys.executable, "-c", "import moonlynx; print(moonlynx.__file__)"]
+    where = subprocess.run(
+        command,
+        cwd=tmp_path / "elsewhere",
+        env=user_environment | {"PYTHONPATH": str(tmp_path / "site")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert where.stdout.strip() == str(tmp_path / "site" / "moonlynx" / "__init__.py")

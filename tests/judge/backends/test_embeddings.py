@@ -1,0 +1,226 @@
+import hashlib
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tenacity import wait_none
+
+from moonlynx.judge.backends import endpoint
+from moonlynx.judge.backends.base import BackendError, EmbeddingError
+from moonlynx.judge.backends.embeddings import load_embeddings, load_token_embeddings
+from moonlynx.judge.names import SpecError
+
+from ...conftest import VLLM_ENVIRONMENT, _end, _free_port, _wait_until_healthy
+from .test_openai import Server, error, in_turn
+
+TEXTS = [
+    "The ferry leaves at half past seven.",
+    "Bicycles travel free.",
+    "Wie alt ist die Brücke? 橋は古い。🎉",
+    "x",
+    "The quick brown fox jumps over the lazy dog, " * 5,
+]
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.delenv(endpoint.KEY_VARIABLE, raising=False)
+    monkeypatch.setattr(endpoint, "_BACKOFF", wait_none())
+    server = Server()
+    yield server
+    server.close()
+
+
+def embeddings(*vectors, indices=None):
+    numbers = indices or range(len(vectors))
+    data = [{"index": n, "embedding": v} for n, v in zip(numbers, vectors, strict=True)]
+    return 200, {"object": "list", "data": data, "model": "m"}
+
+
+def angles(body):
+    """Answer with a vector for each text whose direction is told by the number in it."""
+    values = [float(text.split()[1]) for text in body["input"]]
+    return embeddings(*([3 * math.cos(v), 3 * math.sin(v)] for v in values))
+
+
+def test_an_endpoint_is_asked_in_few_requests_and_gives_unit_vectors_in_order(server):
+    server.answer = angles
+    texts = [f"text {n / 100}" for n in range(150)]
+    rows = load_embeddings("m", server.url, {}).embed(texts)
+    assert rows.shape == (150, 2)
+    assert rows.dtype == np.float32
+    expected = [[math.cos(n / 100), math.sin(n / 100)] for n in range(150)]
+    np.testing.assert_allclose(rows, expected, atol=1e-6)
+    assert {path for path, _ in server.requests} == {"/v1/embeddings"}
+    assert sorted(len(body["input"]) for _, body in server.requests) == [22, 64, 64]
+    assert {tuple(sorted(body)) for _, body in server.requests} == {("input", "model")}
+
+
+def test_vectors_are_put_in_the_order_of_their_indices(server):
+    server.answer = in_turn(embeddings([0.0, 2.0], [5.0, 0.0], indices=[1, 0]))
+    rows = load_embeddings("m", server.url, {}).embed(["a", "b"])
+    np.testing.assert_array_equal(rows, [[1.0, 0.0], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (embeddings([1.0, 0.0]), "1 embeddings for 2 texts"),
+        (embeddings([1.0], [1.0], [1.0]), "3 embeddings for 2 texts"),
+        (embeddings([1.0, 0.0], [1.0]), "differ in length"),
+        (embeddings([1.0], [1.0], indices=[0, 0]), "not numbered"),
+        (embeddings([1.0, 0.0], [0.0, 0.0]), "zeros"),
+        (embeddings([1.0, 0.0], [float("nan"), 1.0]), "not finite"),
+        (embeddings([1.0, 0.0], [1e300, 1.0]), "not finite"),
+        (embeddings([], []), "zeros"),
+        ((200, {"data": [{"index": 0, "embedding": "AACAPw=="}]}), "no embeddings"),
+        ((200, "<html>"), "no embeddings"),
+        ((404, error("no model m")), "no model m"),
+    ],
+)
+def test_what_cannot_be_the_vectors_is_an_error(server, answer, says):
+    server.answer = in_turn(answer)
+    with pytest.raises(EmbeddingError, match=says) as caught:
+        load_embeddings("m", server.url, {}).embed(["a", "b"])
+    assert caught.value.code == "backend"
+
+
+def test_a_text_too_long_is_told_from_an_outage(server):
+    server.answer = in_turn((400, error("This model's maximum context length is 256 tokens.")))
+    with pytest.raises(EmbeddingError) as caught:
+        load_embeddings("m", server.url, {}).embed(["a"])
+    assert caught.value.code == "too_long"
+
+
+def test_what_may_pass_is_tried_again(server):
+    server.answer = in_turn((503, error("busy")), embeddings([1.0, 0.0]))
+    assert load_embeddings("m", server.url, {}).embed(["a"]).shape == (1, 2)
+    assert len(server.requests) == 2
+
+
+def test_names_and_options(server):
+    assert load_embeddings("m", server.url, {}).version == f"m@{server.url}"
+    for backend, options in [("onnx", {}), ("vllm", {}), (server.url, {"device": "cpu"})]:
+        with pytest.raises(SpecError):
+            load_embeddings("m", backend, options)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda folder: folder / "absent", "there is no model at"),
+        (lambda folder: folder, "not safetensors"),
+        (lambda folder: (folder / "pytorch_model.bin").touch() or folder, "not safetensors"),
+        (lambda folder: (folder / "model.safetensors").touch() or folder, "cannot load"),
+    ],
+)
+def test_a_model_that_cannot_be_loaded_says_why(tmp_path, make, says):
+    with pytest.raises(BackendError, match=says):
+        load_embeddings(str(make(tmp_path)), None, {})
+
+
+@pytest.mark.heavy
+def test_a_model_that_is_neither_here_nor_on_the_hub_says_so(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(BackendError, match="no folder here and cannot be had from the Hub"):
+        load_embeddings("moonlynx-test/no-such-model", None, {})
+
+
+@pytest.mark.heavy
+def test_options_of_a_model_in_this_process(minilm):
+    for backend, options in [("torch", {"device": "tpu"}), (None, {"devise": "cpu"})]:
+        with pytest.raises(SpecError, match="devi"):
+            load_embeddings(minilm, backend, options)
+
+
+@pytest.fixture(scope="module")
+def encoder(minilm):
+    return load_embeddings(minilm, "torch", {"device": "cpu"})
+
+
+@pytest.mark.heavy
+def test_vectors_are_those_of_sentence_transformers(encoder, minilm):
+    from sentence_transformers import SentenceTransformer
+
+    rows = encoder.embed(TEXTS)
+    expected = SentenceTransformer(minilm, device="cpu").encode(TEXTS, normalize_embeddings=True)
+    np.testing.assert_allclose(rows, expected, atol=1e-6)
+    assert rows.dtype == np.float32
+
+
+@pytest.mark.heavy
+def test_vectors_do_not_depend_on_what_stands_beside_them(encoder):
+    texts = TEXTS + [f"{text} {n}" for n in range(10) for text in TEXTS]
+    together, reverse = encoder.embed(texts), encoder.embed(texts[::-1])
+    np.testing.assert_array_equal(reverse[::-1], together)
+    states = encoder.embed_tokens(texts)
+    for text, row, tokens in zip(TEXTS, together, states, strict=False):
+        np.testing.assert_array_equal(encoder.embed([text])[0], row)
+        np.testing.assert_array_equal(encoder.embed_tokens([text])[0], tokens)
+
+
+@pytest.mark.heavy
+def test_token_states_are_unit_vectors_of_the_tokens_proper(minilm):
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    tokens = load_token_embeddings(minilm)
+    (states,) = tokens.embed_tokens([TEXTS[0]])
+    tokenizer, model = AutoTokenizer.from_pretrained(minilm), AutoModel.from_pretrained(minilm)
+    with torch.inference_mode():
+        hidden = model(**tokenizer(TEXTS[0], return_tensors="pt")).last_hidden_state[0, 1:-1]
+    expected = torch.nn.functional.normalize(hidden, dim=-1).numpy()
+    np.testing.assert_allclose(states, expected, atol=1e-6)
+    assert tokens.embed_tokens(["\u200b"])[0].shape == (0, 384)
+    assert tokens.embed_tokens([]) == []
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("text", ["The ferry leaves at seven. " * 200, "船" * 700, "x" * 3000])
+def test_nothing_of_a_long_text_is_cut_off(encoder, text):
+    # The end lies far beyond the window of 256 tokens and counts all the same.
+    whole, ended = encoder.embed([text, text + " Penguins!"])
+    assert 0.9 < float(whole @ ended) < 0.9999
+    assert np.linalg.norm(ended) == pytest.approx(1.0, abs=1e-6)
+    short, long = encoder.embed_tokens(["Penguins!", text + " Penguins!"])
+    assert len(long) >= len(encoder.embed_tokens([text])[0]) + len(short)
+    assert len(long) > 256 or text.startswith("x")
+
+
+@pytest.mark.heavy
+def test_the_version_is_that_of_the_files(encoder, minilm):
+    hashes = [
+        hashlib.sha256((Path(minilm) / name).read_bytes()).hexdigest()[:8]
+        for name in ("model.safetensors", "tokenizer.json")
+    ]
+    assert encoder.version == "-".join(hashes)
+
+
+@pytest.mark.heavy
+def test_a_real_server_gives_the_same_vectors(encoder, minilm, tmp_path):
+    port, log = _free_port(), tmp_path / "server.log"
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", minilm]
+    command += ["--served-model-name", "minilm", "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--dtype", "float32", "--load-format", "safetensors", "--enforce-eager"]
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            env=os.environ | VLLM_ENVIRONMENT,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        _wait_until_healthy(process, f"http://127.0.0.1:{port}/health", log)
+        served = load_embeddings("minilm", f"http://127.0.0.1:{port}/v1", {})
+        np.testing.assert_allclose(served.embed(TEXTS), encoder.embed(TEXTS), atol=1e-5)
+        with pytest.raises(EmbeddingError, match="context length") as caught:
+            served.embed(["The ferry leaves at seven. " * 200])
+        assert caught.value.code == "too_long"
+    finally:
+        _end(process)

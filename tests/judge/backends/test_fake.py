@@ -1,0 +1,110 @@
+import json
+
+import pytest
+
+from moonlynx.judge.backends import load_chat_backend
+from moonlynx.judge.backends.base import BackendError, ChatReply, ChatRequest
+from moonlynx.judge.backends.fake import FakeBackend
+from moonlynx.judge.names import SpecError
+from moonlynx.judge.types import JudgeError, Turn
+
+
+def ask(text, **settings):
+    return ChatRequest((Turn(role="user", content=text),), **settings)
+
+
+def scripted(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n\n" for row in rows), encoding="utf-8")
+    return load_chat_backend("fake", None, {"script": str(path)})
+
+
+def test_texts_are_given_out_in_order_and_then_run_out():
+    backend = FakeBackend(["first", "second"])
+    texts = [reply.text for reply in backend.complete([ask("a"), ask("b")])]
+    assert texts == ["first", "second"]
+    (reply,) = backend.complete([ask("c")])
+    assert (reply.finish, reply.error.code) == ("error", "backend")
+
+
+def test_a_function_replies_with_text_or_a_whole_reply():
+    refused = ChatReply(text="", finish="refused")
+    backend = FakeBackend(lambda request: refused if request.schema else "two words")
+    plain, bound = backend.complete([ask("a b c"), ask("a", schema={"type": "object"})])
+    assert plain == ChatReply(text="two words", finish="stop", input_tokens=3, output_tokens=2)
+    assert bound is refused
+
+
+def test_a_text_is_cut_after_max_tokens_words():
+    (reply,) = FakeBackend(["one two\nthree four"]).complete([ask("a", max_tokens=3)])
+    assert (reply.text, reply.finish, reply.output_tokens) == ("one two\nthree", "length", 3)
+
+
+def test_the_first_row_that_fits_the_last_message_answers(tmp_path):
+    backend = scripted(
+        tmp_path / "script.jsonl",
+        {"match": "bridge", "text": "of the bridge"},
+        {"match": "tower", "text": "of the tower", "finish": "length"},
+        {"text": "of neither\u2028"},
+    )
+    asked = ["a tower", "a bridge and a tower", "a hill", "a tower"]
+    replies = backend.complete([ask(text) for text in asked])
+    texts = [(reply.text, reply.finish) for reply in replies]
+    tower = ("of the tower", "length")
+    assert texts == [tower, ("of the bridge", "stop"), ("of neither\u2028", "stop"), tower]
+
+
+def test_a_script_can_hold_tokens_and_errors(tmp_path):
+    tokens = [
+        {"text": "PA", "logprob": -0.1, "top": [["PA", -0.1], ["FA", -2.3]]},
+        {"text": "SS", "logprob": 0.0},
+    ]
+    error = {"code": "too_long", "message": "9000 tokens"}
+    backend = scripted(
+        tmp_path / "script.jsonl",
+        {"match": "long", "finish": "error", "error": error},
+        {"text": "PASS", "tokens": tokens},
+    )
+    long, silent, spoken, cut = backend.complete(
+        [
+            ask("a long one"),
+            ask("a"),
+            ask("a", logprobs=True),
+            ask("a", logprobs=True, max_tokens=1),
+        ]
+    )
+    assert long.error == JudgeError(code="too_long", message="9000 tokens")
+    assert (silent.tokens, silent.output_tokens) == (None, 2)
+    assert [token.text for token in spoken.tokens] == ["PA", "SS"]
+    assert spoken.tokens[0].top == (("PA", -0.1), ("FA", -2.3))
+    assert (cut.text, cut.finish, len(cut.tokens)) == ("PA", "length", 1)
+
+
+def test_a_prompt_that_no_row_fits_is_an_error(tmp_path):
+    backend = scripted(tmp_path / "script.jsonl", {"match": "bridge", "text": "x"})
+    (reply,) = backend.complete([ask("a tower")])
+    assert (reply.finish, reply.error.code) == ("error", "backend")
+    assert "no row of" in reply.error.message
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ("{", "line 2: row: Invalid JSON"),
+        ('{"txet": "a"}', "line 2: txet: Extra inputs"),
+        ('{"text": 3}', "line 2: text: Input should be a valid string"),
+        ('{"finish": "error"}', 'line 2: row: finish "error" and error go together'),
+        ('{"text": "ab", "tokens": [{"text": "a", "logprob": 0}]}', "line 2: row: the tokens"),
+    ],
+)
+def test_a_faulty_script_is_named_by_line(row, fault, tmp_path):
+    script = tmp_path / "script.jsonl"
+    script.write_text('{"text": "fine"}\n' + row, encoding="utf-8")
+    with pytest.raises(BackendError, match=fault):
+        load_chat_backend("fake", None, {"script": str(script)})
+
+
+def test_a_script_must_be_named_and_there(tmp_path):
+    with pytest.raises(SpecError, match="script=FILE"):
+        load_chat_backend("fake", None, {})
+    with pytest.raises(BackendError, match="cannot read the script"):
+        load_chat_backend("fake", None, {"script": str(tmp_path / "none")})

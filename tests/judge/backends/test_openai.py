@@ -1,0 +1,401 @@
+import asyncio
+import json
+import logging
+import threading
+import time
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from tenacity import wait_none
+
+from moonlynx.judge.backends import endpoint, load_chat_backend
+from moonlynx.judge.backends.base import (
+    AsyncChatBackend,
+    BackendError,
+    ChatReply,
+    ChatRequest,
+    ReplyToken,
+)
+from moonlynx.judge.names import SpecError
+from moonlynx.judge.types import Turn
+
+KEY = "sk-very-secret-0123456789"
+
+
+def ask(text="hello", **settings):
+    return ChatRequest((Turn(role="user", content=text),), **settings)
+
+
+def completion(text="hi", finish="stop", **message):
+    return {
+        "choices": [{"message": {"content": text, **message}, "finish_reason": finish}],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 2},
+    }
+
+
+class Server:
+    """A loopback HTTP server that answers what the test tells it to, and keeps what it was sent."""
+
+    def __init__(self):
+        self.answer = lambda body: (200, completion())
+        self.requests, self.headers = [], []
+        self.now = self.most = 0
+        self._lock = threading.Lock()
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                server._handle(self, None)
+
+            def do_POST(self):
+                length = int(self.headers["Content-Length"])
+                server._handle(self, json.loads(self.rfile.read(length)))
+
+            def log_message(self, *_):
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._http.server_port}/v1"
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
+        self._thread.start()
+
+    def _handle(self, http, body):
+        with self._lock:
+            self.requests.append((http.path, body))
+            self.headers.append(dict(http.headers))
+            self.now += 1
+            self.most = max(self.most, self.now)
+        status, answer, *headers = self.answer(body)
+        with self._lock:
+            self.now -= 1
+        content = answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
+        try:
+            http.send_response(status)
+            for name, value in headers:
+                http.send_header(name, value)
+            http.send_header("Content-Length", str(len(content)))
+            http.end_headers()
+            http.wfile.write(content)
+        except (BrokenPipeError, ConnectionResetError):
+            http.close_connection = True  # the client's time was up
+
+    def load(self, model="m", **options):
+        return load_chat_backend(self.url, model, {name: str(v) for name, v in options.items()})
+
+    def close(self):
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.delenv(endpoint.KEY_VARIABLE, raising=False)
+    monkeypatch.setattr(endpoint, "_BACKOFF", wait_none())
+    server = Server()
+    yield server
+    server.close()
+
+
+def in_turn(*answers):
+    """Answer with the first, then the second, and so on; the last for ever."""
+    rest = list(answers)
+    return lambda body: rest.pop(0) if len(rest) > 1 else rest[0]
+
+
+def error(message, **more):
+    return {"error": {"message": message, **more}}
+
+
+def test_a_request_says_what_is_asked_for_and_no_more(server):
+    server.load().complete([ask("hello", max_tokens=9)])
+    path, body = server.requests[0]
+    assert path == "/v1/chat/completions"
+    assert body == {
+        "model": "m",
+        "messages": [{"role": "user", "content": "hello"}],
+        "max_tokens": 9,
+        "temperature": 0.0,
+    }
+    assert "Authorization" not in server.headers[0]
+
+
+def test_schema_seed_and_logprobs_are_asked_for(server):
+    schema = {"type": "object"}
+    server.load().complete([ask(schema=schema, seed=3, temperature=0.5, logprobs=True)])
+    _, body = server.requests[0]
+    assert (body["seed"], body["temperature"]) == (3, 0.5)
+    assert (body["logprobs"], body["top_logprobs"]) == (True, 20)
+    assert body["response_format"]["type"] == "json_schema"
+    assert body["response_format"]["json_schema"]["schema"] == schema
+
+
+def test_replies_keep_order_and_usage_is_read_back(server):
+    def slow_first(body):
+        text = body["messages"][0]["content"]
+        time.sleep(0.2 if text == "0" else 0)
+        return 200, completion(text)
+
+    server.answer = slow_first
+    replies = server.load().complete([ask(str(n)) for n in range(8)])
+    assert [reply.text for reply in replies] == [str(n) for n in range(8)]
+    assert replies[0] == ChatReply(text="0", finish="stop", input_tokens=7, output_tokens=2)
+    assert server.load().complete([]) == []
+
+
+def test_no_more_requests_are_under_way_than_allowed(server):
+    def slow(body):
+        time.sleep(0.05)
+        return 200, completion()
+
+    server.answer = slow
+    backend = server.load(concurrency=3)
+
+    async def two_calls():
+        return await asyncio.gather(
+            backend.acomplete([ask() for _ in range(6)]),
+            backend.acomplete([ask() for _ in range(6)]),
+        )
+
+    replies = asyncio.run(two_calls())
+    assert [len(part) for part in replies] == [6, 6]
+    assert server.most == 3
+
+
+def test_complete_works_within_a_running_event_loop(server):
+    backend = server.load()
+    assert isinstance(backend, AsyncChatBackend)
+
+    async def call():
+        return backend.complete([ask()])
+
+    assert asyncio.run(call())[0].text == "hi"
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+def test_what_may_pass_is_tried_again(server, status):
+    server.answer = in_turn((status, "busy"), (status, error("busy")), (200, completion()))
+    (reply,) = server.load().complete([ask()])
+    assert (reply.text, len(server.requests)) == ("hi", 3)
+
+
+def test_what_does_not_pass_is_that_replys_error(server):
+    server.answer = lambda body: (
+        (429, error("slow down")) if body["messages"][0]["content"] == "b" else (200, completion())
+    )
+    before, failed, after = server.load(retries=2).complete([ask("a"), ask("b"), ask("c")])
+    assert (before.text, after.text) == ("hi", "hi")
+    assert (failed.finish, failed.error.code) == ("error", "backend")
+    assert failed.error.message == "HTTP 429: slow down (tried 3 times)"
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (400, error("top_logprobs is too large"), "HTTP 400: top_logprobs is too large"),
+        (401, error("no such key"), "HTTP 401: no such key"),
+        (403, {"detail": "not for you"}, "HTTP 403: not for you"),
+        (404, {"error": "no such model"}, "HTTP 404: no such model (is the URL the API's base"),
+        (418, "", "HTTP 418: an empty body"),
+        (422, "<html>", "HTTP 422: <html>"),
+    ],
+)
+def test_what_cannot_pass_is_not_tried_again(server, status, body, message):
+    server.answer = lambda _: (status, body)
+    (reply,) = server.load().complete([ask()])
+    assert reply.error.code == "backend"
+    assert reply.error.message.startswith(message)
+    assert len(server.requests) == 1
+
+
+def test_the_server_is_given_the_time_it_asks_for(server):
+    server.answer = in_turn((429, "", ("Retry-After", "0.3")), (200, completion()))
+    start = time.monotonic()
+    (reply,) = server.load().complete([ask()])
+    assert reply.text == "hi"
+    assert time.monotonic() - start >= 0.3
+
+
+@pytest.mark.parametrize("far", ["3600", formatdate(time.time() + 3600, usegmt=True)])
+def test_a_server_that_asks_for_an_hour_is_taken_to_refuse(server, far):
+    server.answer = lambda _: (429, error("quota"), ("Retry-After", far))
+    (reply,) = server.load().complete([ask()])
+    assert reply.error.message == "HTTP 429: quota"
+
+
+def test_an_unreadable_retry_after_is_overlooked(server):
+    server.answer = in_turn((503, "", ("Retry-After", "soon")), (200, completion()))
+    assert server.load().complete([ask()])[0].text == "hi"
+
+
+def test_a_reply_that_never_comes_is_a_timeout(server):
+    def never(body):
+        if body["messages"][0]["content"] == "slow":
+            time.sleep(0.5)
+        return 200, completion()
+
+    server.answer = never
+    slow, quick = server.load(timeout=0.1, retries=1).complete([ask("slow"), ask("quick")])
+    assert (slow.finish, slow.error.code) == ("error", "timeout")
+    assert slow.error.message.endswith("within 0.1 seconds (tried 2 times)")
+    assert quick.text == "hi"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        error("You sent 9 tokens.", code="context_length_exceeded"),
+        error("This model's maximum context length is 2048 tokens. However, you requested 4096."),
+        error("the request exceeds the available context size", type="exceed_context_size_error"),
+        error("prompt is too long: 210000 tokens > 200000 maximum"),
+        {"message": "`inputs` must have less than 4096 tokens: max_input_tokens", "code": 422},
+    ],
+)
+def test_a_prompt_that_is_too_long_is_told_apart(server, body):
+    server.answer = lambda _: (400, body)
+    (reply,) = server.load().complete([ask()])
+    assert (reply.finish, reply.error.code) == ("error", "too_long")
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ((200, completion("part", "content_filter")), "part"),
+        ((200, completion(None, "stop", refusal="I will not.")), "I will not."),
+        ((400, error("filtered", code="content_filter")), ""),
+    ],
+)
+def test_a_refusal_is_told_apart(server, answer, text):
+    server.answer = lambda _: answer
+    (reply,) = server.load().complete([ask()])
+    assert (reply.finish, reply.text, reply.error) == ("refused", text, None)
+
+
+def test_a_reply_that_was_cut_says_so(server):
+    server.answer = lambda _: (200, completion("half a", "length"))
+    assert server.load().complete([ask()])[0].finish == "length"
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("<html>hello</html>", "no chat completion: <html>hello</html>"),
+        (error("overloaded"), "overloaded"),
+        ({"choices": []}, "no chat completion"),
+        (completion("", "tool_calls"), "for the reason 'tool_calls'"),
+    ],
+)
+def test_an_answer_that_holds_no_reply_is_an_error(server, answer, message):
+    server.answer = lambda _: (200, answer)
+    (reply,) = server.load().complete([ask()])
+    assert reply.error.code == "backend"
+    assert message in reply.error.message
+
+
+def test_an_empty_reply_without_usage_is_still_a_reply(server):
+    server.answer = lambda _: (200, {"choices": [completion(None)["choices"][0]]})
+    assert server.load().complete([ask()]) == [ChatReply(text="", finish="stop")]
+
+
+def token(text, logprob=-0.5, top=(), raw=None):
+    raw = list(text.encode()) if raw is None else raw
+    return {"token": text, "logprob": logprob, "bytes": raw, "top_logprobs": list(top)}
+
+
+def reply_tokens(server, text, logprobs):
+    answer = completion(text)
+    answer["choices"][0]["logprobs"] = logprobs
+    server.answer = lambda _: (200, answer)
+    return server.load().complete([ask(logprobs=True)])[0].tokens
+
+
+def test_tokens_stand_among_their_alternatives(server):
+    chosen = token("PA", -2.0, [token("FA", -0.2), token("PA", -2.0), token("X", -9999.0)])
+    tokens = reply_tokens(server, "PASS", {"content": [chosen, token("SS"), token("<eos>")]})
+    assert tokens[0] == ReplyToken("PA", -2.0, (("FA", -0.2), ("PA", -2.0)))
+    assert tokens[1] == ReplyToken("SS", -0.5, (("SS", -0.5),)), "absent from its own list"
+
+
+def test_a_character_split_over_tokens_is_put_together(server):
+    halves = [token("\\xc3", raw=[0xC3]), token("\\xa9", raw=[0xA9])]
+    tokens = reply_tokens(server, "é!", {"content": [*halves, token("!")]})
+    assert [t.text for t in tokens] == ["", "é", "!"]
+    assert all(t.text in dict(t.top) for t in tokens)
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        None,
+        {"content": None},
+        {"tokens": ["PA", "SS"], "token_logprobs": [-0.1, -0.1]},
+        {"content": [{"token": "PASS", "logprob": None}]},
+        {"content": [token("PASS", raw=[512])]},
+        {"content": [token("other text")]},
+    ],
+)
+def test_logprobs_that_are_absent_or_do_not_fit_are_none(server, logprobs):
+    assert reply_tokens(server, "PASS", logprobs) is None
+
+
+def test_an_endpoint_that_is_not_there_is_an_error_that_says_where(server):
+    server.close()
+    first, second = server.load(concurrency=1).complete([ask(), ask()])
+    for reply in (first, second):
+        assert (reply.finish, reply.error.code) == ("error", "backend")
+        assert f"cannot reach {server.url}" in reply.error.message
+        assert "is the server up" in reply.error.message
+    assert first.error.message.endswith("(tried 6 times)")
+    assert "tried" not in second.error.message, "it need not wait for the same again"
+
+
+def test_a_model_that_is_not_named_is_asked_for(server):
+    server.answer = lambda _: (200, {"data": [{"id": "org/only"}]})
+    backend = server.load(model=None)
+    assert backend.name == f"org/only@{server.url}"
+    assert server.requests == [("/v1/models", None)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ((200, {"data": [{"id": "one"}, {"id": "two"}]}), "serves one, two$"),
+        ((200, {"data": []}), "serves none$"),
+        ((200, "<html>"), "lists no models"),
+        ((401, error(f"{KEY} is no key")), r"HTTP 401: \*\*\* is no key$"),
+    ],
+)
+def test_a_model_that_cannot_be_told_must_be_named(server, answer, message, monkeypatch):
+    monkeypatch.setenv(endpoint.KEY_VARIABLE, KEY)
+    server.answer = lambda _: answer
+    with pytest.raises(BackendError, match=message):
+        server.load(model=None)
+
+
+def test_a_model_cannot_be_asked_for_where_nobody_is(server):
+    server.close()
+    with pytest.raises(BackendError, match=r"cannot reach .*is the server up"):
+        server.load(model=None)
+
+
+def test_a_url_that_is_none_is_refused():
+    with pytest.raises(SpecError, match="is no URL"):
+        load_chat_backend("http://localhost:port/v1", "m", {})
+
+
+def test_the_key_is_sent_and_never_shown(server, monkeypatch, caplog):
+    monkeypatch.setenv(endpoint.KEY_VARIABLE, KEY)
+    caplog.set_level(logging.DEBUG)
+    server.answer = lambda _: (401, error(f"Incorrect API key: {KEY}. " + "x" * 2000))
+    backend = server.load()
+    (reply,) = backend.complete([ask()])
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert reply.error.message.startswith("HTTP 401: Incorrect API key: ***. xxx")
+    assert len(reply.error.message) == 500
+    assert KEY not in repr(reply) + repr(vars(backend)) + backend.name
+    assert caplog.text
+    assert KEY not in caplog.text

@@ -1,0 +1,66 @@
+import sys
+
+import pytest
+
+from moonlynx.judge.backends import load_chat_backend
+from moonlynx.judge.backends.base import BackendError, MissingExtra
+from moonlynx.judge.names import SpecError
+
+URL = "http://127.0.0.1:9/v1"
+
+
+@pytest.mark.parametrize(
+    ("backend", "known"),
+    [
+        ("fake", "script"),
+        ("transformers", "device, load, batch"),
+        ("vllm", "tensor_parallel, max_model_len, dtype, eager"),
+        (URL, "concurrency, timeout, retries"),
+    ],
+)
+def test_an_unknown_option_is_named_with_those_that_exist(backend, known):
+    with pytest.raises(SpecError, match=f"no option 'loud'; it has {known}$"):
+        load_chat_backend(backend, "m", {"loud": "yes"})
+
+
+@pytest.mark.parametrize(
+    ("backend", "option", "value", "allowed"),
+    [
+        ("transformers", "load", "int3", "auto, fp32, bf16, fp16, int8, nf4"),
+        ("transformers", "device", "tpu", "auto, cpu, cuda"),
+        ("transformers", "batch", "0", "whole number of at least 1"),
+        ("vllm", "tensor_parallel", "two", "whole number of at least 1"),
+        ("vllm", "max_model_len", "-1", "whole number of at least 1"),
+        ("vllm", "dtype", "int8", "auto, bfloat16, float16, float32"),
+        ("vllm", "eager", "1", "yes, no"),
+        (URL, "concurrency", "1.5", "whole number of at least 1"),
+        (URL, "concurrency", "²", "whole number of at least 1"),
+        (URL, "timeout", "nan", "a number"),
+        (URL, "timeout", "inf", "a number"),
+        (URL, "timeout", "0", "above 0"),
+        (URL, "retries", "-1", "whole number of at least 0"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_is_allowed(backend, option, value, allowed):
+    with pytest.raises(SpecError, match=f"option {option}={value}: .*{allowed}"):
+        load_chat_backend(backend, "m", {option: value})
+
+
+def test_an_unknown_backend_is_named():
+    with pytest.raises(SpecError, match="'onnx'; use one of fake, transformers, vllm or an http"):
+        load_chat_backend("onnx", None, {})
+
+
+@pytest.mark.parametrize("backend", ["transformers", "vllm"])
+def test_a_local_model_must_be_named_and_there(backend, tmp_path):
+    with pytest.raises(SpecError, match="needs a model"):
+        load_chat_backend(backend, None, {})
+    with pytest.raises(BackendError, match=f"there is no model at {tmp_path}/none"):
+        load_chat_backend(backend, f"{tmp_path}/none", {})
+
+
+@pytest.mark.parametrize(("backend", "package"), [("transformers", "torch"), ("vllm", "vllm")])
+def test_a_missing_package_names_its_extra(backend, package, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=rf"pip install 'moonlynx\[{backend}\]'"):
+        load_chat_backend(backend, str(tmp_path), {})

@@ -1,0 +1,227 @@
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jsonschema import validate
+from typer.testing import CliRunner
+
+from moonlynx import cli as top
+from moonlynx.judge.schemas import load_schema
+from moonlynx.judge.types import BadInput
+
+EXAMPLES = Path(__file__).parents[2] / "judge" / "examples" / "answers.jsonl"
+CONTEXT = "The bridge is 90 m long and was opened in 1932."
+GROUNDED, HALLUCINATED = "The bridge is 90 m long.", "Tourists adore its golden lanterns."
+
+
+def run(*arguments, stdin=b""):
+    """Run the command line as a user does, up to the exit code."""
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "moonlynx", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+    )
+    return result.returncode, result.stdout.decode(), result.stderr.decode()
+
+
+def judge(*arguments, stdin=""):
+    """The same within this process, for the many cases that need no process of their own."""
+    return CliRunner().invoke(top.app, ["judge", *map(str, arguments)], input=stdin)
+
+
+def test_one_answer_as_json_obeys_the_schema():
+    code, out, _ = run("judge", "--context", CONTEXT, "--answer", HALLUCINATED, "--format", "json")
+    verdict = json.loads(out)
+    validate(verdict, load_schema("verdict"))
+    assert (code, verdict["score"]) == (0, "FAIL")
+    for span in verdict["spans"]:
+        assert HALLUCINATED[span["start"] : span["end"]] == span["text"]
+
+
+def test_lynx_format_obeys_lynx_schema():
+    result = judge("--context", CONTEXT, "--answer", GROUNDED, "--format", "lynx")
+    validate(json.loads(result.stdout), load_schema("lynx"))
+    assert json.loads(result.stdout)["SCORE"] == "PASS"
+
+
+def test_rich_format_shows_score_spans_evidence_and_reasons():
+    answer = f"{GROUNDED} {HALLUCINATED}"
+    result = judge("--context", CONTEXT, "--answer", answer, "--format", "rich")
+    for part in ("FAIL", "Unsupported", "golden lanterns", "[document 1]", "SUPPORTED:"):
+        assert part in result.stdout
+
+
+def test_context_may_be_files_and_texts(tmp_path):
+    document = tmp_path / "bridge.txt"
+    document.write_text(CONTEXT)
+    arguments = ("--answer", GROUNDED, "--format", "json", "--context", "Nothing here.")
+    result = judge(*arguments, "--context", document)
+    (sentence,) = json.loads(result.stdout)["sentences"]
+    assert sentence["evidence"][0]["document"] == 1
+
+
+def test_standard_input_brings_rows_or_one_text():
+    rows = json.dumps({"id": 1, "context": CONTEXT, "answer": GROUNDED}) + "\nnonsense\n"
+    result = judge("--format", "json", stdin=rows)
+    first, second = map(json.loads, result.stdout.splitlines())
+    assert (first["id"], first["score"]) == (1, "PASS")
+    assert second["error"]["code"] == "bad_input"
+    assert result.exit_code == 3
+    piped = judge("--context", "-", "--answer", GROUNDED, "--format", "json", stdin=CONTEXT)
+    assert json.loads(piped.stdout)["score"] == "PASS"
+
+
+def test_lynx_format_gives_the_error_of_a_row_without_score():
+    result = judge("--format", "lynx", stdin='{"context": "", "answer": "a"}\n')
+    assert json.loads(result.stdout)["error"]["code"] == "empty_context"
+    assert result.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "flags", "code"),
+    [
+        (GROUNDED, [], 0),
+        (GROUNDED, ["--fail-on-hallucination"], 0),
+        (HALLUCINATED, [], 0),
+        (HALLUCINATED, ["--fail-on-hallucination"], 4),
+    ],
+)
+def test_exit_codes_of_one_answer(answer, flags, code):
+    arguments = ("--context", CONTEXT, "--answer", answer, "--format", "json")
+    assert judge(*arguments, *flags).exit_code == code
+
+
+def test_unscored_outranks_hallucination():
+    rows = f'{{"context": "c", "answer": "{HALLUCINATED}"}}\n{{}}\n'
+    result = judge("--format", "json", "--fail-on-hallucination", stdin=rows)
+    assert result.exit_code == 3
+
+
+def test_file_to_file_with_timings_and_summary(tmp_path):
+    output, timings = tmp_path / "out.jsonl", tmp_path / "t.jsonl"
+    code, out, err = run("judge", "--input", EXAMPLES, "--output", output, "--timings", timings)
+    assert (code, out) == (0, "")
+    assert "6 rows: 3 PASS, 3 FAIL" in err
+    verdicts = [json.loads(line) for line in output.read_text().splitlines()]
+    ids = [json.loads(line)["id"] for line in EXAMPLES.read_text().splitlines()]
+    assert [verdict["id"] for verdict in verdicts] == ids
+    assert len(timings.read_text().splitlines()) == 6
+    again = run("judge", "--input", EXAMPLES, "--output", output)
+    assert again[0] == 0
+    assert [json.loads(line) for line in output.read_text().splitlines()] == verdicts
+
+
+def test_csv_in_gives_what_jsonl_gives(tmp_path):
+    rows = [json.loads(line) for line in EXAMPLES.read_text().splitlines()]
+    cells = io.StringIO()
+    writer = csv.DictWriter(cells, ["id", "question", "context", "answer"])
+    writer.writeheader()
+    writer.writerows(row | {"context": json.dumps(row["context"])} for row in rows)
+    (tmp_path / "in.csv").write_text(cells.getvalue(), encoding="utf-8")
+    from_csv = judge("--input", tmp_path / "in.csv", "--format", "json").stdout
+    assert from_csv == judge("--input", EXAMPLES, "--format", "json").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--context", CONTEXT], "--answer is missing"),
+        (["--answer", GROUNDED], "--context is missing"),
+        (["--context", "-", "--answer", "-"], "only one of"),
+        (["--context", "c", "--answer", "a", "--input", "x.jsonl"], "not both"),
+        (["--output", "o.jsonl"], "--output goes with --input"),
+        (["--input", "none.jsonl", "--timings", "t"], "--timings goes with --output"),
+        (["--input", "none.jsonl"], "none.jsonl: No such file"),
+        (["--input", "none.jsonl", "--output", "o.jsonl"], "none.jsonl: No such file"),
+        (["--input", "rows.xml"], "unknown kind of file"),
+        (["--context", "notes.txt", "--answer", "a"], "there is no file notes.txt"),
+        (["--context", "", "--answer", "a"], "context: holds no text"),
+        (["--context", "c", "--answer", " "], "answer: holds no text"),
+        (["--context", "c", "--answer", "a", "--judge", "lnyx"], "did you mean lynx"),
+        (["--context", "c", "--answer", "a", "--judge", "lynx@ftp://x"], "unknown backend"),
+        (["--context", "c", "--answer", "a", "--format", "xml"], "'xml' is not one of"),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_a_message(arguments, says, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["moonlynx", "judge", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        top.main()
+    shown = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert caught.value.code == 2
+    assert says in shown
+    assert "Traceback" not in shown
+
+
+def test_a_second_run_over_other_rows_is_refused(tmp_path):
+    output = tmp_path / "out.jsonl"
+    assert run("judge", "--input", EXAMPLES, "--output", output)[0] == 0
+    before = output.read_bytes()
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"context": "c", "answer": "a"}\n')
+    code, _, err = run("judge", "--input", other, "--output", output)
+    assert code == 2
+    assert "belongs to a run with another input" in err
+    assert output.read_bytes() == before
+
+
+def test_judges_lists_every_judge():
+    result = CliRunner().invoke(top.app, ["judges"])
+    for name in (
+        "token-similarity",
+        "semantic-similarity",
+        "bert-stochastic",
+        "llm-prompt",
+        "lynx",
+    ):
+        assert name in result.stdout
+
+
+def test_a_reader_that_goes_away_is_no_fault(tmp_path):
+    rows = EXAMPLES.read_bytes() * 3000
+    (tmp_path / "in.jsonl").write_bytes(rows)
+    command = f"{sys.executable} -m moonlynx judge --input {tmp_path / 'in.jsonl'} --format json"
+    result = subprocess.run(f"{command} | head -n 1", shell=True, capture_output=True)
+    assert json.loads(result.stdout)["id"] == "library-hours"
+    assert b"Traceback" not in result.stderr
+
+
+LABELLED = EXAMPLES.with_name("labelled.jsonl")
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("method", ["temperature", "isotonic"])
+def test_calibrate_fits_a_threshold_and_a_probability(tmp_path, method):
+    fitted = tmp_path / "calibration.json"
+    arguments = ["--judge", "token-similarity", "--data", LABELLED, "--method", method]
+    code, _, err = run("calibrate", *arguments, "--output", fitted)
+    assert code == 0
+    assert "fitted on 40 rows (20 FAIL)" in err
+    calibration = json.loads(fitted.read_text())
+    spec = f"token-similarity?calibration={fitted}"
+    result = judge("--judge", spec, "--input", LABELLED, "--format", "json")
+    right = 0
+    for line, row in zip(
+        result.stdout.splitlines(), LABELLED.read_text().splitlines(), strict=True
+    ):
+        verdict = json.loads(line)
+        assert 0 <= verdict["probability"] <= 1
+        assert (verdict["score"] == "FAIL") == (verdict["raw_score"] >= calibration["threshold"])
+        right += verdict["score"] == json.loads(row)["label"]
+    assert right > 27, "below the threshold that ships"
+    before = fitted.read_bytes()
+    assert run("calibrate", *arguments, "--output", fitted)[0] == 0
+    assert fitted.read_bytes() == before
+
+
+def test_calibrate_refuses_rows_without_label(tmp_path):
+    result = CliRunner().invoke(
+        top.app,
+        ["calibrate", "--judge", "token-similarity", "--data", str(EXAMPLES), "--output", "x.json"],
+    )
+    assert isinstance(result.exception, BadInput)
+    assert "line 1, label: is missing; give PASS or FAIL" in str(result.exception)

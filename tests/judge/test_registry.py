@@ -1,0 +1,95 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from moonlynx.judge.backends.base import BackendError
+from moonlynx.judge.base import Judge
+from moonlynx.judge.names import SpecError
+from moonlynx.judge.registry import Factory, UnknownJudge, all_factories, find_factory, load_judge
+from moonlynx.judge.types import Example
+
+PLUGIN = Path(__file__).parents[1] / "plugin"
+EXAMPLE = Example(context="The bridge is 90 m long.", answer="The bridge is 80 m long.")
+
+
+def test_the_default_judge_needs_nothing():
+    judge = load_judge("token-similarity")
+    assert isinstance(judge, Judge)
+    assert judge([EXAMPLE])[0].judge.name == "token-similarity"
+
+
+def test_threshold_decides():
+    strict, lax = (
+        load_judge("token-similarity?threshold=0.1"),
+        load_judge("token-similarity?threshold=0.9"),
+    )
+    assert strict([EXAMPLE])[0].score == "FAIL"
+    assert lax([EXAMPLE])[0].score == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "says"),
+    [
+        ("token-similarty", UnknownJudge, "did you mean token-similarity"),
+        ("zzz", UnknownJudge, "known: token-similarity, "),
+        ("cascade(token-similarity,lynx)", UnknownJudge, "no cascade"),
+        ("token-similarity?metric=meteor", SpecError, "must be one of overlap, bleu, rouge"),
+        ("token-similarity?metrc=bleu", SpecError, "no option 'metrc'; it has metric"),
+        ("token-similarity:x", SpecError, "takes no model and no backend"),
+        ("token-similarity?threshold=high", SpecError, "option threshold=high: must be a number"),
+        ("token-similarity?threshold=nan", SpecError, "option threshold=nan: must be a number"),
+        ("token-similarity?threshold=0.1&calibration=x.json", SpecError, "not both"),
+        ("semantic-similarity", SpecError, "needs a model"),
+        ("bert-stochastic", SpecError, "needs the option embeddings"),
+        ("lynx:/nowhere/weights@transformers", BackendError, "/nowhere/weights"),
+    ],
+)
+def test_a_name_that_cannot_work_says_why(name, error, says):
+    with pytest.raises(error) as caught:
+        load_judge(name)
+    assert says in str(caught.value)
+
+
+def test_a_missing_package_is_named():
+    factory = Factory("", lambda spec, threshold: load_judge("lynx"), packages=("no_such_module",))
+    assert factory.missing() == ("no_such_module",)
+    assert find_factory("token-similarity").missing() == ()
+
+
+def test_every_built_in_judge_has_a_summary():
+    summaries = {name: factory.summary for name, factory in all_factories()}
+    assert len(set(summaries.values())) == len(summaries) >= 5
+    assert all(summaries.values())
+
+
+def test_an_installed_package_of_others_brings_a_judge(tmp_path):
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation"]
+    source = tmp_path / "plugin"
+    source.mkdir()
+    for path in PLUGIN.rglob("*"):
+        if path.is_file() and path.suffix in (".py", ".toml"):
+            copy = source / path.relative_to(PLUGIN)
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_bytes(path.read_bytes())
+    target = tmp_path / "site"
+    subprocess.run(
+        [*install, "--no-deps", "--target", str(target), str(source)],
+        check=True,
+        capture_output=True,
+    )
+    run = [sys.executable, "-m", "moonlynx"]
+    environment = os.environ | {"PYTHONPATH": str(target)}
+    listed = subprocess.run(
+        [*run, "judges"], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "parrot" in listed.stdout
+    command = [*run, "judge", "--judge", "parrot", "--format", "json", "--context", "A b c."]
+    for answer, score in (("b c", "PASS"), ("c b", "FAIL")):
+        judged = subprocess.run(
+            [*command, "--answer", answer], env=environment, capture_output=True, text=True
+        )
+        assert json.loads(judged.stdout)["score"] == score
