@@ -9,7 +9,7 @@ LIGHT = .venv
 FULL = .venv-test
 ROOMS = $(wildcard src/moonlynx/*/)
 
-.PHONY: judge test test-fast test-slow lint types format schemas bench clean
+.PHONY: judge test test-fast test-slow lint types format schemas picture bench clean
 
 ## judge: make the environment, install the light default, judge the bundled examples
 judge: $(LIGHT)/.done
@@ -24,7 +24,7 @@ test: lint types
 test-fast: $(FULL)/.done
 	$(FULL)/bin/pytest -m "not slow and not heavy" -n 2 -q
 
-## test-slow: long proofs (100,000 random examples a property, kills at random moments)
+## test-slow: long proofs (kills at random moments, 10,000 random examples for each property)
 test-slow: $(FULL)/.done
 	$(FULL)/bin/pytest -m slow -q
 	$(FULL)/bin/pytest -m fuzz -n 2 -q --hypothesis-profile=fuzz
@@ -47,6 +47,10 @@ format: $(FULL)/.done
 ## schemas: write the contract's JSON Schemas anew
 schemas: $(LIGHT)/.done
 	$(LIGHT)/bin/python -m moonlynx.judge.schemas
+
+## picture: draw the README's picture anew
+picture: $(LIGHT)/.done
+	$(LIGHT)/bin/python docs/picture.py
 
 ## bench: rows per second and memory of the batch command, side by side
 bench: $(FULL)/.done

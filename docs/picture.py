@@ -1,4 +1,4 @@
-"""Draw the README's picture: `make picture` judges one bundled example and saves what a terminal shows."""
+"""Draw the README's picture: `make picture` saves what a terminal shows of a bundled example."""
 
 import re
 from io import StringIO

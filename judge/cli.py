@@ -134,9 +134,10 @@ def calibrate(
         data_sha256=describe(data).sha256,
     )
     save_calibration(calibration, output)
-    _say(
+    typer.echo(
         f"threshold {calibration.threshold:g} for {objective}, fitted on {calibration.rows} rows "
-        f"({calibration.fails} FAIL); {calibration.rows_without_score} without a raw score"
+        f"({calibration.fails} FAIL); {calibration.rows_without_score} without a raw score",
+        err=True,
     )
     raise typer.Exit(_exit_code(tally, False))
 
@@ -163,7 +164,7 @@ def _judge_file(
             timings=timings,
             on_progress=on_progress,
         )
-    _say(summary(tally))
+    typer.echo(summary(tally), err=True)
     return tally
 
 
@@ -255,7 +256,3 @@ def _exit_code(tally: Tally, fail_on_hallucination: bool) -> ExitCode:
     if fail_on_hallucination and tally.failed:
         return ExitCode.HALLUCINATION
     return ExitCode.DONE
-
-
-def _say(text: str) -> None:
-    Console(stderr=True, highlight=False).print(text)

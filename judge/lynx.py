@@ -7,16 +7,15 @@ judged text in its sections is a change to that text, where it forges a mark of 
 
 from __future__ import annotations
 
-import asyncio
 import math
 import re
 import unicodedata
 from collections.abc import Sequence
 
-from .backends.base import AsyncChatBackend, ChatBackend, ChatReply, ChatRequest, ReplyToken
+from .backends.base import ChatBackend, ChatReply, ChatRequest, ReplyToken, acomplete
 from .base import unscored
 from .parsing import LynxReply, ParseFault, parse_lynx, shorten
-from .prompts import fill, load_prompt
+from .prompts import break_chat_tokens, fill, load_prompt
 from .schemas import load_schema
 from .text import claims_nothing, split_sentences
 from .types import Example, JudgeInfo, Score, Sentence, Turn, Usage, Verdict
@@ -32,11 +31,6 @@ _PROMPT_LINE = re.compile(
 # White space, emphasis and characters that do not show.
 _FOLDED = re.compile(
     "[\\s#*_\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]+"
-)
-# Where a token of a chat template begins: <|eot_id|>, </s>, <end_of_turn>, <<SYS>>, [INST].
-_CHAT_TOKEN = re.compile(
-    r"<(?=[|｜][^<>|｜\s]{1,64}[|｜]>|/?s>|(?:bos|eos|(?:start|end)_of_turn)>|</?SYS>>)"
-    r"|\[(?=/?INST\])"
 )
 _NOT_A_WORD = re.compile(r"[\W_]+")
 _IMPOSSIBLE = -9999.0  # how servers write a logprob of minus infinity
@@ -67,11 +61,7 @@ class LynxJudge:
         """Judge the examples without blocking the event loop."""
         settled = [self._without_claims(example) for example in examples]
         requests = _requests(examples, settled)
-        replies: list[ChatReply] = []
-        if requests and isinstance(self._backend, AsyncChatBackend):
-            replies = await self._backend.acomplete(requests)
-        elif requests:
-            replies = await asyncio.to_thread(self._backend.complete, requests)
+        replies = await acomplete(self._backend, requests) if requests else []
         return self._verdicts(examples, settled, replies)
 
     def _without_claims(self, example: Example) -> Verdict | None:
@@ -152,10 +142,9 @@ def neutralise(text: str) -> str:
 
     A line that reads like one of the prompt's own (a lone `--`, a heading such as `ANSWER:`, the
     instructions before and after) is quoted by `> `, whatever its case, spacing or emphasis. A
-    chat template's token gets a space behind its first character, which makes it plain text:
-    `<|eot_id|>` becomes `< |eot_id|>`. All other text stays as it is.
+    chat template's tokens are broken up. All other text stays as it is.
     """
-    lines = _CHAT_TOKEN.sub(r"\g<0> ", text).splitlines(keepends=True)
+    lines = break_chat_tokens(text).splitlines(keepends=True)
     return "".join(f"> {line}" if _PROMPT_LINE.match(_fold(line)) else line for line in lines)
 
 

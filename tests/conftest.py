@@ -4,7 +4,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -28,11 +28,11 @@ VLLM_MODEL_LENGTH = 2048
 _START_LIMIT = 300  # seconds
 
 # Property tests carry `@pytest.mark.fuzz`. Every run tries the same few examples; `make test-slow`
-# tries 100,000 new ones of each: `pytest -m fuzz --hypothesis-profile=fuzz`.
+# tries 10,000 new ones of each, 300,000 in all: `pytest -m fuzz --hypothesis-profile=fuzz`.
 settings.register_profile("default", max_examples=50, deadline=None, derandomize=True)
 settings.register_profile(
     "fuzz",
-    max_examples=100_000,
+    max_examples=10_000,
     deadline=None,
     derandomize=False,
     suppress_health_check=[HealthCheck.too_slow],
@@ -49,14 +49,19 @@ def tiny_llama(tmp_path_factory):
 @pytest.fixture(scope="session")
 def vllm_server(tiny_llama, tmp_path_factory):
     """Serve the tiny Llama by vLLM's own server; give the base URL of its API."""
+    structured = '{"backend": "xgrammar", "disable_any_whitespace": true}'
+    options = ["--max-model-len", str(VLLM_MODEL_LENGTH), "--structured-outputs-config", structured]
+    with serving(tiny_llama, tmp_path_factory.mktemp("vllm") / "server.log", *options) as url:
+        yield url
+
+
+@contextmanager
+def serving(model, log: Path, *options: str):
+    """Serve a model by vLLM's own server for as long as the context lasts; give its URL."""
     port = _free_port()
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
-    command += ["--model", str(tiny_llama), "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--max-model-len", str(VLLM_MODEL_LENGTH), "--dtype", "float32"]
-    command += ["--load-format", "safetensors", "--enforce-eager"]
-    structured = '{"backend": "xgrammar", "disable_any_whitespace": true}'
-    command += ["--structured-outputs-config", structured]
-    log = tmp_path_factory.mktemp("vllm") / "server.log"
+    command += ["--model", str(model), "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--dtype", "float32", "--load-format", "safetensors", "--enforce-eager", *options]
     with log.open("wb") as output:
         server = subprocess.Popen(
             command,

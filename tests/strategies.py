@@ -21,7 +21,7 @@ from moonlynx.judge.types import (
 # Any string Python can hold, lone surrogates and control characters too.
 any_strings = st.text(st.characters())
 # What a record can hold: no lone surrogates.
-texts = st.text(st.characters(exclude_categories=["Cs"]))
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 filled = texts.filter(str.strip)
 # What sentences are made of, so that random strings look like prose, lists, tables and addresses.
 _PIECES = [
@@ -46,7 +46,7 @@ _PIECES = [
     ),
     *("\n", "\r\n", "\t", "  ", "\u200b", "\u2028", "\x1c", "\x00", "\ud800"),
 ]
-prose = st.lists(st.sampled_from(_PIECES) | any_strings, max_size=30).map("".join)
+prose = st.lists(st.sampled_from(_PIECES) | any_strings, max_size=20).map("".join)
 
 probabilities = st.floats(0.0, 1.0)
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -59,8 +59,8 @@ usages = st.builds(Usage, calls=counts, input_tokens=counts, output_tokens=count
 errors = st.builds(JudgeError, code=st.sampled_from(ERROR_CODES), message=texts)
 
 
-def tuples_of(elements, max_size=3):
-    return st.lists(elements, max_size=max_size).map(tuple)
+def tuples_of(elements):
+    return st.lists(elements, max_size=2).map(tuple)
 
 
 @st.composite

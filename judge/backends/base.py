@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
@@ -106,6 +107,13 @@ class AsyncChatBackend(ChatBackend, Protocol):
     async def acomplete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Complete the requests without blocking the event loop."""
         ...
+
+
+async def acomplete(backend: ChatBackend, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+    """Complete the requests without blocking the event loop, in a thread where need be."""
+    if isinstance(backend, AsyncChatBackend):
+        return await backend.acomplete(requests)
+    return await asyncio.to_thread(backend.complete, requests)
 
 
 @runtime_checkable

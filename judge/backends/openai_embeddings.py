@@ -47,7 +47,8 @@ class OpenAIEmbeddings:
         vectors = list(chain.from_iterable(map(_checked, answers, batches)))
         if len({len(vector) for vector in vectors}) > 1:
             raise EmbeddingError("backend", "the endpoint's vectors differ in length")
-        rows = np.array(vectors, dtype=np.float32)
+        with np.errstate(over="ignore"):  # becomes infinite, and is refused below
+            rows = np.array(vectors, dtype=np.float32)
         if not np.isfinite(rows).all() or not rows.any(axis=1).all():
             message = "the endpoint gave a vector of zeros, or one that is not finite"
             raise EmbeddingError("backend", message)

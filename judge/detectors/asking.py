@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
-from ..backends.base import AsyncChatBackend, ChatBackend, ChatReply, ChatRequest
-from ..prompts import mark_outside
+from ..backends.base import ChatReply
+from ..prompts import break_chat_tokens, fill, load_prompt, mark_outside
 from ..types import Example, JudgeError, Turn, Usage
 
 
-def judged_text(example: Example) -> dict[str, str]:
-    """Give the fields of a prompt over an example: mark, documents, question and answer.
+def messages(prompt: str, example: Example, **more: str) -> tuple[Turn, ...]:
+    """Fill the prompt with the example's documents, question and answer, and with `more`.
 
-    The mark occurs in none of the texts. Turns before the question stand with the question.
+    The mark between its sections occurs in none of the texts. Turns before the question stand with
+    the question.
     """
     question = example.question
     if example.conversation:
         said = [*example.conversation, Turn(role="user", content=question)]
         question = "\n".join(f"{turn.role}: {turn.content}" for turn in said)
-    mark = mark_outside(*example.context, question, example.answer)
+    mark = mark_outside(*example.context, question, example.answer, *more.values())
     documents = "\n".join(
         f"{mark} DOCUMENT {number}\n{document}"
         for number, document in enumerate(example.context, start=1)
     )
-    return {
-        "mark": mark,
-        "documents": documents,
-        "question": question,
-        "answer": example.answer,
-    }
-
-
-async def acomplete(backend: ChatBackend, requests: Sequence[ChatRequest]) -> list[ChatReply]:
-    """Complete the requests without blocking the event loop, in a thread where need be."""
-    if isinstance(backend, AsyncChatBackend):
-        return await backend.acomplete(requests)
-    return await asyncio.to_thread(backend.complete, requests)
+    fields = {"mark": mark, "documents": documents, "question": question, "answer": example.answer}
+    text = fill(load_prompt(prompt), **fields, **more)
+    return (Turn(role="user", content=break_chat_tokens(text)),)
 
 
 def fault_of(reply: ChatReply) -> JudgeError | None:

@@ -22,17 +22,16 @@ from itertools import chain, islice
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.base import ChatBackend, ChatReply, ChatRequest, TokenEmbeddingBackend
+from ..backends.base import ChatBackend, ChatReply, ChatRequest, TokenEmbeddingBackend, acomplete
 from ..base import unscored
-from ..prompts import fill, load_prompt
 from ..text import Piece, claims_nothing, split_sentences
-from ..types import ErrorCode, Example, JudgeInfo, Turn, Usage, Verdict
-from .asking import acomplete, fault_of, judged_text, usage_of
-from .common import Finding, to_verdict
+from ..types import ErrorCode, Example, JudgeInfo, Usage, Verdict
+from .asking import fault_of, messages, usage_of
+from .common import Finding, body, to_verdict
 
 PROMPT = "answer-v1"
 # Best balanced accuracy on validation rows (docs/results/four-detectors.md).
-DEFAULT_THRESHOLD = 0.46
+DEFAULT_THRESHOLD = 0.48
 _MAX_TOKENS = 512  # of one sampled answer
 
 _States = Mapping[str, NDArray[np.float32]]
@@ -90,7 +89,7 @@ class BertStochastic:
     def _requests(self, examples: Sequence[Example]) -> list[ChatRequest]:
         return [
             ChatRequest(
-                (Turn(role="user", content=fill(load_prompt(PROMPT), **judged_text(example))),),
+                messages(PROMPT, example),
                 max_tokens=_MAX_TOKENS,
                 temperature=1.0,
                 seed=seed,
@@ -125,7 +124,7 @@ class BertStochastic:
                 if fault := fault_of(reply):
                     return _Fault(fault.code, f"sample {number}: {fault.message}", usage)
             texts = tuple(reply.text for reply in replies)
-        samples = tuple(tuple(piece.text for piece in split_sentences(text)) for text in texts)
+        samples = tuple(tuple(map(body, split_sentences(text))) for text in texts)
         if () in samples:
             return _Fault(code, f"sample {samples.index(()) + 1} holds no text", usage)
         return _Others(tuple(split_sentences(example.answer)), samples, usage)
@@ -143,7 +142,7 @@ class BertStochastic:
                 continue
             agreement = np.mean(
                 [
-                    max(bert_score(states[piece.text], states[other]) for other in sample)
+                    max(bert_score(states[body(piece)], states[other]) for other in sample)
                     for sample in others.samples
                 ]
             )
@@ -177,7 +176,7 @@ class _Fault:
 
 
 def _claims(pieces: Iterable[Piece]) -> list[str]:
-    return [piece.text for piece in pieces if not claims_nothing(piece.text)]
+    return [body(piece) for piece in pieces if not claims_nothing(piece.text)]
 
 
 def _needs_samples(example: Example) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..text import Piece
+from ..text import Piece, body_start
 from ..types import Evidence, Example, JudgeInfo, Sentence, Span, Usage, Verdict
 
 _SHOWN = 80  # characters of a sentence quoted in a reason
@@ -72,6 +72,11 @@ def to_verdict(
         judge=judge,
         usage=usage,
     )
+
+
+def body(piece: Piece) -> str:
+    """Give the sentence behind its list mark: a number in front is no part of what it says."""
+    return piece.text[body_start(piece.text) :]
 
 
 def _shorten(text: str) -> str:

@@ -15,12 +15,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..backends.base import ChatBackend, ChatReply, ChatRequest
+from ..backends.base import ChatBackend, ChatReply, ChatRequest, acomplete
 from ..base import unscored
-from ..prompts import fill, load_prompt
 from ..text import Piece, claims_nothing, split_sentences
-from ..types import Example, JudgeError, JudgeInfo, Turn, Verdict
-from .asking import acomplete, fault_of, judged_text, usage_of
+from ..types import Example, JudgeError, JudgeInfo, Verdict
+from .asking import fault_of, messages, usage_of
 from .common import Finding, to_verdict
 
 PROMPT = "llm-prompt-v1"
@@ -97,12 +96,10 @@ def _ask(example: Example) -> _Asked:
     pieces = tuple(
         (piece, not claims_nothing(piece.text)) for piece in split_sentences(example.answer)
     )
-    fields = judged_text(example)
-    prompts = (
-        fill(load_prompt(PROMPT), **fields, statement=piece.text) for piece, asks in pieces if asks
-    )
     requests = tuple(
-        ChatRequest((Turn(role="user", content=prompt),), SCHEMA, _MAX_TOKENS) for prompt in prompts
+        ChatRequest(messages(PROMPT, example, statement=piece.text), SCHEMA, _MAX_TOKENS)
+        for piece, asks in pieces
+        if asks
     )
     return _Asked(example, pieces, requests)
 

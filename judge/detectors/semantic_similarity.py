@@ -20,10 +20,10 @@ from ..backends.base import EmbeddingBackend, EmbeddingError
 from ..base import unscored
 from ..text import Piece, claims_nothing, split_sentences
 from ..types import Evidence, Example, JudgeInfo, Verdict
-from .common import Finding, to_verdict
+from .common import Finding, body, to_verdict
 
 # Best balanced accuracy on validation rows (docs/results/four-detectors.md).
-DEFAULT_THRESHOLD = 0.44
+DEFAULT_THRESHOLD = 0.42
 _EVIDENCE = 2  # document sentences named for one sentence at most
 _KEPT = 64  # documents whose vectors are kept for the next batch
 
@@ -57,7 +57,7 @@ class SemanticSimilarity:
         documents = dict.fromkeys(text for example in examples for text in example.context)
         unread = {text: split_sentences(text) for text in documents if text not in kept}
         vectors = self._embed(
-            piece.text for pieces in (*unread.values(), *map(_claims, answers)) for piece in pieces
+            body(piece) for pieces in (*unread.values(), *map(_claims, answers)) for piece in pieces
         )
         read = {
             text: _Sentences.of(unread[text], vectors) if text in unread else kept[text]
@@ -94,7 +94,7 @@ class SemanticSimilarity:
             if claims_nothing(piece.text):
                 findings.append(Finding(piece, None))
                 continue
-            scores = np.clip(1.0 - candidates @ vectors[piece.text], 0.0, 1.0)
+            scores = np.clip(1.0 - candidates @ vectors[body(piece)], 0.0, 1.0)
             nearest = np.argsort(scores, kind="stable")[:_EVIDENCE]
             best = float(scores[nearest[0]])
             findings.append(
@@ -119,7 +119,7 @@ class _Sentences(NamedTuple):
 
     @classmethod
     def of(cls, pieces: Sequence[Piece], vectors: dict[str, NDArray[np.float32]]) -> _Sentences:
-        rows = [vectors[piece.text] for piece in pieces]
+        rows = [vectors[body(piece)] for piece in pieces]
         return cls(tuple(pieces), np.stack(rows) if rows else np.empty((0, 0), np.float32))
 
 

@@ -14,6 +14,11 @@ from importlib.resources import files
 
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
 _MARK = re.compile("=+")
+# Where a token of a chat template begins: <|eot_id|>, </s>, <end_of_turn>, <<SYS>>, [INST].
+_CHAT_TOKEN = re.compile(
+    r"<(?=[|｜][^<>|｜\s]{1,64}[|｜]>|/?s>|(?:bos|eos|(?:start|end)_of_turn)>|</?SYS>>)"
+    r"|\[(?=/?INST\])"
+)
 
 
 @cache
@@ -38,3 +43,11 @@ def mark_outside(*texts: str) -> str:
     """
     longest = max((len(run) for text in texts for run in _MARK.findall(text)), default=0)
     return "=" * max(5, longest + 1)
+
+
+def break_chat_tokens(text: str) -> str:
+    """Make the tokens of chat templates plain text, by a space behind their first character.
+
+    `<|eot_id|>` becomes `< |eot_id|>`. Servers read such a token within a message as its end.
+    """
+    return _CHAT_TOKEN.sub(r"\g<0> ", text)

@@ -52,7 +52,9 @@ _PHRASES = (
     "{question} | provide/contain/give/include/have {information} (about/on {this})]",
     "{documents} is/are [not enough/sufficient | insufficient] to {answer}",
     "{question} can not be answered/determined",
-    "(the answer | {this}) (is/was) not given/provided/mentioned/specified/stated ({from})",
+    "(the answer | {this}) (is/was) not mentioned/specified/stated ({from})",
+    "(the answer | {this}) (is/was) not given/provided/available {from}",
+    "the answer is/was not given/provided",
     "there is/was [no | not enough | insufficient] (relevant) information/answer (given/provided"
     "/available) (about/on {this}) (to {answer})",
     "no answer",
@@ -91,7 +93,7 @@ _PHRASES = (
     "if you have/need/want/like/would (like) [anything else | {help}]",
     "for {help}",
     "[contact/call/visit | reach out to] [us | a/our/the/your (customer/local/technical) "
-    "support/service/team/branch/agent]",
+    "(support/service) support/service/team/branch/agent]",
 )
 _NOTATION = re.compile(r"\{([\w ]+)\}|([()\[\]|])|([\w/!]+)")
 

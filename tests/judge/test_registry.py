@@ -13,7 +13,7 @@ from moonlynx.judge.registry import Factory, UnknownJudge, all_factories, find_f
 from moonlynx.judge.types import Example
 
 PLUGIN = Path(__file__).parents[1] / "plugin"
-EXAMPLE = Example(context="The bridge is 90 m long.", answer="The bridge is 80 m long.")
+EXAMPLE = Example(context="The bridge is long.", answer="The bridge is green.")
 
 
 def test_the_default_judge_needs_nothing():

@@ -235,6 +235,26 @@ def prompts_of(example):
     return prompts
 
 
+CHAT_TOKENS = [
+    "<|eot_id|>",
+    "<|start_header_id|>",
+    "<|im_end|>",
+    "</s>",
+    "[/INST]",
+    "<end_of_turn>",
+]
+
+
+@pytest.mark.parametrize("token", CHAT_TOKENS)
+def test_a_chat_templates_tokens_are_plain_text(token):
+    text = f"It is {token} built."
+    turns = (Turn(role="user", content=text),)
+    example = Example(context=text, question=text, answer=text, conversation=turns)
+    (prompt,) = prompts_of(example)
+    assert token not in prompt
+    assert prompt.count(f"It is {token[0]} {token[1:]} built.") == 5
+
+
 @pytest.mark.parametrize("forged", FORGERIES)
 @pytest.mark.parametrize("place", ["document", "question", "answer", "conversation"])
 def test_nothing_in_the_judged_text_ends_its_section(forged, place):
