@@ -30,7 +30,7 @@ from .asking import fault_of, messages, usage_of
 from .common import Finding, body, to_verdict
 
 PROMPT = "answer-v1"
-# Best balanced accuracy on validation rows (docs/results/four-detectors.md).
+# Best balanced accuracy on RAGTruth validation rows (docs/results/2026-11-20-four-detectors.md).
 DEFAULT_THRESHOLD = 0.48
 _MAX_TOKENS = 512  # of one sampled answer
 

@@ -49,7 +49,7 @@ class LlmPrompt:
             model: name of the model, for the judge's version.
             threshold: least score of an unsupported sentence; 0.5 where not given.
         """
-        self.info = JudgeInfo(name="llm-prompt", version=f"{PROMPT}-{model}")
+        self.info = JudgeInfo(name=f"llm-prompt:{model}", version=PROMPT)
         self._backend = backend
         self._threshold = DEFAULT_THRESHOLD if threshold is None else threshold
 

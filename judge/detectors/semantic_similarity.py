@@ -11,6 +11,7 @@ rank answers better.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..text import Piece, claims_nothing, split_sentences
 from ..types import Evidence, Example, JudgeInfo, Verdict
 from .common import Finding, body, to_verdict
 
-# Best balanced accuracy on validation rows (docs/results/four-detectors.md).
+# Best balanced accuracy on RAGTruth validation rows (docs/results/2026-11-20-four-detectors.md).
 DEFAULT_THRESHOLD = 0.42
 _EVIDENCE = 2  # document sentences named for one sentence at most
 _KEPT = 64  # documents whose vectors are kept for the next batch
@@ -49,12 +50,22 @@ class SemanticSimilarity:
             if error.code == "too_long" and len(examples) > 1:
                 # One example's text is at fault: the others are judged without it.
                 return [verdict for example in examples for verdict in self([example])]
-            return [unscored(self.info, e.id, error.code, str(error)) for e in examples]
+            return [
+                unscored(self.info, example.id, error.code, str(error))
+                if _claims(split_sentences(example.answer))
+                else self._judge([example])[0]
+                for example in examples
+            ]
 
     def _judge(self, examples: Sequence[Example]) -> list[Verdict]:
         kept = self._kept
         answers = [split_sentences(example.answer) for example in examples]
-        documents = dict.fromkeys(text for example in examples for text in example.context)
+        # Where nothing is claimed, nothing is looked up.
+        contexts = [
+            example.context if _claims(pieces) else ()
+            for example, pieces in zip(examples, answers, strict=True)
+        ]
+        documents = dict.fromkeys(chain(*contexts))
         unread = {text: split_sentences(text) for text in documents if text not in kept}
         vectors = self._embed(
             body(piece) for pieces in (*unread.values(), *map(_claims, answers)) for piece in pieces
@@ -65,8 +76,8 @@ class SemanticSimilarity:
         }
         self._keep(read)
         return [
-            self._verdict(example, pieces, [read[text] for text in example.context], vectors)
-            for example, pieces in zip(examples, answers, strict=True)
+            self._verdict(example, pieces, [read[text] for text in context], vectors)
+            for example, pieces, context in zip(examples, answers, contexts, strict=True)
         ]
 
     def _embed(self, texts: Iterable[str]) -> dict[str, NDArray[np.float32]]:
@@ -85,6 +96,9 @@ class SemanticSimilarity:
         documents: Sequence[_Sentences],
         vectors: dict[str, NDArray[np.float32]],
     ) -> Verdict:
+        if not documents:
+            silent = [Finding(piece, None) for piece in pieces]
+            return to_verdict(example, self.info, silent, self._threshold)
         places = [
             (index, piece) for index, document in enumerate(documents) for piece in document.pieces
         ]

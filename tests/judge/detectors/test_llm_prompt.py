@@ -42,7 +42,7 @@ def test_each_sentence_that_claims_something_is_scored():
     assert verdict.usage.calls == 2
     assert verdict.usage.input_tokens > 0
     assert verdict.usage.output_tokens == 4
-    assert (judge.info.name, judge.info.version) == ("llm-prompt", "llm-prompt-v1-fake")
+    assert (judge.info.name, judge.info.version) == ("llm-prompt:fake", "llm-prompt-v1")
 
 
 def test_the_threshold_decides():

@@ -124,14 +124,21 @@ def test_a_text_too_long_leaves_its_neighbours_alone():
 
 
 @pytest.mark.parametrize("code", ["backend", "timeout"])
-def test_an_outage_leaves_the_batch_unscored_after_one_call(code):
+def test_an_outage_leaves_what_makes_claims_unscored_after_one_call(code):
     table = TableOfVectors(refused={"It is tall.": code})
-    verdicts = SemanticSimilarity(table)([ask("Dogs are allowed."), ask("Hello!", id=2)])
-    assert [(v.id, v.score, v.error.code) for v in verdicts] == [
-        (None, None, code),
-        (2, None, code),
-    ]
+    examples = [ask("Dogs are allowed."), ask("Hello!", id=2), ask("It is tall.", id=3)]
+    verdicts = SemanticSimilarity(table)(examples)
+    assert [v.error and v.error.code for v in verdicts] == [code, None, code]
+    assert [v.score for v in verdicts] == [None, "PASS", None]
+    assert [v.id for v in verdicts] == [None, 2, 3]
     assert len(table.asked) == 1
+
+
+def test_for_what_claims_nothing_nothing_is_embedded():
+    table = TableOfVectors()
+    (verdict,) = SemanticSimilarity(table)([ask("Hello!", "Never seen before.")])
+    assert (verdict.score, verdict.sentences[0].label) == ("PASS", "NO_INFO")
+    assert table.asked == []
 
 
 @pytest.mark.heavy
