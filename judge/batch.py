@@ -144,6 +144,7 @@ def _resume(output: Path, identity: Mapping[str, str]) -> Tally:
                 whole += len(line)
             file.truncate(whole)
     else:
+        output.parent.mkdir(parents=True, exist_ok=True)
         # Written whole or not at all, and before the first verdict.
         draft = manifest.with_suffix(".tmp")
         draft.write_text(json.dumps(identity, indent=2) + "\n", encoding="utf-8")
