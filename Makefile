@@ -24,7 +24,7 @@ test: lint types
 test-fast: $(FULL)/.done
 	$(FULL)/bin/pytest -m "not slow and not heavy" -n 2 -q
 
-## test-slow: long proofs (kills at random moments, 10,000 random examples for each property)
+## test-slow: long proofs (kills at random moments, over 100,000 random examples)
 test-slow: $(FULL)/.done
 	$(FULL)/bin/pytest -m slow -q
 	$(FULL)/bin/pytest -m fuzz -n 2 -q --hypothesis-profile=fuzz

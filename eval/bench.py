@@ -86,21 +86,30 @@ def _judge_cost(judge: str, rows: Path, folder: Path) -> Cost:
     return _cost(["judge", "--judge", judge, "--input", str(rows), "--output", str(output)], output)
 
 
+# A process's peak counts that of its parent when it was started: this one, small, stands between.
+_LAUNCH = """
+import os, sys
+null = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_WRONLY, 0) for stream in (1, 2)]
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=null)
+_, status, usage = os.wait4(pid, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
+"""
+
+
 def _cost(arguments: Sequence[str], output: Path | None = None) -> Cost:
     """Run the command from its start: an output of an earlier run would be gone on from."""
     if output is not None:
         output.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "moonlynx", *arguments]
     started = time.monotonic()
-    process = subprocess.Popen(  # noqa: S603 (our own command)
-        [sys.executable, "-m", "moonlynx", *arguments],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+    launched = subprocess.run(  # noqa: S603 (our own command)
+        [sys.executable, "-I", "-S", "-c", _LAUNCH, *command], stdout=subprocess.PIPE, check=True
     )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"moonlynx {' '.join(arguments)} ended with {process.returncode}")
-    return Cost(time.monotonic() - started, usage.ru_maxrss / 1024)
+    seconds = time.monotonic() - started
+    code, peak_kb = map(int, launched.stdout.split())
+    if code:
+        raise SystemExit(f"moonlynx {' '.join(arguments)} ended with {code}")
+    return Cost(seconds, peak_kb / 1024)
 
 
 def _median(costs: Sequence[Cost]) -> Cost:

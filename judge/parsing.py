@@ -1,9 +1,10 @@
 """Read a Lynx judge's completion: REASONING and SCORE, or why there is none.
 
-One tolerant reader. Valid JSON it reads as `json.loads` does; beyond that it takes what is written
-by models that only try: fences and prose around the object, other quotes, quotes and line breaks
-left bare inside a string, Python literals, missing and trailing commas, a missing last brace, keys
-in other case, bullets instead of a list, a bare or decorated score.
+One tolerant reader. Valid JSON it reads as `json.loads` does, if its keys take 256 characters or
+fewer as written; beyond that it takes what is written by models that only try: fences and prose
+around the object, other quotes, quotes and line breaks left bare inside a string, Python literals,
+missing and trailing commas, a missing last brace, keys in other case, bullets instead of a list, a
+bare or decorated score.
 
 It never guesses. A score is the value of an object's own SCORE key and stands literally in the
 text; PASS or FAIL inside the reasoning is text. Where the reader had to judge for itself where a
@@ -50,7 +51,7 @@ class ParseFault(ValueError):
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 _OPEN = "\"'“‘"
 _END = r"\s*+(?:```\s*+)?\Z"
-_STRING = r"""(?:"(?:[^"\\]|\\.){0,128}+"|'(?:[^'\\]|\\.){0,128}+'|“[^”]{0,128}+”|‘[^’]{0,128}+’)"""
+_STRING = r"""(?:"(?:[^"\\]|\\.){0,256}+"|'(?:[^'\\]|\\.){0,256}+'|“[^”]{0,256}+”|‘[^’]{0,256}+’)"""
 _KEY_TEXT = rf"(?:{_STRING}|(?i:reasoning|score))\s*+:"
 _LITERAL_TEXT = r"(?:true|false|null|True|False|None|-?\d[\d.eE+-]*+)(?=\s*+[,}\]])"
 

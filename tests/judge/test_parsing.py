@@ -119,6 +119,7 @@ NOISE = PLAIN.filter(lambda noise: "score" not in noise.lower())
 
 @pytest.mark.fuzz
 @given(objects(), NOISE, NOISE, st.sampled_from(["", "```json\n", "```\n"]))
+@example({"REASONING": [], "SCORE": "PASS", "ID": {"\U00010000" * 20: None}}, "", "", "")
 def test_fences_and_prose_change_nothing(
     verdict: dict, before: str, after: str, fence: str
 ) -> None:
