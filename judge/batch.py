@@ -38,13 +38,13 @@ class Tally:
     failed: int = 0
     unscored: Counter[str] = field(default_factory=Counter)
 
-    def add(self, score: str | None, error: str | None) -> None:
+    def add(self, verdict: Verdict) -> None:
         """Count one verdict."""
         self.rows += 1
-        self.passed += score == "PASS"
-        self.failed += score == "FAIL"
-        if error is not None:
-            self.unscored[error] += 1
+        self.passed += verdict.score == "PASS"
+        self.failed += verdict.score == "FAIL"
+        if verdict.error is not None:
+            self.unscored[verdict.error.code] += 1
 
 
 def judge_rows(
@@ -87,7 +87,7 @@ def judge_rows(
             if timing_file is not None:
                 _write_timings(timing_file, batch, seconds / len(batch))
             for verdict in verdicts:
-                tally.add(verdict.score, verdict.error.code if verdict.error else None)
+                tally.add(verdict)
             on_progress(tally)
     return tally
 
@@ -139,8 +139,7 @@ def _resume(output: Path, identity: Mapping[str, str]) -> Tally:
             for line in file:
                 if not line.endswith(b"\n"):
                     break
-                verdict = json.loads(line)
-                tally.add(verdict["score"], (verdict["error"] or {}).get("code"))
+                tally.add(_read_done(output, line))
                 whole += len(line)
             file.truncate(whole)
     else:
@@ -152,8 +151,19 @@ def _resume(output: Path, identity: Mapping[str, str]) -> Tally:
     return tally
 
 
+def _read_done(output: Path, line: bytes) -> Verdict:
+    try:
+        return Verdict.model_validate_json(line)
+    except ValueError:
+        raise RunMismatch(f"{output} holds a line that is no verdict; {_advice(output)}") from None
+
+
+def _advice(output: Path) -> str:
+    return f"delete {output} to start anew, or choose another --output"
+
+
 def _check_identity(output: Path, manifest: Path, identity: Mapping[str, str]) -> None:
-    advice = f"delete {output} to start anew, or choose another --output"
+    advice = _advice(output)
     try:
         found = json.loads(manifest.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -15,10 +15,9 @@ from rich.table import Table
 
 from .base import Judge
 from .batch import BATCH_SIZE, Tally, batches, judge_batch, judge_rows, read_verdicts
-from .calibration import BALANCED_ACCURACY, fit_calibration, save_calibration
 from .progress import progress_bar
 from .registry import DEFAULT_JUDGE, all_factories, load_judge
-from .rows import Row, describe, read_jsonl, read_rows
+from .rows import Row, Source, describe, read_jsonl, read_rows
 from .show import render
 from .types import BadInput, Example, ExitCode, Score, Verdict
 
@@ -81,7 +80,8 @@ def judge(
     if output is not None:
         if input_file is None:
             raise typer.BadParameter("--output goes with --input")
-        tally = _judge_file(load_judge(judge_name), input_file, output, batch_size, timings)
+        loaded, source = load_judge(judge_name), describe(input_file)
+        tally = _judge_file(loaded, input_file, source, output, batch_size, timings)
     else:
         rows = _rows(question, context, answer, input_file)
         tally = _print_verdicts(load_judge(judge_name), rows, batch_size, format_)
@@ -113,7 +113,7 @@ def calibrate(
     ] = "temperature",
     objective: Annotated[
         str, typer.Option(help="What the threshold is chosen for; or precision>=P.")
-    ] = BALANCED_ACCURACY,
+    ] = "balanced-accuracy",
     batch_size: Annotated[int, typer.Option(min=1, help="Rows judged at once.")] = BATCH_SIZE,
 ) -> None:
     """Fit a judge's threshold and probability to labelled rows of your own.
@@ -121,17 +121,21 @@ def calibrate(
     Use it as --judge "NAME?calibration=FILE". The verdicts behind it stay in FILE.verdicts.jsonl,
     from which an interrupted run goes on.
     """
+    # Calibration brings numpy, which the other commands start without.
+    from .calibration import fit_calibration, save_calibration
+
     labels = [_gold(row) for row in read_rows(data)]
     judge = load_judge(judge_name)
+    source = describe(data)
     verdicts = output.with_name(output.name + ".verdicts.jsonl")
-    tally = _judge_file(judge, data, verdicts, batch_size, None)
+    tally = _judge_file(judge, data, source, verdicts, batch_size)
     calibration = fit_calibration(
         judge.info,
         [verdict.raw_score for verdict in read_verdicts(verdicts)],
         labels,
         method=method,
         objective=objective,
-        data_sha256=describe(data).sha256,
+        data_sha256=source.sha256,
     )
     save_calibration(calibration, output)
     typer.echo(
@@ -151,9 +155,13 @@ def _gold(row: Row) -> Score:
 
 
 def _judge_file(
-    judge: Judge, path: Path, output: Path, batch_size: int, timings: Path | None
+    judge: Judge,
+    path: Path,
+    source: Source,
+    output: Path,
+    batch_size: int,
+    timings: Path | None = None,
 ) -> Tally:
-    source = describe(path)
     with progress_bar(source.rows) as on_progress:
         tally = judge_rows(
             judge,
@@ -217,7 +225,12 @@ def _text(file_or_text: str) -> str:
 
 
 def _standard_input(text: str) -> str:
-    return sys.stdin.buffer.read().decode("utf-8-sig") if text == "-" else text
+    if text != "-":
+        return text
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadInput("bad_input", "standard input", "is not UTF-8 text") from None
 
 
 def _print_verdicts(
@@ -228,7 +241,7 @@ def _print_verdicts(
     format_ = format_ or (Format.RICH if console.is_terminal else Format.JSON)
     tally = Tally()
     for row, verdict in _stream(judge, rows, 1 if format_ is Format.RICH else batch_size):
-        tally.add(verdict.score, verdict.error.code if verdict.error else None)
+        tally.add(verdict)
         if format_ is Format.RICH:
             console.print(render(verdict, row.example))
         elif format_ is Format.LYNX:

@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from .backends.base import ChatBackend, ChatReply, ChatRequest, ReplyToken, acomplete
+from .backends.replies import IMPOSSIBLE
 from .base import unscored
 from .parsing import LynxReply, ParseFault, parse_lynx, shorten
 from .prompts import break_chat_tokens, fill, load_prompt
@@ -33,7 +34,6 @@ _FOLDED = re.compile(
     "[\\s#*_\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]+"
 )
 _NOT_A_WORD = re.compile(r"[\W_]+")
-_IMPOSSIBLE = -9999.0  # how servers write a logprob of minus infinity
 
 
 class LynxJudge:
@@ -190,7 +190,7 @@ def _alternatives_at(tokens: Sequence[ReplyToken], position: int) -> list[tuple[
     for token in tokens:
         end += len(token.text)
         if position < end:
-            return [(text, logprob) for text, logprob in token.top if logprob > _IMPOSSIBLE]
+            return [(text, logprob) for text, logprob in token.top if logprob > IMPOSSIBLE]
     return []
 
 

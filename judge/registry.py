@@ -6,7 +6,7 @@ Another package registers a judge under the entry point group `moonlynx.judges`,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -69,7 +69,7 @@ def load_judge(name: str) -> Judge:
         raise UnknownJudge("this version has no cascade; name one judge")
     factory = find_factory(spec.name)
     own, common = _split(spec.options, "calibration", "threshold")
-    spec = JudgeSpec(spec.name, spec.model, spec.backend, own)
+    spec = replace(spec, options=own)
     options = read_options(spec.name, common, {"calibration": Path, "threshold": finite})
     calibration_file, threshold = options.get("calibration"), options.get("threshold")
     if calibration_file is None:
@@ -154,7 +154,7 @@ def _lynx(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .lynx import LynxJudge
 
     if spec.backend is None or spec.backend in ("transformers", "vllm"):
-        spec = JudgeSpec(spec.name, spec.model or LYNX_MODEL, spec.backend, spec.options)
+        spec = replace(spec, model=spec.model or LYNX_MODEL)
     backend = _chat_backend(spec, spec.options)
     return LynxJudge(backend, model=backend.name, threshold=threshold)
 

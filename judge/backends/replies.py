@@ -14,12 +14,16 @@ Step = tuple[float, Sequence[tuple[int, float]]]
 TOP = 20
 
 
+# How servers write the logprob of a token that a schema rules out: minus infinity, in JSON.
+IMPOSSIBLE = -9999.0
+
+
 def reply_token(text: str, logprob: float, others: Iterable[tuple[str, float]]) -> ReplyToken:
     """Put a token among the other candidates for its place, most likely first.
 
-    What a schema rules out is no candidate: its logprob is minus infinity, -9999 in JSON.
+    What a schema rules out is no candidate.
     """
-    possible = [(text, logprob), *(other for other in others if other[1] > -9999)]
+    possible = [(text, logprob), *(other for other in others if other[1] > IMPOSSIBLE)]
     ranked = sorted(possible, key=lambda candidate: -candidate[1])
     return ReplyToken(text, logprob, tuple(ranked))
 

@@ -122,6 +122,15 @@ def test_runs_are_never_mixed(tmp_path):
     assert output.read_bytes() == before
 
 
+def test_going_on_from_a_damaged_file_is_refused(tmp_path):
+    path = make_input(tmp_path / "in.jsonl", 20)
+    output = tmp_path / "out.jsonl"
+    run(path, output)
+    output.write_bytes(b"{}\n" + output.read_bytes())
+    with pytest.raises(RunMismatch, match="holds a line that is no verdict; delete"):
+        run(path, output)
+
+
 def test_timings_lie_apart_and_cover_every_row(tmp_path):
     path = make_input(tmp_path / "in.jsonl", 30)
     run(path, tmp_path / "out.jsonl", timings=tmp_path / "t.jsonl", batch_size=8)

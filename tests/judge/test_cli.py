@@ -75,6 +75,12 @@ def test_standard_input_brings_rows_or_one_text():
     assert json.loads(piped.stdout)["score"] == "PASS"
 
 
+def test_standard_input_that_is_not_utf8_is_refused():
+    code, _, err = run("judge", "--context", "-", "--answer", "a", stdin=b"caf\xe9")
+    assert code == 2
+    assert err == "error: standard input: is not UTF-8 text\n"
+
+
 def test_lynx_format_gives_the_error_of_a_row_without_score():
     result = judge("--format", "lynx", stdin='{"context": "", "answer": "a"}\n')
     assert json.loads(result.stdout)["error"]["code"] == "empty_context"
