@@ -1,0 +1,77 @@
+"""What a judge needs from an encoder with support heads, and the way to those there are.
+
+A weights folder holds `model.onnx` (run by onnxruntime), or `config.json`, `model.safetensors` and
+`heads.safetensors` (run by torch), or both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..names import SpecError
+
+Input = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Token ids and token types, each of shape (tokens,)."""
+
+
+class EncoderOutput(NamedTuple):
+    """Logits of support for one input: higher means supported.
+
+    Attributes:
+        tokens: one for each input token, shape (tokens,).
+        claim: that of the claim, read from the first token's state.
+    """
+
+    tokens: NDArray[np.float32]
+    claim: float
+
+
+@runtime_checkable
+class EncoderBackend(Protocol):
+    """Reads inputs; `version` is the start of the SHA-256 of the weights."""
+
+    name: str
+    version: str
+
+    def encode(self, inputs: Sequence[Input]) -> list[EncoderOutput]:
+        """Read the inputs, in order; no output depends, to the last bit, on its neighbours."""
+        ...
+
+
+def load_encoder(folder: Path, backend: str | None) -> EncoderBackend:
+    """Bring up the encoder whose weights are in `folder`.
+
+    Args:
+        folder: a weights folder.
+        backend: "onnx" (also None) or "torch".
+
+    Raises:
+        SpecError: no such backend.
+        MissingExtra: the backend's packages are missing.
+        BackendError: the folder's weights cannot be loaded; says why.
+    """
+    if backend in (None, "onnx"):
+        from .onnx_encoder import OnnxEncoder
+
+        return OnnxEncoder(folder)
+    if backend == "torch":
+        from .torch_encoder import TorchEncoder
+
+        return TorchEncoder(folder)
+    raise SpecError(f"no encoder runs on {backend!r}; use onnx or torch")
+
+
+def hash_files(*paths: Path) -> str:
+    """Give the first 12 hex digits of the SHA-256 over the files, one after the other."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()[:12]

@@ -1,0 +1,117 @@
+"""An encoder with support heads in torch: the network that is trained, and a backend that runs it.
+
+The network is a transformers encoder (`trunk`) with two linear heads: `tokens` reads every token's
+state (Luna, eq. 2), `claim` the first token's. Weights are safetensors and no code of the model's
+own is run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from .base import BackendError, MissingExtra
+from .encoder import EncoderOutput, Input, hash_files
+
+Precision = Literal["fp32", "bf16", "fp16"]
+
+TRUNK, HEADS = "model.safetensors", "heads.safetensors"
+_DROPOUT = 0.1  # before both heads, in training
+_STEP = 32  # batches on a GPU are a multiple of this many tokens wide
+_ROWS = 32  # inputs in a batch on a GPU
+
+
+def make_network(config: Any, pretrained: Path | None = None) -> Any:
+    """Build the network, a `torch.nn.Module`, with new heads, in fp32.
+
+    Its `forward(input_ids, attention_mask, token_type_ids)`, each (batch, tokens), gives
+    `(token_logits, claim_logit)`, (batch, tokens) and (batch,). `trunk`, `claim` and `tokens` are
+    its parts. Token types are left out where the trunk knows fewer than two.
+
+    Args:
+        config: a transformers configuration of the trunk.
+        pretrained: a folder with a pre-trained trunk; None gives a trunk of random weights.
+    """
+    import torch
+    from transformers import AutoModel
+
+    class Network(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            if pretrained is None:
+                self.trunk = AutoModel.from_config(config)
+            else:
+                self.trunk = AutoModel.from_pretrained(
+                    pretrained,
+                    config=config,
+                    dtype=torch.float32,
+                    local_files_only=True,
+                    trust_remote_code=False,
+                    use_safetensors=True,
+                )
+            if hasattr(self.trunk, "pooler"):
+                self.trunk.pooler = None  # neither head reads it
+            self.dropout = torch.nn.Dropout(_DROPOUT)
+            self.claim = torch.nn.Linear(config.hidden_size, 1)
+            self.tokens = torch.nn.Linear(config.hidden_size, 1)
+
+        def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any) -> Any:
+            inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
+            if has_types(config):
+                inputs["token_type_ids"] = token_type_ids
+            states = self.trunk(**inputs).last_hidden_state.to(self.claim.weight.dtype)
+            states = self.dropout(states)
+            return self.tokens(states).squeeze(-1), self.claim(states[:, 0]).squeeze(-1)
+
+    return Network()
+
+
+def has_types(config: Any) -> bool:
+    """Say whether a trunk of this configuration tells premise and claim apart by token types."""
+    return getattr(config, "type_vocab_size", 0) > 1
+
+
+def load_network(folder: Path) -> Any:
+    """Load a network from `config.json`, `model.safetensors` and `heads.safetensors`, for reading.
+
+    Raises:
+        MissingExtra: torch or transformers is missing.
+        BackendError: a file is missing, broken, or not of the shape that the configuration says.
+    """
+    try:
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+        from transformers import AutoConfig
+    except ImportError as error:
+        raise MissingExtra("an encoder on torch", "train") from error
+    try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        network = make_network(config)
+        network.trunk.load_state_dict(load_file(folder / TRUNK))
+        heads = load_file(folder / HEADS)
+        for name in ("claim", "tokens"):
+            own = {key: heads[f"{name}.{key}"] for key in ("weight", "bias")}
+            getattr(network, name).load_state_dict(own)
+    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+        raise BackendError(f"cannot load the encoder in {folder}: {error}") from error
+    return network.eval()
+
+
+def save_network(network: Any, folder: Path) -> None:
+    """Write the network so that `load_network` reads it; makes the folder where there is none."""
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    network.trunk.config.save_pretrained(folder)
+    heads = {
+        f"{name}.{key}": tensor
+        for name in ("claim", "tokens")
+        for key, tensor in getattr(network, name).state_dict().items()
+    }
+    for name, tensors in ((TRUNK, network.trunk.state_dict()), (HEADS, heads)):
+        save_file({key: tensor.contiguous() for key, tensor in tensors.items()}, folder / name)

@@ -1,0 +1,1 @@
+"""Trains the Luna encoder: short pairs first, then answers with their documents."""

@@ -1,0 +1,158 @@
+"""From items to padded batches: windows sorted by length, cut by a token budget."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+
+from moonlynx.judge.luna.reading import Limits, Reading, Specials, assemble
+
+from .items import Item
+
+UNKNOWN = -1
+_SORTED = 64  # batches whose items are sorted by length together: little padding, enough chance
+
+
+class Encoded(NamedTuple):
+    """An item as the encoder reads it.
+
+    Attributes:
+        readings: one per premise.
+        supported: the claim's label.
+        tokens: per claim token 1 (supported), 0 (not) or UNKNOWN, shape (claim tokens,).
+        source: the item's.
+    """
+
+    readings: tuple[Reading, ...]
+    supported: bool
+    tokens: NDArray[np.int64]
+    source: str
+
+    @property
+    def length(self) -> int:
+        """Give the tokens of its longest reading."""
+        return max(len(reading.ids) for reading in self.readings)
+
+
+class Batch(NamedTuple):
+    """Some items, their windows one below the other.
+
+    Attributes:
+        ids, mask, types: shape (windows, length).
+        owner: the item of each window, shape (windows,).
+        places: where each claim token stands in its window, padded with 0, shape (windows, claim).
+        claim_mask: True at claim tokens, shape (items, claim).
+        tokens: targets of claim tokens, UNKNOWN where there is none, shape (items, claim).
+        supported: shape (items,).
+    """
+
+    ids: NDArray[np.int64]
+    mask: NDArray[np.int64]
+    types: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    places: NDArray[np.int64]
+    claim_mask: NDArray[np.bool_]
+    tokens: NDArray[np.int64]
+    supported: NDArray[np.float32]
+
+
+def encode_items(
+    items: Sequence[Item], tokenizer: Tokenizer, specials: Specials, limits: Limits
+) -> list[Encoded]:
+    """Tokenise the items, each text once."""
+    texts = {text for item in items for text in (item.claim, item.lead, *item.premises)}
+    ordered = sorted(texts)
+    found = tokenizer.encode_batch(ordered, add_special_tokens=False)
+    encodings = dict(zip(ordered, found, strict=True))
+    encoded = []
+    for item in items:
+        claim = encodings[item.claim]
+        lead = encodings[item.lead].ids
+        readings = tuple(
+            assemble(encodings[premise].ids, lead, claim.ids, specials, limits)
+            for premise in item.premises
+        )
+        count = readings[0].claim
+        if count:
+            targets = _token_targets(item, claim)[:count]
+            encoded.append(Encoded(readings, item.supported, targets, item.source))
+    return encoded
+
+
+def _token_targets(item: Item, claim: Encoding) -> NDArray[np.int64]:
+    if item.supported:
+        return np.ones(len(claim.ids), dtype=np.int64)
+    if not item.spans:
+        return np.full(len(claim.ids), UNKNOWN, dtype=np.int64)
+    return np.array(
+        [
+            int(not any(start < right and left < end for left, right in item.spans))
+            for start, end in claim.offsets
+        ],
+        dtype=np.int64,
+    )
+
+
+def batches(
+    items: Sequence[Encoded], batch_tokens: int, rng: random.Random | None
+) -> Iterator[list[Encoded]]:
+    """Cut the items into batches of at most `batch_tokens` tokens, padding counted.
+
+    With `rng` in random order, the items of a few batches sorted by length together; without, all
+    sorted by length.
+    """
+    order = list(items)
+    if rng is not None:
+        rng.shuffle(order)
+        mean = sum(item.length * len(item.readings) for item in order) / max(1, len(order))
+        size = max(1, int(_SORTED * batch_tokens / max(1.0, mean)))
+        chunks = [order[start : start + size] for start in range(0, len(order), size)]
+    else:
+        chunks = [order]
+    for chunk in chunks:
+        cut = list(_cut(sorted(chunk, key=lambda item: item.length), batch_tokens))
+        if rng is not None:
+            rng.shuffle(cut)
+        yield from cut
+
+
+def _cut(ordered: Sequence[Encoded], batch_tokens: int) -> Iterator[list[Encoded]]:
+    batch: list[Encoded] = []
+    windows = 0
+    for item in ordered:
+        if batch and (windows + len(item.readings)) * item.length > batch_tokens:
+            yield batch
+            batch, windows = [], 0
+        batch.append(item)
+        windows += len(item.readings)
+    if batch:
+        yield batch
+
+
+def collate(items: Sequence[Encoded], pad: int) -> Batch:
+    """Pad the items' windows to one length."""
+    readings = list(chain.from_iterable(item.readings for item in items))
+    length = max(len(reading.ids) for reading in readings)
+    claim = max(len(item.tokens) for item in items)
+    shape = (len(readings), length)
+    ids, mask, types = np.full(shape, pad), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    places = np.zeros((len(readings), claim), dtype=np.int64)
+    for row, reading in enumerate(readings):
+        ids[row, : len(reading.ids)] = reading.ids
+        mask[row, : len(reading.ids)] = 1
+        types[row, : len(reading.ids)] = reading.types
+        places[row, : reading.claim] = np.arange(reading.first, reading.first + reading.claim)
+    tokens = np.full((len(items), claim), UNKNOWN)
+    claim_mask = np.zeros((len(items), claim), dtype=np.bool_)
+    for row, item in enumerate(items):
+        tokens[row, : len(item.tokens)] = item.tokens
+        claim_mask[row, : len(item.tokens)] = True
+    owner = np.repeat(np.arange(len(items)), [len(item.readings) for item in items])
+    supported = np.array([item.supported for item in items], dtype=np.float32)
+    return Batch(ids, mask, types, owner, places, claim_mask, tokens, supported)

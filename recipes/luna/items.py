@@ -1,0 +1,27 @@
+"""What the encoder is trained on: claims with the premises that should or should not hold them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A claim and the windows of context it is read with.
+
+    Attributes:
+        claim: one sentence.
+        premises: the text of each window, at least one. A claim is supported if one of them
+            supports it; which one need not be known.
+        supported: the claim's label.
+        source: the data set, for the mix and for reports.
+        lead: the question and what the answer says before the claim.
+        spans: unsupported character ranges of the claim; None where they are not known.
+    """
+
+    claim: str
+    premises: tuple[str, ...]
+    supported: bool
+    source: str
+    lead: str = ""
+    spans: tuple[tuple[int, int], ...] | None = None

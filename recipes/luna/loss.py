@@ -1,0 +1,74 @@
+"""What the encoder learns from: the claim's label, its tokens' labels, and the best window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from .batches import UNKNOWN
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_UNSEEN = -1e4  # below any logit
+
+
+class Support(NamedTuple):
+    """Support logits after the maximum over windows.
+
+    Attributes:
+        claims: one per item, shape (items,).
+        tokens: one per claim token, shape (items, claim).
+    """
+
+    claims: Tensor
+    tokens: Tensor
+
+
+def best_windows(
+    token_logits: Tensor, claim_logits: Tensor, owner: Tensor, places: Tensor, items: int
+) -> Support:
+    """Take the maximum over each item's windows, for the claim and token by token (eq. 3).
+
+    Training through the maximum needs no label of windows: where none supports a claim all are
+    pushed down, where the claim is supported the window that already speaks most for it is pulled
+    up (multi-instance learning).
+
+    Args:
+        token_logits: shape (windows, length).
+        claim_logits: shape (windows,).
+        owner: the item of each window, shape (windows,).
+        places: positions of the claim's tokens in each window, shape (windows, claim).
+        items: how many items there are.
+    """
+    own = token_logits.gather(1, places)
+    claims = claim_logits.new_full((items,), _UNSEEN)
+    tokens = own.new_full((items, own.shape[1]), _UNSEEN)
+    return Support(
+        claims.scatter_reduce(0, owner, claim_logits, "amax"),
+        tokens.scatter_reduce(0, owner[:, None].expand_as(own), own, "amax"),
+    )
+
+
+def support_loss(
+    support: Support, supported: Tensor, tokens: Tensor, claim_mask: Tensor, token_weight: float
+) -> Tensor:
+    """Give the claims' cross-entropy plus `token_weight` times that of their tokens.
+
+    Supported and unsupported tokens of a claim weigh the same, however few the latter are. Where it
+    is not known which tokens of an unsupported claim are wrong, its least supported one must be
+    (eq. 4).
+    """
+    from torch.nn import functional
+
+    claims = functional.binary_cross_entropy_with_logits(support.claims, supported)
+    known = tokens != UNKNOWN
+    each = functional.binary_cross_entropy_with_logits(
+        support.tokens, tokens.clamp(min=0).float(), reduction="none"
+    )
+    right, wrong = known & (tokens == 1), known & (tokens == 0)
+    sides = [(each * side).sum(1) / side.sum(1).clamp(min=1) for side in (right, wrong)]
+    present = right.any(1).float() + wrong.any(1).float()
+    labelled = (sides[0] + sides[1]) / present.clamp(min=1)
+    worst = support.tokens.masked_fill(~claim_mask, -_UNSEEN).amin(1)
+    unlabelled = functional.softplus(worst) * (present == 0)
+    return claims + token_weight * (labelled + unlabelled).mean()

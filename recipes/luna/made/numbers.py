@@ -1,0 +1,155 @@
+"""How people write numbers, amounts, clock times, dates and lengths of time."""
+
+from __future__ import annotations
+
+from math import floor, log10
+from random import Random
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    "January February March April May June July August September October November December"
+).split()
+_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+_CURRENCY = {"USD": ("$", "dollars"), "EUR": ("€", "euros"), "GBP": ("£", "pounds")}
+# Each unit: how it is written after a number, and by how much of which smaller unit it is made up.
+_UNITS: dict[str, tuple[str, ...]] = {
+    "kg": ("kg", "kilograms"),
+    "g": ("g", "grams"),
+    "lb": ("lb", "pounds"),
+    "oz": ("oz", "ounces"),
+    "km": ("km", "kilometres"),
+    "mi": ("miles", "mi"),
+    "m": ("m", "metres"),
+    "cm": ("cm", "centimetres"),
+    "mm": ("mm", "millimetres"),
+    "ft": ("ft", "feet"),
+    "in": ("inches",),
+    "ml": ("ml", "millilitres"),
+    "l": ("litres", "L"),
+    "C": ("°C", "degrees Celsius"),
+    "F": ("°F", "degrees Fahrenheit"),
+    "kmh": ("km/h", "kilometres per hour"),
+    "mph": ("mph", "miles per hour"),
+    "pct": ("%", "percent"),
+    "GB": ("GB", "gigabytes"),
+    "TB": ("TB", "terabytes"),
+    "mAh": ("mAh",),
+    "Wh": ("Wh", "watt-hours"),
+    "W": ("W", "watts"),
+    "kW": ("kW", "kilowatts"),
+    "hp": ("hp", "horsepower"),
+    "kcal": ("kcal", "calories"),
+    "kJ": ("kJ", "kilojoules"),
+    "sqm": ("m²", "square metres"),
+    "sqft": ("sq ft", "square feet"),
+    "h": ("hours",),
+    "d": ("days",),
+    "wk": ("weeks",),
+    "mo": ("months",),
+    "yr": ("years",),
+    "mg/dL": ("mg/dL",),
+    "mmol/L": ("mmol/L",),
+    "g/dL": ("g/dL",),
+    "g/L": ("g/L",),
+}
+_SMALLER = {"kg": ("g", 1000), "km": ("m", 1000), "m": ("cm", 100), "l": ("ml", 1000)}
+_SMALLER |= {"TB": ("GB", 1000), "cm": ("mm", 10)}
+UNIT_KEYS = {"pct": "percent", "C": "celsius", "F": "fahrenheit", "mg/dL": "mg_dl"}
+UNIT_KEYS |= {"mmol/L": "mmol_l", "g/dL": "g_dl", "g/L": "g_l"}
+
+
+def digits(value: float) -> str:
+    """Write a number with thousands separators and without trailing zeros."""
+    text = f"{value:,.4f}".rstrip("0").rstrip(".")
+    return text or "0"
+
+
+def plain(value: float, rng: Random) -> str:
+    """Write a number in digits or, a small whole one, perhaps in letters."""
+    if value == int(value) and 0 <= value <= 12 and rng.random() < 0.5:
+        return _WORDS[int(value)]
+    if rng.random() < 0.2:
+        return digits(value).replace(",", "")
+    return digits(value)
+
+
+def words(value: int) -> str:
+    """Write a whole number, in letters up to twelve."""
+    return _WORDS[value] if 0 <= value < len(_WORDS) else digits(value)
+
+
+def unit_text(unit: str) -> str:
+    """Give the short written form of a unit, as a program prints it."""
+    return unit if unit in _CURRENCY else _UNITS[unit][0]
+
+
+def money(value: float, currency: str, rng: Random) -> str:
+    """Write an amount of money: `$1,249.50`, `1,249.50 dollars` or `USD 1,249.50`."""
+    number = f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
+    sign, name = _CURRENCY[currency]
+    return rng.choice((f"{sign}{number}",) * 4 + (f"{number} {name}", f"{currency} {number}"))
+
+
+def amount(value: float, unit: str, rng: Random) -> str:
+    """Write a number with its unit, now and then in the next smaller unit."""
+    if unit in _CURRENCY:
+        return money(value, unit, rng)
+    if unit in _SMALLER and rng.random() < 0.12:
+        unit, factor = _SMALLER[unit]
+        value = round(value * factor, 4)
+    form = rng.choice(_UNITS[unit])
+    if value == 1 and form.endswith("s") and len(form) > 3:
+        form = form.removesuffix("s")
+    gap = "" if form in {"%", "°C", "°F"} or (form in {"GB", "mm", "W"} and rng.random() < 0.5) else " "
+    return f"{digits(value)}{gap}{form}"
+
+
+def rounded(value: float, rng: Random) -> tuple[float, str] | None:
+    """Round to two digits and give a fitting hedge, or None where rounding would mislead."""
+    if abs(value) < 1:
+        return None
+    scale = 10.0 ** (floor(log10(abs(value))) - 1)
+    near = round(round(value / scale) * scale, 2)
+    if abs(near - value) > 0.03 * abs(value):
+        return None
+    hedges = ["about", "around", "roughly", "approximately"]
+    if near < value:
+        hedges += ["just over", "slightly more than", "a little over"]
+    elif near > value:
+        hedges += ["nearly", "almost", "just under"]
+    return near, rng.choice(hedges)
+
+
+def clock(minute: int, rng: Random) -> str:
+    """Write a time of day, given in minutes since midnight: `17:00`, `5 pm`, `5:00 p.m.`."""
+    hour, rest = divmod(minute % 1440, 60)
+    if rest == 0 and hour in (0, 12) and rng.random() < 0.4:
+        return "midnight" if hour == 0 else "noon"
+    if rng.random() < 0.3:
+        return f"{hour:02d}:{rest:02d}"
+    half = rng.choice(("am", " am", " a.m.", " AM") if hour < 12 else ("pm", " pm", " p.m.", " PM"))
+    twelve = hour % 12 or 12
+    return f"{twelve}{half}" if rest == 0 and rng.random() < 0.7 else f"{twelve}:{rest:02d}{half}"
+
+
+def length(minutes: int, rng: Random) -> str:
+    """Write a length of time: `2 hours 15 minutes`, `2h 15m`, `135 minutes`."""
+    hours, rest = divmod(minutes, 60)
+    if hours == 0 or (minutes < 150 and rng.random() < 0.25):
+        return f"{minutes} minutes"
+    whole = f"{words(hours) if rng.random() < 0.5 else hours} hour{'s' if hours > 1 else ''}"
+    if rest == 0:
+        return whole
+    if rest == 30 and rng.random() < 0.5:
+        return f"{hours}.5 hours" if rng.random() < 0.5 or hours == 1 else f"{words(hours)} and a half hours"
+    return rng.choice((f"{whole} {rest} minutes", f"{whole} and {rest} minutes", f"{hours}h {rest}m"))
+
+
+def date(ordinal: int, rng: Random) -> str:
+    """Write a day, given as its proleptic ordinal: `March 5, 2025` or `5 March 2025`."""
+    from datetime import date as calendar
+
+    day = calendar.fromordinal(ordinal)
+    month = MONTHS[day.month - 1]
+    forms = (f"{month} {day.day}, {day.year}", f"{day.day} {month} {day.year}", day.isoformat())
+    return rng.choice(forms[:2] * 2 + forms[2:])

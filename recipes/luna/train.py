@@ -1,0 +1,221 @@
+"""Trains the encoder on encoded items: step by step, with checkpoints that a killed run goes on from.
+
+On one processor, one GPU or, under `accelerate launch`, several; which is not seen from here.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import random
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.backends.torch_encoder import HEADS, TRUNK, save_network
+
+from .batches import Encoded, batches, collate
+from .loss import Support, best_windows, support_loss
+from .settings import Run, Stage
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+log = logging.getLogger(__name__)
+
+
+class Progress(NamedTuple):
+    """How far a run is: batches and tokens read, seconds spent."""
+
+    batches: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+def train(
+    run: Run, stage: Stage, items: Sequence[Encoded], network: nn.Module, out: Path, pad: int
+) -> Progress:
+    """Train `network` on the items and save it to `out`, going on from what is there.
+
+    A share of the items (`run.held_back`) is not trained on; what is measured on it goes to
+    `held_back.json`.
+
+    Raises:
+        MissingExtra: torch or accelerate is not installed.
+    """
+    try:
+        import torch
+        from accelerate import Accelerator
+    except ImportError:
+        raise MissingExtra("training", "train") from None
+
+    accelerator = Accelerator(
+        mixed_precision="no" if run.precision == "fp32" else run.precision,
+        gradient_accumulation_steps=stage.accumulate,
+    )
+    torch.manual_seed(run.seed)
+    held_back, trained = _hold_back(items, run)
+    heads = [*network.claim.parameters(), *network.tokens.parameters()]
+    groups = [
+        {"params": list(network.trunk.parameters()), "lr": stage.lr_trunk, "peak": stage.lr_trunk},
+        {"params": heads, "lr": stage.lr_heads, "peak": stage.lr_heads},
+    ]
+    optimizer = torch.optim.AdamW(groups, weight_decay=stage.weight_decay, fused=True)
+    progress = _resume(out, network, optimizer)
+    bare, (network, optimizer) = network, accelerator.prepare(network, optimizer)
+    network.train()
+    log.info("%d items to train on, %d held back", len(trained), len(held_back))
+    began, losses = time.monotonic() - progress.seconds, list[float]()
+    share = slice(accelerator.process_index, None, accelerator.num_processes)
+    for index, chosen in _endless(trained, stage.batch_tokens, run.seed, progress.batches):
+        if progress.tokens >= stage.budget_tokens:
+            break
+        for group in optimizer.param_groups:
+            group["lr"] = group["peak"] * _rate(progress.tokens / stage.budget_tokens, stage.warmup)
+        with accelerator.accumulate(network), accelerator.autocast():
+            support, targets = read_batch(network, chosen[share] or chosen, pad, accelerator.device)
+            loss = support_loss(support, *targets, stage.token_weight)
+            accelerator.backward(loss)
+            if accelerator.sync_gradients:
+                accelerator.clip_grad_norm_(network.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+        losses.append(float(loss.detach()))
+        read = sum(len(reading.ids) for item in chosen for reading in item.readings)
+        progress = Progress(index + 1, progress.tokens + read, time.monotonic() - began)
+        if progress.batches % run.save_every == 0 and accelerator.is_main_process:
+            _log(progress, stage, losses)
+            losses.clear()
+            _save(out, bare, optimizer, progress)
+    if accelerator.is_main_process:
+        _save(out, bare, optimizer, progress)
+        figures = measure(bare, held_back, stage.batch_tokens, pad)
+        log.info("held back: %s", figures)
+        (out / "held_back.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    return progress
+
+
+def read_batch(
+    network: nn.Module, chosen: Sequence[Encoded], pad: int, device: Any
+) -> tuple[Support, tuple[Tensor, Tensor, Tensor]]:
+    """Run the network over some items; give their support and what it should have been."""
+    import torch
+
+    batch = collate(chosen, pad)
+    ids, mask, types, owner, places, claim_mask, tokens, supported = (
+        torch.from_numpy(array).to(device) for array in batch
+    )
+    token_logits, claim_logits = network(ids, mask, types)
+    support = best_windows(
+        token_logits.float(), claim_logits.float(), owner, places, len(supported)
+    )
+    return support, (supported, tokens, claim_mask)
+
+
+def measure(
+    network: nn.Module, items: Sequence[Encoded], batch_tokens: int, pad: int
+) -> dict[str, Any]:
+    """Give, over all items and by source, how many there are and the AUROC of claims.
+
+    The AUROC of "not supported" is null where all have one label; `tokens` is that of the single
+    tokens, where their labels are known.
+    """
+    import torch
+    from sklearn.metrics import roc_auc_score
+
+    device = next(network.parameters()).device
+    claims: dict[str, list[tuple[bool, float]]] = defaultdict(list)
+    tokens: list[tuple[bool, float]] = []
+    network.eval()
+    with torch.inference_mode():
+        for chosen in batches(items, batch_tokens, None):
+            support, (_, targets, _) = read_batch(network, chosen, pad, device)
+            for item, logit in zip(chosen, support.claims.tolist(), strict=True):
+                for source in ("all", item.source):
+                    claims[source].append((item.supported, logit))
+            known = targets >= 0
+            tokens += zip(targets[known].tolist(), support.tokens[known].tolist(), strict=True)
+    network.train()
+
+    def auroc(pairs: Sequence[tuple[bool, float]]) -> float | None:
+        labels, logits = zip(*pairs, strict=True) if pairs else ((), ())
+        return round(float(roc_auc_score(labels, logits)), 4) if len(set(labels)) == 2 else None
+
+    return {
+        "claims": {name: [len(pairs), auroc(pairs)] for name, pairs in sorted(claims.items())},
+        "tokens": [len(tokens), auroc(tokens)],
+    }
+
+
+def _hold_back(items: Sequence[Encoded], run: Run) -> tuple[list[Encoded], list[Encoded]]:
+    order = list(items)
+    random.Random(run.seed).shuffle(order)
+    cut = round(len(order) * run.held_back)
+    return order[:cut], order[cut:]
+
+
+def _endless(
+    items: Sequence[Encoded], batch_tokens: int, seed: int, skip: int
+) -> Iterator[tuple[int, list[Encoded]]]:
+    """Give numbered batches, epoch after epoch, the same ones every time; the first are skipped."""
+    index = 0
+    for epoch in count():
+        for batch in batches(items, batch_tokens, random.Random(f"{seed}/{epoch}")):
+            if index >= skip:
+                yield index, batch
+            index += 1
+
+
+def _rate(done: float, warmup: float) -> float:
+    """Give the learning rate's share of its peak: a linear rise, then a linear fall to 0."""
+    return done / warmup if done < warmup else max(0.0, (1 - done) / (1 - warmup))
+
+
+def _save(out: Path, network: nn.Module, optimizer: Any, progress: Progress) -> None:
+    """Write weights, optimiser and progress; the last one last, by renaming, so that it is whole."""
+    from safetensors.torch import save_file
+
+    save_network(network, out)
+    moments = {
+        f"{index}.{name}": value.reshape(-1) if value.ndim else value.reshape(1)
+        for index, state in optimizer.state_dict()["state"].items()
+        for name, value in state.items()
+    }
+    save_file(moments, out / "optimizer.safetensors")
+    part = out / "progress.json.part"
+    part.write_text(json.dumps(progress._asdict()) + "\n", encoding="utf-8")
+    part.replace(out / "progress.json")
+
+
+def _resume(out: Path, network: nn.Module, optimizer: Any) -> Progress:
+    from safetensors.torch import load_file
+
+    path = out / "progress.json"
+    if not path.exists():
+        return Progress()
+    network.trunk.load_state_dict(load_file(out / TRUNK))
+    for name, value in load_file(out / HEADS).items():
+        network.get_parameter(name).data.copy_(value)
+    content = optimizer.state_dict()
+    shapes = [p.shape for group in optimizer.param_groups for p in group["params"]]
+    for key, value in load_file(out / "optimizer.safetensors").items():
+        index, name = key.split(".")
+        whole = value.reshape(()) if name == "step" else value.reshape(shapes[int(index)])
+        content["state"].setdefault(int(index), {})[name] = whole
+    optimizer.load_state_dict(content)
+    return Progress(**json.loads(path.read_text(encoding="utf-8")))
+
+
+def _log(progress: Progress, stage: Stage, losses: Sequence[float]) -> None:
+    log.info(
+        "batch %d, %d of %d tokens, %.0f tokens/s, loss %.4f",
+        progress.batches,
+        progress.tokens,
+        stage.budget_tokens,
+        progress.tokens / progress.seconds,
+        sum(losses) / max(1, len(losses)),
+    )
