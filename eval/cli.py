@@ -56,7 +56,8 @@ def evaluate(
 ) -> None:
     """Judge a labelled benchmark and report how right the judges were.
 
-    Writes verdicts-JUDGE.jsonl for each judge, report.json and report.md.
+    Writes verdicts-JUDGE.jsonl for each judge, report.json and report.md, and where judges give
+    probabilities reliability.svg and coverage-risk.svg.
     """
     from .benchmarks import load_benchmark
     from .markdown import summary

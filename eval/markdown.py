@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
 
+from moonlynx.judge.conformal import CONFIDENCE
+
 from .bootstrap import Value
+from .curves import CertifiedPoint, CoverageRisk
+from .figures import COVERAGE_RISK, RELIABILITY
 from .provenance import File
 from .records import ALWAYS_FAIL, MAJORITY, Group, MacroScores, Report
 from .slices import Correlation
@@ -39,6 +43,7 @@ def render(report: Report) -> str:
         _by_part("Length of the answer", "answer", report.answer_length),
         _length_and_error(report),
         _bounds(report),
+        _curves(report),
         _how_to_read(report),
         _origin(report),
     ]
@@ -248,6 +253,35 @@ def _bounds(report: Report) -> str:
         "Published tables count them. Judged right, they leave F1 as it is.\n\n"
         f"{table(header, rows, left=(0, 1))}"
     )
+
+
+def _curves(report: Report) -> str:
+    if not report.curves:
+        return ""
+    rows = []
+    for curves in report.curves:
+        rows.append([f"`{curves.system}`", "no share: its own PASS", *_passed(curves.decided)])
+        rows += [["", _asked(point), *_passed(point.found)] for point in curves.certified]
+    header = ["judge", "at most", "passed", "hallucinated among them"]
+    return (
+        "## Probability and abstention\n\n"
+        f"![Reliability diagram]({RELIABILITY})\n![Coverage-risk curve]({COVERAGE_RISK})\n\n"
+        "Percent of the rows that are passed where the judge abstains (`abstain=SHARE`) so that at "
+        "most that share of what it passes is hallucinated, and the share that was. It is kept "
+        f"with {CONFIDENCE:.0%} confidence on rows such as the calibration's, and on no others.\n\n"
+        f"{table(header, rows, left=(0, 1))}"
+    )
+
+
+def _asked(point: CertifiedPoint) -> str:
+    reason = "" if point.passed_up_to is not None else " (the calibration cannot vouch for it)"
+    return f"{100 * point.asked:g}{reason}"
+
+
+def _passed(point: CoverageRisk | None) -> list[str]:
+    if point is None:
+        return [UNDEFINED, UNDEFINED]
+    return [f"{100 * point.coverage:.1f}", f"{100 * point.risk:.1f}"]
 
 
 def _how_to_read(report: Report) -> str:

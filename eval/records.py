@@ -8,6 +8,7 @@ from typing import Literal
 from moonlynx.judge.types import Record, Score
 
 from .bootstrap import Value
+from .curves import Curves
 from .provenance import File, JudgeRun
 from .slices import Correlation, LengthBin
 
@@ -110,7 +111,7 @@ class Bootstrap(Record):
 class Report(Record):
     """All of `report.json`."""
 
-    schema_version: Literal["1.0"] = "1.0"
+    schema_version: Literal["1.1"] = "1.1"
     package_version: str
     git_commit: str | None
     date: date
@@ -126,3 +127,4 @@ class Report(Record):
     answer_length: tuple[Group, ...]
     length_and_error: tuple[LengthError, ...]
     bounds: tuple[Bounds, ...]
+    curves: tuple[Curves, ...]

@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from moonlynx import __version__
+from moonlynx.judge.calibration import Calibration
 from moonlynx.judge.types import Score, Verdict
 
 from .benchmarks import Benchmark
 from .bootstrap import LEVEL, estimates, interval, resample
+from .curves import draw_curves
 from .metrics import METRICS, f1
 from .outcomes import Floats, Gold, Outcomes
 from .provenance import File, JudgeRun
@@ -44,10 +46,14 @@ from .slices import (
 
 
 class Judged(NamedTuple):
-    """A judge's run and its verdicts, one for each row of the benchmark, in order."""
+    """A judge's run and its verdicts, one for each row of the benchmark, in order.
+
+    `calibration` is what the judge was calibrated by, where it was.
+    """
 
     run: JudgeRun
     verdicts: Sequence[Verdict]
+    calibration: Calibration | None = None
 
 
 def build_report(
@@ -98,6 +104,13 @@ def build_report(
             for name, outcomes in scorer.systems(micro.group.majority).items()
         ),
         bounds=_bounds(benchmark, scorer, [everything, *parts] if len(parts) > 1 else [everything]),
+        curves=tuple(
+            curves
+            for each in judged
+            if (
+                curves := draw_curves(each.run.spec, scorer.judges[each.run.spec], each.calibration)
+            )
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""Run judges over a benchmark into a folder: verdicts, `report.json` and `report.md`."""
+"""Run judges over a benchmark into a folder: verdicts, `report.json`, `report.md`, figures."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 
 from moonlynx.judge.batch import Tally, judge_rows, read_verdicts
+from moonlynx.judge.calibration import Calibrated
 from moonlynx.judge.names import parse_spec
 from moonlynx.judge.registry import load_judge
 from moonlynx.judge.rows import Row
@@ -17,6 +18,7 @@ from moonlynx.judge.types import Example
 
 from .benchmarks import Benchmark, BenchmarkError
 from .extras import scipy_stats
+from .figures import figures
 from .markdown import render
 from .provenance import JudgeRun, git_commit
 from .records import Report
@@ -71,6 +73,8 @@ def run_evaluation(
     )
     (output / "report.json").write_text(report.model_dump_json(indent=2) + "\n", encoding="utf-8")
     (output / "report.md").write_text(render(report), encoding="utf-8")
+    for name, svg in figures(report).items():
+        (output / name).write_text(svg, encoding="utf-8")
     return report
 
 
@@ -96,7 +100,11 @@ def _judge(
             batch_size=batch_size,
             on_progress=on_progress,
         )
-    return Judged(JudgeRun.of(spec, judge.info, path), list(read_verdicts(path)))
+    return Judged(
+        JudgeRun.of(spec, judge.info, path),
+        list(read_verdicts(path)),
+        judge.calibration if isinstance(judge, Calibrated) else None,
+    )
 
 
 def _without_gold(benchmark: Benchmark) -> Iterator[Row]:

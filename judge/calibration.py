@@ -22,6 +22,7 @@ from pydantic_core import PydanticCustomError
 
 from .backends.base import MissingExtra
 from .base import AsyncJudge, Judge
+from .conformal import RiskCurve, fit_curve
 from .types import (
     Count,
     Example,
@@ -34,7 +35,8 @@ from .types import (
     Verdict,
 )
 
-CALIBRATION_VERSION: Literal["1.0"] = "1.0"
+CALIBRATION_VERSION: Literal["1.1"] = "1.1"
+READABLE = ("1.0", CALIBRATION_VERSION)
 MIN_ROWS = 20
 Method = Literal["temperature", "isotonic"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -96,9 +98,10 @@ class Calibration(Record):
         fails: those of them labelled FAIL.
         rows_without_score: labelled rows left out for want of a raw score.
         data_sha256: hash of the labelled file.
+        curve: what tells when to abstain; files of version 1.0 have none.
     """
 
-    schema_version: Literal["1.0"] = CALIBRATION_VERSION
+    schema_version: Literal["1.0", "1.1"] = CALIBRATION_VERSION
     judge: JudgeInfo
     parameters: Annotated[Temperature | Isotonic, Field(discriminator="method")]
     threshold: Finite
@@ -107,6 +110,13 @@ class Calibration(Record):
     fails: Count
     rows_without_score: Count
     data_sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+    curve: RiskCurve | None = None
+
+    @model_validator(mode="after")
+    def _of_its_version(self) -> Self:
+        if (self.curve is None) != (self.schema_version == "1.0"):
+            raise PydanticCustomError("bad_input", "curve belongs to version 1.1, and to no other")
+        return self
 
     def probability(self, raw_score: float) -> float:
         """Give P(hallucinated) of a raw score, to four decimals like the score itself."""
@@ -118,6 +128,9 @@ class Calibrated:
 
     It has `acall` where the judge has it. The calibration's threshold is not applied here: a judge
     gets it when it is made.
+
+    Attributes:
+        calibration: what was fitted for the judge.
     """
 
     acall: Callable[[Sequence[Example]], Awaitable[list[Verdict]]]
@@ -135,7 +148,7 @@ class Calibrated:
             )
         self.info = judge.info
         self._judge = judge
-        self._calibration = calibration
+        self.calibration = calibration
         if isinstance(judge, AsyncJudge):
             self.acall = partial(self._acall, judge)
 
@@ -149,7 +162,7 @@ class Calibrated:
     def _fill(self, verdict: Verdict) -> Verdict:
         if verdict.raw_score is None:
             return verdict
-        probability = self._calibration.probability(verdict.raw_score)
+        probability = self.calibration.probability(verdict.raw_score)
         return verdict.model_copy(update={"probability": probability})
 
 
@@ -195,6 +208,7 @@ def fit_calibration(
         fails=int(failed.sum()),
         rows_without_score=len(raw_scores) - len(scores),
         data_sha256=data_sha256,
+        curve=fit_curve(scores, failed),
     )
 
 
@@ -217,9 +231,9 @@ def load_calibration(path: Path) -> Calibration:
     except ValueError:
         raise CalibrationError(f"{path} is not JSON; write it with `moonlynx calibrate`") from None
     version = content.get("schema_version") if isinstance(content, dict) else None
-    if version != CALIBRATION_VERSION:
+    if version not in READABLE:
         raise CalibrationError(
-            f"{path} is no calibration of version {CALIBRATION_VERSION} (its schema_version is "
+            f"{path} is no calibration of version {' or '.join(READABLE)} (its schema_version is "
             f"{version!r}); write it anew with `moonlynx calibrate`"
         )
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,6 +16,7 @@ from rich.table import Table
 
 from .base import Judge
 from .batch import BATCH_SIZE, Tally, batches, judge_batch, judge_rows, read_verdicts
+from .names import JudgeSpec, parse_spec
 from .progress import progress_bar
 from .registry import DEFAULT_JUDGE, all_factories, load_judge
 from .rows import Row, Source, describe, read_jsonl, read_rows
@@ -59,6 +61,13 @@ def judge(
         typer.Option(help="JSONL file for the verdicts; an interrupted run goes on from it."),
     ] = None,
     judge_name: JudgeOption = DEFAULT_JUDGE,
+    abstain_at: Annotated[
+        float | None,
+        typer.Option(
+            help="Leave unscored what cannot be passed with at most this share of hallucinated "
+            "answers among those passed; needs a calibration.",
+        ),
+    ] = None,
     format_: Annotated[
         Format | None,
         typer.Option("--format", help="How to print (default: rich on a terminal, else json)."),
@@ -77,11 +86,13 @@ def judge(
     """
     if output is None and timings is not None:
         raise typer.BadParameter("--timings goes with --output")
+    if abstain_at is not None:
+        judge_name = _abstaining(judge_name, abstain_at)
     if output is not None:
         if input_file is None:
             raise typer.BadParameter("--output goes with --input")
         loaded, source = load_judge(judge_name), describe(input_file)
-        tally = _judge_file(loaded, input_file, source, output, batch_size, timings)
+        tally = _judge_file(loaded, judge_name, input_file, source, output, batch_size, timings)
     else:
         rows = _rows(question, context, answer, input_file)
         tally = _print_verdicts(load_judge(judge_name), rows, batch_size, format_)
@@ -128,7 +139,7 @@ def calibrate(
     judge = load_judge(judge_name)
     source = describe(data)
     verdicts = output.with_name(output.name + ".verdicts.jsonl")
-    tally = _judge_file(judge, data, source, verdicts, batch_size)
+    tally = _judge_file(judge, judge_name, data, source, verdicts, batch_size)
     calibration = fit_calibration(
         judge.info,
         [verdict.raw_score for verdict in read_verdicts(verdicts)],
@@ -154,8 +165,18 @@ def _gold(row: Row) -> Score:
     return row.example.label
 
 
+def _abstaining(judge_name: str, risk: float) -> str:
+    spec = parse_spec(judge_name)
+    if not isinstance(spec, JudgeSpec):
+        raise typer.BadParameter("--abstain-at goes with one judge, not with a cascade")
+    if "abstain" in spec.options:
+        raise typer.BadParameter("give --abstain-at or the judge's option abstain=, not both")
+    return str(replace(spec, options={**spec.options, "abstain": str(risk)}))
+
+
 def _judge_file(
     judge: Judge,
+    judge_name: str,
     path: Path,
     source: Source,
     output: Path,
@@ -167,7 +188,8 @@ def _judge_file(
             judge,
             read_rows(path),
             output,
-            run={"input_sha256": source.sha256},
+            # With its options: an output half of which abstains would promise nothing.
+            run={"spec": str(parse_spec(judge_name)), "input_sha256": source.sha256},
             batch_size=batch_size,
             timings=timings,
             on_progress=on_progress,

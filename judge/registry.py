@@ -55,11 +55,15 @@ class Factory:
 def load_judge(name: str) -> Judge:
     """Make the judge of that name; the grammar is in `moonlynx.judge.names`.
 
-    Two options work with every judge: `calibration=FILE`, written by `moonlynx calibrate`, sets the
-    decision threshold and gives every verdict a probability; `threshold=X` sets the former alone.
+    Options that work with every judge: `calibration=FILE`, written by `moonlynx calibrate`, sets
+    the decision threshold and gives every verdict a probability; `threshold=X` sets the former
+    alone. `abstain=RISK` leaves unscored what cannot be passed with at most that share of
+    hallucinated answers among those passed, at `confidence=P` (0.95); it takes a calibration, the
+    judge's own or one given.
 
     Raises:
         SpecError: the name does not follow the grammar, or an option has a wrong value.
+        CalibrationError: the calibration is not one for this judge, or cannot do what was asked.
         UnknownJudge: nothing of that name is built in or installed.
         MissingExtra: an optional package is missing; says how to install it.
         BackendError: the judge's model cannot be brought up.
@@ -68,18 +72,42 @@ def load_judge(name: str) -> Judge:
     if isinstance(spec, CascadeSpec):
         raise UnknownJudge("this version has no cascade; name one judge")
     factory = find_factory(spec.name)
-    own, common = _split(spec.options, "calibration", "threshold")
+    own, common = _split(spec.options, *_COMMON)
     spec = replace(spec, options=own)
-    options = read_options(spec.name, common, {"calibration": Path, "threshold": finite})
-    calibration_file, threshold = options.get("calibration"), options.get("threshold")
-    if calibration_file is None:
-        return factory.build(spec, threshold)
-    if threshold is not None:
-        raise SpecError("give calibration= or threshold=, not both: a calibration sets both")
-    from .calibration import Calibrated, load_calibration
+    options = read_options(spec.name, common, _COMMON)
+    _check_common(options)
+    if "calibration" in options:
+        from .calibration import Calibrated, load_calibration
 
-    calibration = load_calibration(calibration_file)
-    return Calibrated(factory.build(spec, calibration.threshold), calibration)
+        calibration = load_calibration(options["calibration"])
+        judge: Judge = Calibrated(factory.build(spec, calibration.threshold), calibration)
+    else:
+        judge = factory.build(spec, options.get("threshold"))
+    if "abstain" not in options:
+        return judge
+    from .abstain import Abstaining
+    from .conformal import CONFIDENCE
+
+    return Abstaining(judge, options["abstain"], options.get("confidence", CONFIDENCE))
+
+
+# Options that work with every judge, and their readers.
+_COMMON: dict[str, Callable[[str], object]] = {
+    "calibration": Path,
+    "threshold": finite,
+    "abstain": finite,
+    "confidence": finite,
+}
+
+
+def _check_common(options: Mapping[str, object]) -> None:
+    """Refuse options that contradict each other."""
+    if "threshold" in options and "calibration" in options:
+        raise SpecError("give calibration= or threshold=, not both: a calibration sets both")
+    if "threshold" in options and "abstain" in options:
+        raise SpecError("give abstain= or threshold=, not both: abstain= needs the calibration's")
+    if "confidence" in options and "abstain" not in options:
+        raise SpecError("confidence= goes with abstain=")
 
 
 def find_factory(name: str) -> Factory:
@@ -159,6 +187,28 @@ def _lynx(spec: JudgeSpec, threshold: float | None) -> Judge:
     return LynxJudge(backend, model=backend.name, threshold=threshold)
 
 
+def _luna(spec: JudgeSpec, threshold: float | None) -> Judge:
+    from .backends.encoder import load_encoder
+    from .calibration import Calibrated, load_calibration
+    from .luna.judge import LunaJudge
+    from .luna.weights import open_weights
+
+    options = read_options(spec.name, spec.options, {"windows": whole(0)})
+    folder = open_weights(spec.model, spec.backend)
+    config = folder.config.model_copy(update=options)
+    encoder = load_encoder(folder.path, spec.backend)
+    judge = LunaJudge(encoder, folder.tokenizer, config, threshold)
+    if folder.calibration is None:
+        return judge
+    calibration = load_calibration(folder.calibration)
+    # Fitted for the scores of one backend and number of windows: those of others stay bare.
+    if calibration.judge != judge.info:
+        return judge
+    if threshold is None:
+        judge = LunaJudge(encoder, folder.tokenizer, config, calibration.threshold)
+    return Calibrated(judge, calibration)
+
+
 def _chat_backend(spec: JudgeSpec, options: Mapping[str, str]) -> ChatBackend:
     """Bring up the spec's chat model: in this process where no backend is named."""
     return load_chat_backend(spec.backend or "transformers", spec.model, options)
@@ -192,5 +242,9 @@ _BUILT_IN: dict[str, Factory] = {
         extra="embed",
     ),
     "llm-prompt": Factory("A chat model's score for each sentence", _llm_prompt, needs=_CHAT),
+    "luna": Factory(
+        "Luna: a small encoder reads each claim with the documents and marks unsupported spans",
+        _luna,
+    ),
     "lynx": Factory("Lynx: a reasoning judge that emits REASONING and SCORE", _lynx, needs=_CHAT),
 }

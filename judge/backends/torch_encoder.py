@@ -115,3 +115,73 @@ def save_network(network: Any, folder: Path) -> None:
     }
     for name, tensors in ((TRUNK, network.trunk.state_dict()), (HEADS, heads)):
         save_file({key: tensor.contiguous() for key, tensor in tensors.items()}, folder / name)
+
+
+class TorchEncoder:
+    """Runs a network in torch.
+
+    On the CPU each input is run by itself. On a GPU inputs are run in batches of one fixed shape,
+    filled up where inputs are missing. So no output depends on what is read beside it.
+    """
+
+    name = "torch"
+
+    def __init__(
+        self, folder: Path, *, device: str | None = None, precision: Precision = "fp32"
+    ) -> None:
+        """Load the network.
+
+        Args:
+            folder: see `load_network`.
+            device: "cpu" or "cuda"; None takes a GPU where there is one.
+            precision: what the trunk runs in; the heads run in fp32.
+
+        Raises:
+            MissingExtra: torch or transformers is missing.
+            BackendError: the network cannot be loaded.
+        """
+        self._network = load_network(folder)
+        import torch
+
+        self._torch = torch
+        self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        dtypes = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+        try:
+            self._network.to(self._device)
+        except (RuntimeError, AssertionError) as error:
+            raise BackendError(f"cannot run on {self._device}: {error}") from error
+        self._network.trunk.to(dtypes[precision])
+        self._lock = threading.Lock()
+        self.version = hash_files(folder / TRUNK, folder / HEADS)
+
+    def encode(self, inputs: Sequence[Input]) -> list[EncoderOutput]:
+        """Read the inputs, in order."""
+        rows, step = (1, 1) if self._device == "cpu" else (_ROWS, _STEP)
+        by_width = defaultdict(list)
+        for index, (ids, _) in enumerate(inputs):
+            by_width[-(-len(ids) // step) * step].append(index)
+        outputs: dict[int, EncoderOutput] = {}
+        for width, indices in by_width.items():
+            for start in range(0, len(indices), rows):
+                batch = indices[start : start + rows]
+                outputs |= zip(
+                    batch, self._run([inputs[index] for index in batch], rows, width), strict=True
+                )
+        return [outputs[index] for index in range(len(inputs))]
+
+    def _run(self, batch: Sequence[Input], rows: int, width: int) -> list[EncoderOutput]:
+        """Run one batch, padded on the right and filled up with its first input."""
+        ids, mask, types = np.zeros((3, rows, width), dtype=np.int64)
+        for row in range(rows):
+            own_ids, own_types = batch[row] if row < len(batch) else batch[0]
+            ids[row, : len(own_ids)] = own_ids
+            mask[row, : len(own_ids)] = 1
+            types[row, : len(own_types)] = own_types
+        torch = self._torch
+        with self._lock, torch.inference_mode():
+            tensors = (torch.from_numpy(array).to(self._device) for array in (ids, mask, types))
+            tokens, claims = (logits.cpu().numpy() for logits in self._network(*tensors))
+        return [
+            EncoderOutput(tokens[row, : len(own)], float(claims[row]))
+            for row, (own, _) in enumerate(batch)
+        ]

@@ -1,10 +1,85 @@
-"""Documents that are records or tables, as lines to read."""
+"""Turn records and tables inside a document into lines that read like sentences.
+
+Found are JSON and printed Python values that begin a line, Markdown tables, and documents that are
+a CSV file or a table of bars as a whole. All else stays prose: what merely looks like a record,
+such as "[1] Smith et al.", is never taken for one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from .literals import Members, Scalar, read_literal
+from .records import record_lines
+from .sentences import Piece, split_sentences
+from .tables import find_tables, row_text, table_lines
+
+__all__ = ["flatten", "row_text"]
+
+_OPENING = re.compile(r"(?m)(?:^|:)[^\S\n]*(?=[\[{])")
 
 
-def row_text(names: Sequence[str], cells: Sequence[str]) -> str:
-    """Write a table's row as `name: cell; name: cell`."""
-    return "; ".join(f"{name}: {cell}" for name, cell in zip(names, cells, strict=True))
+def flatten(document: str) -> list[Piece] | None:
+    """Give the document's records and table rows as lines, and what stands between as sentences.
+
+    A line's `text` is rewritten and ends in a full stop, `start` and `end` are the range of
+    `document` that it says. Pieces are in order and none is empty.
+
+    Returns:
+        The pieces, or None where the document is prose throughout.
+    """
+    found = False
+    pieces: list[Piece] = []
+    done = 0
+    for record in _records(document):
+        pieces += _shifted(_prose(document[done : record.start]), done)
+        pieces += record_lines(record)
+        found, done = True, record.end
+    rest = document[done:]
+    tables = list(find_tables(rest))
+    if not found and not tables:
+        return None
+    at = 0
+    for table in tables:
+        pieces += _shifted(_prose(rest[at : table.start]), done + at)
+        pieces += _shifted(table_lines(table), done)
+        at = table.end
+    pieces += _shifted(_prose(rest[at:]), done + at)
+    return pieces
+
+
+def _prose(text: str) -> list[Piece]:
+    """Give the sentences; brackets and code fences left between records say nothing."""
+    return [piece for piece in split_sentences(text) if any(map(str.isalnum, piece.text))]
+
+
+def _shifted(pieces: Sequence[Piece] | Iterator[Piece], by: int) -> Iterator[Piece]:
+    return (Piece(piece.start + by, piece.end + by, piece.text) for piece in pieces)
+
+
+def _records(document: str) -> Iterator[Members]:
+    """Find the objects and lists that begin a line or stand behind a colon."""
+    done = 0
+    for match in _OPENING.finditer(document):
+        if match.end() < done:
+            continue
+        members = read_literal(document, match.end())
+        done = members.end
+        is_all = not document[done:].strip() and not document[: match.start()].strip()
+        if _is_record(members, is_all):
+            yield members
+
+
+def _is_record(members: Members, is_all: bool) -> bool:
+    """Say whether this is a record: one closed pair will do, a damaged record needs two."""
+    pairs = _pairs(members)
+    if members.closed:
+        return pairs > 0 or (is_all and len(members.entries) > 1)
+    return pairs > 1
+
+
+def _pairs(members: Members) -> int:
+    inner = (_pairs(e.value) for e in members.entries if not isinstance(e.value, Scalar))
+    return sum(chain([len(members.entries) if members.keyed else 0], inner))

@@ -1,7 +1,7 @@
 """Rows that no training mix may hold: they share text or a question with a test set.
 
 `exclude_from_training.json` at the root of the data folder names them, under keys such as
-`frank: hash` or `entfa/train.json: row index from 0`, in several sections.
+`frank: hash` or `entfa/train.json: row index from 0`; a key may be in several sections.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from moonlynx.judge.types import MoonlynxError
@@ -24,26 +23,8 @@ class DataNotFound(MoonlynxError):
         super().__init__(f"{path}: no such file; set MOONLYNX_DATA to the folder with the data")
 
 
-@dataclass(frozen=True, slots=True)
-class Exclusions:
-    """The rows to leave out, all sections merged.
-
-    Attributes:
-        by_key: the file's own keys, with ids and row indexes as strings.
-    """
-
-    by_key: Mapping[str, frozenset[str]]
-
-    def rows(self, name: str) -> frozenset[str]:
-        """Give the rows under the key `name`, or under those that go on behind it with a colon."""
-        found = (
-            rows for key, rows in self.by_key.items() if key == name or key.startswith(f"{name}: ")
-        )
-        return frozenset().union(*found)
-
-
-def load_exclusions(root: Path) -> Exclusions:
-    """Read the rows to leave out.
+def load_exclusions(root: Path) -> Mapping[str, frozenset[str]]:
+    """Read the rows to leave out, by the file's own keys; ids and row indexes as strings.
 
     Raises:
         DataNotFound: the file is not at `root`. Without it nothing may be trained.
@@ -57,4 +38,4 @@ def load_exclusions(root: Path) -> Exclusions:
         if isinstance(section, dict):
             for key, rows in section.items():
                 merged[key].update(map(str, rows))
-    return Exclusions({key: frozenset(rows) for key, rows in merged.items()})
+    return {key: frozenset(rows) for key, rows in merged.items()}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.luna.reading import Limits
@@ -23,9 +24,14 @@ class Stage(Record):
     """One stage: what is read, for how long, how fast it is learned.
 
     Attributes:
-        pairs: pair sets (recipes.luna.pairs) with the most pairs to take of each.
-        answers: the mix of labelled answers (recipes.luna.mixes), or null for none.
-        budget_tokens: tokens to read, padding not counted, over as many epochs as that takes.
+        pairs: pair sets (`pairs`) with the most pairs to take of each.
+        answers: sets of labelled answers (`answers`) with the most claims to take of each.
+        right: sets of right answers, which wrong ones are made of; `right_claims` of their claims
+            are trained on as they are.
+        made: claims over made records (`made`).
+        changed: how many wrong claims to make from right ones, by kind (`mix`).
+        budget_tokens: tokens to read, padding not counted, over as many epochs as that takes;
+        epochs: or the epochs themselves. One of the two.
         batch_tokens: tokens of a batch, padding counted; `accumulate` batches make a step.
         lr_trunk, lr_heads: peak learning rates.
         warmup: share of the budget over which the rates rise; then they fall linearly to 0.
@@ -34,7 +40,14 @@ class Stage(Record):
 
     pairs: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
     answers: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
-    budget_tokens: Annotated[int, Field(gt=0)]
+    right: tuple[str, ...] = ()
+    right_claims: Annotated[int, Field(ge=0)] = 0
+    made: Annotated[int, Field(ge=0)] = 0
+    changed: dict[Literal["perturbed", "removed", "shuffled"], Annotated[int, Field(ge=0)]] = Field(
+        default_factory=dict
+    )
+    budget_tokens: Annotated[int, Field(gt=0)] | None = None
+    epochs: Positive | None = None
     batch_tokens: Annotated[int, Field(gt=0)] = 2048
     accumulate: Annotated[int, Field(gt=0)] = 1
     lr_trunk: Positive = 1e-4
@@ -43,12 +56,23 @@ class Stage(Record):
     warmup: Share = 0.06
     token_weight: Annotated[float, Field(ge=0)] = 0.5
 
+    @model_validator(mode="after")
+    def _one_length(self) -> Self:
+        if (self.budget_tokens is None) == (self.epochs is None):
+            raise PydanticCustomError("bad_input", "give budget_tokens or epochs, and not both")
+        return self
+
+    def budget(self, tokens: int) -> int:
+        """Give the tokens to read where one epoch has so many."""
+        return self.budget_tokens or round((self.epochs or 0) * tokens)
+
 
 class Run(Record):
     """One run of the recipe.
 
     Attributes:
-        base: folder or Hub id of the trunk that the run starts from.
+        mix: which sets may be read (`mixes`).
+        base: Hub id of the trunk that the run starts from.
         base_sha256: hash that its weights must have; null takes any.
         head_from: "nli" starts the heads from the base's NLI classifier, entailment against
             contradiction (section 4.3 of the paper); "new" starts them at random.
@@ -56,6 +80,7 @@ class Run(Record):
         held_back: share of the items that is not trained on and measures progress.
     """
 
+    mix: Literal["shipped", "research", "no-ragtruth"] = "shipped"
     base: str
     base_sha256: str | None = None
     head_from: Literal["new", "nli"] = "new"

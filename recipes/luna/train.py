@@ -26,14 +26,16 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 log = logging.getLogger(__name__)
+_PROGRESS = "progress.json"
 
 
 class Progress(NamedTuple):
-    """How far a run is: batches and tokens read, seconds spent."""
+    """How far a stage is: batches and tokens read, seconds spent, and whether that is all."""
 
     batches: int = 0
     tokens: int = 0
     seconds: float = 0.0
+    done: bool = False
 
 
 def train(
@@ -68,14 +70,15 @@ def train(
     progress = _resume(out, network, optimizer)
     bare, (network, optimizer) = network, accelerator.prepare(network, optimizer)
     network.train()
+    budget = stage.budget(sum(_tokens(item) for item in trained))
     log.info("%d items to train on, %d held back", len(trained), len(held_back))
     began, losses = time.monotonic() - progress.seconds, list[float]()
     share = slice(accelerator.process_index, None, accelerator.num_processes)
     for index, chosen in _endless(trained, stage.batch_tokens, run.seed, progress.batches):
-        if progress.tokens >= stage.budget_tokens:
+        if progress.tokens >= budget:
             break
         for group in optimizer.param_groups:
-            group["lr"] = group["peak"] * _rate(progress.tokens / stage.budget_tokens, stage.warmup)
+            group["lr"] = group["peak"] * _rate(progress.tokens / budget, stage.warmup)
         with accelerator.accumulate(network), accelerator.autocast():
             support, targets = read_batch(network, chosen[share] or chosen, pad, accelerator.device)
             loss = support_loss(support, *targets, stage.token_weight)
@@ -85,18 +88,27 @@ def train(
             optimizer.step()
             optimizer.zero_grad()
         losses.append(float(loss.detach()))
-        read = sum(len(reading.ids) for item in chosen for reading in item.readings)
+        read = sum(_tokens(item) for item in chosen)
         progress = Progress(index + 1, progress.tokens + read, time.monotonic() - began)
         if progress.batches % run.save_every == 0 and accelerator.is_main_process:
-            _log(progress, stage, losses)
+            _log(progress, budget, losses)
             losses.clear()
             _save(out, bare, optimizer, progress)
+    progress = progress._replace(done=True)
     if accelerator.is_main_process:
         _save(out, bare, optimizer, progress)
         figures = measure(bare, held_back, stage.batch_tokens, pad)
         log.info("held back: %s", figures)
         (out / "held_back.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
     return progress
+
+
+def read_progress(out: Path) -> Progress:
+    """Give how far the stage in `out` is, by its last checkpoint."""
+    path = out / _PROGRESS
+    if not path.exists():
+        return Progress()
+    return Progress(**json.loads(path.read_text(encoding="utf-8")))
 
 
 def read_batch(
@@ -151,6 +163,10 @@ def measure(
     }
 
 
+def _tokens(item: Encoded) -> int:
+    return sum(len(reading.ids) for reading in item.readings)
+
+
 def _hold_back(items: Sequence[Encoded], run: Run) -> tuple[list[Encoded], list[Encoded]]:
     order = list(items)
     random.Random(run.seed).shuffle(order)
@@ -186,17 +202,17 @@ def _save(out: Path, network: nn.Module, optimizer: Any, progress: Progress) -> 
         for name, value in state.items()
     }
     save_file(moments, out / "optimizer.safetensors")
-    part = out / "progress.json.part"
+    part = out / f"{_PROGRESS}.part"
     part.write_text(json.dumps(progress._asdict()) + "\n", encoding="utf-8")
-    part.replace(out / "progress.json")
+    part.replace(out / _PROGRESS)
 
 
 def _resume(out: Path, network: nn.Module, optimizer: Any) -> Progress:
     from safetensors.torch import load_file
 
-    path = out / "progress.json"
-    if not path.exists():
-        return Progress()
+    progress = read_progress(out)
+    if not progress.batches:
+        return progress
     network.trunk.load_state_dict(load_file(out / TRUNK))
     for name, value in load_file(out / HEADS).items():
         network.get_parameter(name).data.copy_(value)
@@ -207,15 +223,15 @@ def _resume(out: Path, network: nn.Module, optimizer: Any) -> Progress:
         whole = value.reshape(()) if name == "step" else value.reshape(shapes[int(index)])
         content["state"].setdefault(int(index), {})[name] = whole
     optimizer.load_state_dict(content)
-    return Progress(**json.loads(path.read_text(encoding="utf-8")))
+    return progress
 
 
-def _log(progress: Progress, stage: Stage, losses: Sequence[float]) -> None:
+def _log(progress: Progress, budget: int, losses: Sequence[float]) -> None:
     log.info(
         "batch %d, %d of %d tokens, %.0f tokens/s, loss %.4f",
         progress.batches,
         progress.tokens,
-        stage.budget_tokens,
+        budget,
         progress.tokens / progress.seconds,
         sum(losses) / max(1, len(losses)),
     )

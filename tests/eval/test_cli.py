@@ -6,6 +6,8 @@ import pytest
 from moonlynx import cli
 from moonlynx.eval.records import Report
 from moonlynx.eval.run import verdict_file
+from moonlynx.judge.calibration import fit_calibration, save_calibration
+from moonlynx.judge.registry import load_judge
 
 
 @pytest.fixture
@@ -53,6 +55,29 @@ def test_eval_writes_verdicts_and_reports(evaluate, tmp_path):
     assert out.split("\n\nThe whole report")[0] in text
     assert f"--output {folder} --resamples 100" in report.command
     assert report.judges[0].judge.name == "token-similarity"
+
+
+def test_eval_draws_a_calibrated_judge(evaluate, tmp_path):
+    calibration = fit_calibration(
+        load_judge("token-similarity").info,
+        [step / 300 for step in range(300)],
+        ["FAIL" if step > 240 else "PASS" for step in range(300)],
+        method="temperature",
+        objective="balanced-accuracy",
+        data_sha256="0" * 64,
+    )
+    save_calibration(calibration, tmp_path / "calibration.json")
+    spec = f"token-similarity?calibration={tmp_path / 'calibration.json'}"
+    assert evaluate("--judge", f"{spec}&abstain=0.05", judge=spec)[0] in (0, 3)
+    folder = tmp_path / "out"
+    report = Report.model_validate_json((folder / "report.json").read_text())
+    plain, abstaining = report.curves
+    assert plain.certified == abstaining.certified
+    assert plain.certified[-1].passed_up_to < calibration.threshold
+    assert abstaining.decided == abstaining.certified[1].found, "at most 5 %, as asked"
+    for name in ("reliability.svg", "coverage-risk.svg"):
+        assert (folder / name).read_text().startswith("<svg")
+        assert f"({name})" in (folder / "report.md").read_text()
 
 
 def test_a_stopped_run_goes_on_and_ends_the_same(evaluate, tmp_path):

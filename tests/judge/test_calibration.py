@@ -272,15 +272,28 @@ def test_the_file_is_the_same_bytes_and_reads_back(tmp_path: Path, method: str) 
     assert first.read_bytes() == second.read_bytes()
     assert load_calibration(first) == fit(*rows(), method)
     content = json.loads(first.read_text())
-    assert content["schema_version"] == "1.0"
+    assert content["schema_version"] == "1.1"
     assert content["parameters"]["method"] == method
 
 
 def test_the_order_of_the_rows_does_not_matter() -> None:
+    """But to the curve: which of them propose and which test is drawn by their places."""
     scores, labels = rows()
     shuffled = [scores[::-1], labels[::-1]]
     for method in METHODS:
-        assert fit(scores, labels, method) == fit(*shuffled, method)
+        one, other = fit(scores, labels, method), fit(*shuffled, method)
+        assert one.model_copy(update={"curve": other.curve}) == other
+
+
+def test_a_file_of_the_version_before_is_still_read(tmp_path: Path) -> None:
+    content = fit(*rows()).model_dump(mode="json", exclude={"curve"}) | {"schema_version": "1.0"}
+    path = tmp_path / "older.json"
+    path.write_text(json.dumps(content))
+    older = load_calibration(path)
+    assert older.curve is None
+    assert older.probability(2.0) == fit(*rows()).probability(2.0)
+    save_calibration(older, path)
+    assert load_calibration(path) == older
 
 
 def _damaged(**changes: object) -> str:
@@ -288,13 +301,20 @@ def _damaged(**changes: object) -> str:
 
 
 KNOTS = {"method": "isotonic", "raw_scores": [0.0, 1.0], "probabilities": [0.1, 0.9]}
+CURVE_OF_TWO = {
+    "raw_scores": [0.0, 1.0],
+    "proposing_rows": [2, 5],
+    "proposing_fails": [0, 3],
+    "testing_rows": [8, 15],
+    "testing_fails": [1, 9],
+}
 DAMAGED = {
     "not JSON": ("{", "is not JSON"),
     "not text": (b"\xff\xfe\x00", "is not JSON"),
-    "not an object": ("[1]", "no calibration of version 1.0"),
+    "not an object": ("[1]", r"no calibration of version 1\.0 or 1\.1"),
     "a verdict": (
         '{"score": "PASS"}',
-        r"no calibration of version 1.0 \(its schema_version is None",
+        r"no calibration of version 1\.0 or 1\.1 \(its schema_version is None",
     ),
     "another version": (_damaged(schema_version="2.0"), "its schema_version is '2.0'"),
     "a field too many": (_damaged(note="x"), "note: Extra"),
@@ -311,6 +331,16 @@ DAMAGED = {
     "a probability of 2": (_damaged(parameters=KNOTS | {"probabilities": [0, 2]}), "probabilities"),
     "a hash that is none": (_damaged(data_sha256="x"), "data_sha256"),
     "an objective that is none": (_damaged(objective="luck"), "objective"),
+    "no curve": (_damaged(curve=None), r"curve belongs to version 1\.1"),
+    "a curve too early": (_damaged(schema_version="1.0"), r"curve belongs to version 1\.1"),
+    "scores of the curve out of order": (
+        _damaged(curve=CURVE_OF_TWO | {"raw_scores": [1.0, 0.0]}),
+        "curve: raw_scores must rise",
+    ),
+    "counts that fall": (_damaged(curve=CURVE_OF_TWO | {"testing_rows": [15, 8]}), "not fall"),
+    "a count too few": (_damaged(curve=CURVE_OF_TWO | {"testing_rows": [15]}), "differ in length"),
+    "more fails than rows": (_damaged(curve=CURVE_OF_TWO | {"proposing_fails": [3, 3]}), "more"),
+    "an empty curve": (_damaged(curve={key: [] for key in CURVE_OF_TWO}), "at least 1 item"),
 }
 
 

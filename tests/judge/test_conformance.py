@@ -14,6 +14,8 @@ from moonlynx.judge.registry import all_factories, load_judge
 from moonlynx.judge.schemas import load_schema
 from moonlynx.judge.types import ERROR_CODES, Example, Verdict
 
+from .luna.tiny import build_tiny_luna
+
 CLAIMLESS = Example(
     id="claimless",
     question="What does it cost?",
@@ -63,6 +65,8 @@ def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
             template = template.replace(f"{{{name}}}", str(script))
     if "{encoder}" in template:
         template = template.replace("{encoder}", minilm())
+    if "{luna}" in template:
+        template = template.replace("{luna}", str(build_tiny_luna(tmp_path / "luna")))
     for fixture in ("tiny_llama", "vllm_server"):
         if f"{{{fixture}}}" in template:
             template = template.replace(
@@ -75,6 +79,8 @@ FAST = [
     "token-similarity",
     "token-similarity?metric=bleu",
     "token-similarity?metric=rouge&threshold=0.3",
+    "luna:{luna}",
+    "luna:{luna}?windows=0&threshold=0.2",
     "lynx@fake?script={lynx}",
     "llm-prompt@fake?script={score}",
 ]

@@ -6,13 +6,29 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ..exclusions import Exclusions, load_exclusions
-from .base import LabelledAnswer
-from .rag import read_qa_feedback, read_ragtruth
-from .records import QUINTD_KINDS, read_e2e, read_quintd, read_rotowire
-from .summaries import read_frank, read_summedits
+from ..exclusions import load_exclusions
+from .base import Exclusions, LabelledAnswer
+from .facts import read_factscore, read_falke, read_halueval
+from .rag import read_faithjudge, read_qa_feedback, read_ragtruth
+from .records import QUINTD_KINDS, read_e2e, read_quintd, read_rotowire, read_webnlg2020
+from .right import (
+    right_covid_qa,
+    right_e2e,
+    right_fetaqa,
+    right_hotpot,
+    right_pubmedqa,
+    right_tatqa,
+    right_xquad,
+)
+from .summaries import (
+    read_entfa,
+    read_frank,
+    read_summedits,
+    read_summeval,
+    read_xsum_hallucination,
+)
 
-__all__ = ["SETS", "LabelledAnswer", "load", "split"]
+__all__ = ["RIGHT", "SETS", "LabelledAnswer", "load", "load_right", "split"]
 
 Reader = Callable[[Path, Exclusions], Iterator[LabelledAnswer]]
 
@@ -20,10 +36,27 @@ SETS: Mapping[str, Reader] = {
     "ragtruth_train_part": read_ragtruth,
     "qa_feedback": read_qa_feedback,
     "frank": read_frank,
+    "xsum_hallucination": read_xsum_hallucination,
     "summedits": read_summedits,
     **{f"quintd-{kind}": read_quintd(kind) for kind in QUINTD_KINDS},
     "rotowire_accuracy": read_rotowire,
     "e2e_cleaned": read_e2e,
+    "halueval": read_halueval,
+    "faithjudge": read_faithjudge,
+    "summeval": read_summeval,
+    "entfa": read_entfa,
+    "falke_sentence_pairs": read_falke,
+    "factscore_qcnli": read_factscore,
+    "webnlg2020_human": read_webnlg2020,
+}
+RIGHT: Mapping[str, Reader] = {
+    "pubmedqa": right_pubmedqa,
+    "covid_qa": right_covid_qa,
+    "xquad_en": right_xquad,
+    "tatqa": right_tatqa,
+    "fetaqa": right_fetaqa,
+    "hotpot_slice": right_hotpot,
+    "e2e_cleaned": right_e2e,
 }
 
 
@@ -34,9 +67,12 @@ def load(name: str, root: Path) -> list[LabelledAnswer]:
         ValueError: no set is called so.
         DataNotFound: the folder lacks the set's files or the list of rows to leave out.
     """
-    if name not in SETS:
-        raise ValueError(f"no set of answers is called {name!r}; known: {', '.join(SETS)}")
-    return list(SETS[name](root, load_exclusions(root)))
+    return _read(SETS, name, root)
+
+
+def load_right(name: str, root: Path) -> list[LabelledAnswer]:
+    """Read a set of `RIGHT`: supported answers to make unsupported ones of. Raises as `load`."""
+    return _read(RIGHT, name, root)
 
 
 def split(
@@ -44,18 +80,26 @@ def split(
 ) -> tuple[list[LabelledAnswer], list[LabelledAnswer]]:
     """Split rows into training and validation, whole groups together.
 
+    Where a group goes is drawn from its name alone: in sets that have the same share, one document
+    goes the same way, and what is held for a share is held for every greater one.
+
     Args:
         rows: of any sets.
-        share: of the groups, rounded, that are for validation.
+        share: of the groups, about, that are for validation; 0 to 1.
         seed: another seed chooses other groups.
     """
-    groups = sorted({row.group for row in rows}, key=lambda group: _draw(group, seed))
-    held = set(groups[: round(share * len(groups))])
-    return (
-        [row for row in rows if row.group not in held],
-        [row for row in rows if row.group in held],
-    )
+    halves: tuple[list[LabelledAnswer], list[LabelledAnswer]] = ([], [])
+    for row in rows:
+        halves[_draw(row.group, seed) < share].append(row)
+    return halves
 
 
-def _draw(group: str, seed: int) -> str:
-    return hashlib.sha256(f"{seed}:{group}".encode()).hexdigest()
+def _read(sets: Mapping[str, Reader], name: str, root: Path) -> list[LabelledAnswer]:
+    if name not in sets:
+        raise ValueError(f"no set of answers is called {name!r}; known: {', '.join(sets)}")
+    return list(sets[name](root, load_exclusions(root)))
+
+
+def _draw(group: str, seed: int) -> float:
+    digest = hashlib.sha256(f"{seed}:{group}".encode()).digest()
+    return int.from_bytes(digest[:8]) / 2**64

@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from moonlynx.judge.types import Example, Score
 
 from ..exclusions import DataNotFound
 
+Exclusions = Mapping[str, frozenset[str]]
 Ranges = Iterable[tuple[int, int]]
 
 
@@ -38,31 +39,46 @@ class LabelledAnswer:
 def labelled(
     source: str,
     key: str | int,
-    group: str,
     label: Score,
     *,
-    context: str | Iterable[str],
+    context: str | Sequence[str],
     answer: str,
     question: str = "",
     spans: Ranges | None = None,
     exact: bool = True,
+    group: str | None = None,
 ) -> LabelledAnswer:
-    """Build the row `source/key`; `spans` may overlap, and count only where it is FAIL."""
+    """Build the row `source/key`; its group is that of its first document where none is given.
+
+    `spans` may overlap. They count only where the row is FAIL.
+    """
+    documents = (context,) if isinstance(context, str) else tuple(context)
     ranges = () if label == "PASS" else None if spans is None else _merge(spans)
     example = Example.from_row(
         {
             "id": f"{source}/{key}",
             "question": question,
-            "context": context if isinstance(context, str) else tuple(context),
+            "context": documents,
             "answer": answer,
             "label": label,
-            "spans": ranges
-            if ranges is None
-            else [{"start": s, "end": e, "text": answer[s:e]} for s, e in ranges],
+            "spans": _as_spans(answer, ranges),
             "source": source,
         }
     )
-    return LabelledAnswer(example, label == "PASS" or (ranges is not None and exact), group)
+    known = ranges is not None and (exact or label == "PASS")
+    return LabelledAnswer(example, known, _group(documents[0]) if group is None else group)
+
+
+def _as_spans(answer: str, ranges: Sequence[tuple[int, int]] | None) -> list[dict[str, Any]] | None:
+    if ranges is None:
+        return None
+    return [{"start": start, "end": end, "text": answer[start:end]} for start, end in ranges]
+
+
+def _group(document: str) -> str:
+    """Name a document by its beginning, so that copies in other sets get the same name."""
+    letters = "".join(filter(str.isalnum, document[:1000].casefold()))
+    return letters[:200]
 
 
 def sentences_at(answer: str, ranges: Ranges) -> list[tuple[int, int]]:
@@ -102,8 +118,9 @@ def read_csv(path: Path) -> Iterator[dict[str, str]]:
 def _open(path: Path, newline: str | None = "\n") -> io.TextIOWrapper:
     if not path.is_file():
         raise DataNotFound(path)
-    raw = gzip.open(path) if path.suffix == ".gz" else path.open("rb")
-    return io.TextIOWrapper(raw, encoding="utf-8", newline=newline)
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8", newline=newline)
+    return path.open(encoding="utf-8", newline=newline)
 
 
 def _merge(ranges: Ranges) -> list[tuple[int, int]]:

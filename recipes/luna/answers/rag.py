@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..exclusions import Exclusions
-from .base import LabelledAnswer, labelled, read_json, read_lines
+from .base import Exclusions, LabelledAnswer, labelled, read_json, read_lines
 
 _PASSAGE = re.compile(r"^(?=passage \d+:)", re.MULTILINE)
 _UNSUPPORTED = {"Wrong-Grounding", "Unverifiable"}
@@ -15,7 +14,7 @@ _UNSUPPORTED = {"Wrong-Grounding", "Unverifiable"}
 
 def read_ragtruth(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
     """Read the part of RAGTruth's train split that can be had: QA and summaries, six models."""
-    left_out = exclusions.rows("ragtruth_train_part")
+    left_out = exclusions["ragtruth_train_part: source_id"]
     for row in read_lines(root / "ragtruth_train_part" / "ragtruth_train_part.jsonl.gz"):
         if str(row["source_id"]) in left_out:
             continue
@@ -23,18 +22,33 @@ def read_ragtruth(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer
         yield labelled(
             "ragtruth_train_part",
             f"{row['source_id']}-{row['model']}",
-            f"ragtruth:{row['source_id']}",
             "FAIL" if spans else "PASS",
             question=row["question"] or "",
-            context=passages(row["task_type"], row["context"]),
+            context=_passages(row["task_type"], row["context"]),
             answer=row["response"],
             spans=spans,
         )
 
 
-def passages(task: str, context: str) -> list[str]:
+def read_faithjudge(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
+    """Read FaithJudge: recent models' answers over RAGTruth's sources, labelled by a model."""
+    left_out = exclusions["ragtruth_train_part: source_id"]
+    name = "faithjudge_ragtruth_train_contexts.jsonl.gz"
+    for row in read_lines(root / "faithjudge" / name):
+        if str(row["source_id"]) not in left_out:
+            yield labelled(
+                "faithjudge",
+                f"{row['source_id']}-{row['model']}",
+                "PASS" if row["verdict"] == "Consistent" else "FAIL",
+                question=row["question"] or "",
+                context=_passages(row["task_type"], row["context"]),
+                answer=row["response"],
+            )
+
+
+def _passages(task: str, context: str) -> list[str]:
     """Split a QA context of RAGTruth into its passages, as the benchmark does; others are one."""
-    if task != "QA":
+    if task.upper() != "QA":
         return [context]
     return [passage.strip() for passage in _PASSAGE.split(context) if passage.strip()]
 
@@ -46,6 +60,8 @@ def read_qa_feedback(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAn
     """
     rows = read_json(root / "qa_feedback" / "dev_feedback.json.gz")
     for number, row in enumerate(rows):
+        if not row["passages"]:
+            continue
         spans = [
             (error["start"], error["end"])
             for error in row["feedback"]["errors"]
@@ -54,7 +70,6 @@ def read_qa_feedback(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAn
         yield labelled(
             "qa_feedback",
             number,
-            f"qa_feedback:{row['passages'][0][0]}",
             "FAIL" if spans else "PASS",
             question=row["question"],
             context=[_titled(title, lines) for title, *lines in row["passages"]],

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from moonlynx.judge.text import split_sentences
+from moonlynx.judge.types import Score
 
-from ..exclusions import Exclusions
-from .base import LabelledAnswer, labelled, overlap, read_csv, read_lines
+from .base import Exclusions, LabelledAnswer, labelled, overlap, read_csv, read_lines
+
+Facts = Sequence[tuple[str, str]]  # slot and value
 
 QUINTD_KINDS = ("gsmarena", "ice_hockey", "openweather", "owid", "wikidata")
 _JSON_KINDS = {"gsmarena", "ice_hockey", "openweather"}
@@ -25,7 +27,9 @@ _BEYOND_BOX_SCORE = re.compile(
     r"|conference|seed|(?:last|past) \w+ (?:games|contests|outings|meetings|matchups))\b",
     re.IGNORECASE,
 )
-_SLOT = re.compile(r"(\w+)\[([^\]]*)\]")
+E2E_FILES = ("devel-fixed.no-ol.csv", "test-fixed.csv")
+SLOT = re.compile(r"(\w[\w ]*)\[([^\]]*)\]")
+_SAYS_LITTLE = ("eatType", "restaurant")  # every text is of a place to eat
 
 
 def read_quintd(kind: str) -> partial[Iterator[LabelledAnswer]]:
@@ -40,7 +44,7 @@ def _read_quintd(kind: str, root: Path, _exclusions: Exclusions) -> Iterator[Lab
     marked any. Spans count if incorrect, not checkable or misleading (types 0 to 2).
     """
     for row in read_lines(root / "quintd" / "quintd1_test.jsonl.gz"):
-        if row["dataset"] != kind or row["human"] is None or row["gpt4"] is None:
+        if row["dataset"] != kind or "human" not in row:
             continue
         person, model = (_quintd_spans(row["output"], row[by]) for by in ("human", "gpt4"))
         agreed = any(overlap(mine, other) for mine in person for other in model)
@@ -48,7 +52,6 @@ def _read_quintd(kind: str, root: Path, _exclusions: Exclusions) -> Iterator[Lab
             yield labelled(
                 f"quintd-{kind}",
                 f"{row['table_idx']}-{row['model']}",
-                f"quintd:{kind}:{row['table_idx']}",
                 "FAIL" if agreed else "PASS",
                 context=_quintd_data(kind, row["input"]),
                 answer=row["output"],
@@ -98,7 +101,6 @@ def read_rotowire(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswe
             yield labelled(
                 "rotowire_accuracy",
                 key,
-                f"rotowire:{score['day']}:{score['home_name']}",
                 "FAIL" if spans else "PASS",
                 context=_box_score(score),
                 answer=answer,
@@ -161,28 +163,57 @@ def read_e2e(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:
 
     The same text is FAIL against the one and PASS against the other, so it alone tells nothing.
     """
-    for part in ("devel-fixed.no-ol.csv", "test-fixed.csv"):
+    for part in E2E_FILES:
         for number, row in enumerate(read_csv(root / "e2e_cleaned" / part)):
-            clean, noisy = (dict(_SLOT.findall(row[name])) for name in ("mr", "orig_mr"))
-            wrong = {slot: value for slot, value in clean.items() if noisy.get(slot) != value}
-            if not wrong:
+            clean, noisy = (SLOT.findall(row[name]) for name in ("mr", "orig_mr"))
+            wrong = [value for slot, value in clean if (slot, value) not in noisy]
+            if set(clean) - set(noisy) <= {_SAYS_LITTLE}:
                 continue
             key = f"{part.split('-')[0]}-{number}"
-            for label, record in (("PASS", clean), ("FAIL", noisy)):
+            group = f"e2e:{row['mr']}"
+            spans = _find_all(row["ref"], wrong)
+            records: Sequence[tuple[Score, Facts]] = (("PASS", clean), ("FAIL", noisy))
+            for label, facts in records:
                 yield labelled(
                     "e2e_cleaned",
                     f"{key}-{label}",
-                    f"e2e:{row['mr']}",
-                    "PASS" if label == "PASS" else "FAIL",
-                    context=json.dumps(record, ensure_ascii=False),
+                    label,
+                    context=e2e_record(facts),
                     answer=row["ref"],
-                    spans=_values(row["ref"], wrong),
+                    spans=spans,
+                    group=group,
                 )
 
 
-def _values(text: str, wrong: Mapping[str, str]) -> list[tuple[int, int]] | None:
-    """Find each wrong value in the text; None where one is not there word for word."""
-    found = [text.lower().find(value.lower()) for value in wrong.values()]
-    if min(found) < 0:
-        return None
-    return [(at, at + len(value)) for at, value in zip(found, wrong.values(), strict=True)]
+def e2e_record(facts: Facts) -> str:
+    """Write slots and their values as JSON; a slot that stands twice has a list."""
+    record: dict[str, list[str]] = {}
+    for slot, value in facts:
+        record.setdefault(slot, []).append(value)
+    flat = {slot: values[0] if len(values) == 1 else values for slot, values in record.items()}
+    return json.dumps(flat, ensure_ascii=False)
+
+
+def _find_all(text: str, values: Sequence[str]) -> list[tuple[int, int]] | None:
+    """Find each value in the text; None where one is not there word for word, and just once."""
+    found = []
+    for value in values:
+        places = list(re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", text, re.IGNORECASE))
+        if len(places) != 1 or value in ("yes", "no"):
+            return None
+        found.append(places[0].span())
+    return found
+
+
+def read_webnlg2020(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:
+    """Read systems' texts from triples: a mean correctness of 90 or more is PASS, below 70 FAIL."""
+    for row in read_lines(root / "webnlg2020_human" / "webnlg2020_en_humeval.jsonl"):
+        correctness = row["Correctness"]
+        if row["text"].strip() and not 70 <= correctness < 90:
+            yield labelled(
+                "webnlg2020_human",
+                f"{row['sample_id']}-{row['submission_id']}",
+                "PASS" if correctness >= 90 else "FAIL",
+                context="\n".join(" | ".join(triple) for triple in row["triples"]),
+                answer=row["text"],
+            )

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
+from typing import Any
 
-from ..exclusions import Exclusions
-from .base import LabelledAnswer, labelled, read_json, read_lines, sentences_at
+from .base import (
+    Exclusions,
+    LabelledAnswer,
+    labelled,
+    read_csv,
+    read_json,
+    read_lines,
+    sentences_at,
+)
 
 _WORD = re.compile(r"\w+(?:[.,:'’]\w+)*|[^\w\s]")
 _DOMAINS = {
@@ -26,20 +34,17 @@ def read_frank(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
 
     So which sentences are wrong is known where none or all of them are.
     """
-    left_out = exclusions.rows("frank")
-    articles = {
-        row["hash"]: row for row in read_lines(root / "frank" / "articles_and_summaries.jsonl.gz")
-    }
+    left_out = exclusions["frank: hash"]
+    articles = read_articles(root)
     for row in read_json(root / "frank" / "human_annotations.json"):
         key, model = row["hash"], row["model_name"]
         if key in left_out:
             continue
-        answer = articles[key][model]
+        answer = unescape(articles[key][model])
         all_wrong = row["Factuality"] == 0.0
         yield labelled(
             "frank",
             f"{key}-{model}",
-            f"{'xsum' if row['dataset'] == 'bbc' else 'cnndm'}:{key}",
             "PASS" if row["Factuality"] == 1.0 else "FAIL",
             context=articles[key]["article"],
             answer=answer,
@@ -48,13 +53,111 @@ def read_frank(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
         )
 
 
+def read_articles(root: Path) -> dict[str, dict[str, Any]]:
+    """Read FRANK's articles with their summaries, by hash (CNN/DM) or BBC id (XSum)."""
+    rows = read_lines(root / "frank" / "articles_and_summaries.jsonl.gz")
+    return {row["hash"]: row for row in rows}
+
+
+def unescape(summary: str) -> str:
+    """Undo the backslash before an apostrophe in published XSum summaries."""
+    return summary.replace("\\'", "'")
+
+
+def read_xsum_hallucination(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
+    """Read the XSum summaries in which three people marked spans, where FRANK has the article.
+
+    Unsupported is what at least two of them marked; PASS is what none of them marked anything in.
+    """
+    left_out = exclusions["aggrefact_unified xlsx and xsum_hallucination: id / bbcid"]
+    articles = {
+        key: row
+        for key, row in read_articles(root).items()
+        if key not in left_out | exclusions["frank: hash"]
+    }
+    name = "hallucination_annotations_xsum_summaries.csv.gz"
+    marks: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for row in read_csv(root / "xsum_hallucination" / name):
+        if row["bbcid"] in articles:
+            marks.setdefault((row["bbcid"], row["system"]), []).append(row)
+    for (key, system), rows in marks.items():
+        answer = unescape(rows[0]["summary"])
+        ranges = _agreed(answer, rows)
+        if ranges or all(row["hallucination_type"] == "NULL" for row in rows):
+            yield labelled(
+                "xsum_hallucination",
+                f"{key}-{system}",
+                "FAIL" if ranges else "PASS",
+                context=articles[key]["article"],
+                answer=answer,
+                spans=ranges,
+            )
+
+
+def _agreed(answer: str, rows: Sequence[Mapping[str, str]]) -> list[tuple[int, int]]:
+    """Give the ranges that at least two people marked; their own offsets are off by up to two."""
+    marked_by: list[set[str]] = [set() for _ in answer]
+    for row in rows:
+        span, near = unescape(row["hallucinated_span"]), int(row["hallucinated_span_start"]) - 1
+        at = answer.find(span, max(0, near - 2))
+        if row["hallucination_type"] != "NULL" and at >= 0 and at <= near + 2:
+            for workers in marked_by[at : at + len(span)]:
+                workers.add(row["worker_id"])
+    flags = "".join("x" if len(workers) >= 2 else " " for workers in marked_by)
+    return [
+        match.span() for match in re.finditer("x+", flags) if answer[slice(*match.span())].strip()
+    ]
+
+
+def read_summeval(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
+    """Read SummEval: PASS where all experts gave the full mark for consistency."""
+    left_out = exclusions["summeval: id"] | exclusions["summeval: row id"]
+    for entry in read_json(root / "summeval" / "summeval_test_100.json")["rows"]:
+        row = entry["row"]
+        if row["id"] in left_out:
+            continue
+        scored = zip(row["machine_summaries"], row["consistency"], strict=True)
+        for number, (summary, consistency) in enumerate(scored):
+            yield labelled(
+                "summeval",
+                f"{row['id']}-{number}",
+                "PASS" if consistency == 5.0 else "FAIL",
+                context=row["text"],
+                answer=summary,
+            )
+
+
+def read_entfa(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
+    """Read EntFA: XSum summaries with each entity labelled; one the document lacks is unsupported.
+
+    That holds also where the entity is true of the world ("factual hallucination").
+    """
+    for part in ("train", "test"):
+        left_out = exclusions[f"entfa/{part}.json: row index from 0"]
+        for number, row in enumerate(read_json(root / "entfa" / f"{part}.json")):
+            spans = [
+                (entity["start"], entity["end"])
+                for entity in row["entities"]
+                if entity["label"] != "Non-hallucinated"
+            ]
+            if str(number) not in left_out:
+                yield labelled(
+                    "entfa",
+                    f"{part}-{number}",
+                    "FAIL" if spans else "PASS",
+                    context=row["source"],
+                    answer=row["prediction"],
+                    spans=spans,
+                )
+
+
 def read_summedits(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
     """Read the evaluation split of SummEdits; its test split is test only.
 
     An edited summary may hold harmless edits beside the wrong one. A single edit is the wrong one;
     of several within one sentence, the sentence is known; else only the label is.
     """
-    left_out = exclusions.rows("summedits evaluation split")
+    left_out = exclusions["summedits evaluation split: id|summedits_test"]
     for domain, name in _DOMAINS.items():
         for row in read_json(root / "summedits" / name):
             if row["split"] != "evaluation" or row["id"] in left_out:
@@ -63,7 +166,6 @@ def read_summedits(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswe
             yield labelled(
                 "summedits",
                 f"{domain}/{row['id']}",
-                f"summedits:{domain}:{row['id'].rsplit('_', 1)[0]}",
                 "PASS" if row["label"] == 1 else "FAIL",
                 context=row["doc"],
                 answer=row["summary"],

@@ -44,9 +44,18 @@ class Kind:
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self.spec = spec
 
+    def alike(self, other: Kind) -> bool:
+        """Tell whether the values of both could stand in each other's place."""
+        like = self.spec.get("like")
+        return type(other) is type(self) and other.spec.get("like") == like and like is not None
+
     def draw(self, rng: Random, row: Values, before: Values | None) -> Any:
         """Draw a value; `row` holds the fields drawn so far, `before` the row above."""
         raise NotImplementedError
+
+    def other(self, value: Any, rng: Random, row: Values) -> Any:
+        """Draw a value for a wrong claim; `value` is the right one or None."""
+        return self.draw(rng, row, None)
 
     def show(self, value: Any, unit: str, style: Style) -> Any:
         """Give the value as it is printed."""
@@ -56,9 +65,21 @@ class Kind:
         """Give the value as it is written in a sentence."""
         return str(value)
 
-    def apart(self, one: Any, other: Any) -> bool:
-        """Tell whether no reader would take one value for the other, even in round numbers."""
+    def say_roughly(self, value: Any, unit: str, rng: Random) -> str | None:
+        """Give the value in round numbers, or None where that would be odd."""
+        return None
+
+    def differs(self, one: Any, other: Any) -> bool:
+        """Tell whether a claim of one value is wrong where the other is right."""
         return bool(one != other)
+
+    def grid(self, value: float) -> float:
+        """Round a number that was worked out from values of this kind."""
+        return value
+
+    def apart(self, one: Any, other: Any) -> bool:
+        """Tell whether it is wrong even in round numbers."""
+        return self.differs(one, other)
 
 
 class Number(Kind):
@@ -75,7 +96,8 @@ class Number(Kind):
         self.step = spec.get("step", 1)
         self.wide = spec.get("wide", False)
         self.units = _CURRENCIES if spec.get("money") else tuple(spec.get("unit", ()))
-        self.about = spec.get("about", True)
+        self.year = spec.get("year", False)
+        self.about = spec.get("about", not self.year)
         self.places = len(str(self.step).partition(".")[2])
 
     def draw(self, rng: Random, row: Values, before: Values | None) -> float:
@@ -98,10 +120,17 @@ class Number(Kind):
             value = sum(row[name] for name in self.spec["added"])
         return self.grid(value)
 
+    def alike(self, other: Kind) -> bool:
+        return super().alike(other) or (bool(self.units) and self.units == other.units)
+
     def grid(self, value: float) -> float:
-        """Round to the field's step."""
         near = round(round(value / self.step) * self.step, max(self.places, 0))
         return int(near) if near == int(near) else near
+
+    def other(self, value: float | None, rng: Random, row: Values) -> float:
+        if value is None or not {"total", "added", "product"} & self.spec.keys():
+            return self.draw(rng, row, None)
+        return self.grid(value * rng.choice((0.4, 0.6, 0.75, 0.9, 1.1, 1.3, 1.6)))
 
     def show(self, value: float, unit: str, style: Style) -> Any:
         if not unit or style.unit == "key":
@@ -111,13 +140,35 @@ class Number(Kind):
         return f"{numbers.digits(value)} {numbers.unit_text(unit)}"
 
     def say(self, value: float, unit: str, rng: Random) -> str:
+        if self.year:
+            return str(value)
+        if "scale" in self.spec:
+            return numbers.large(value, self.spec["scale"], unit, rng)
         return numbers.amount(value, unit, rng) if unit else numbers.plain(value, rng)
+
+    def say_roughly(self, value: float, unit: str, rng: Random) -> str | None:
+        if abs(value) < 20 and value == int(value):
+            return None
+        near = numbers.rounded(value, rng)
+        return None if near is None else f"{near[1]} {self.say(near[0], unit, rng)}"
+
+    def differs(self, one: float, other: float) -> bool:
+        # Nobody takes $51 for a wrong statement of $50.76.
+        least = 0.0 if self.step >= 1 and not self.units else 0.04
+        return abs(one - other) > least * max(abs(one), abs(other))
 
     def apart(self, one: float, other: float) -> bool:
         return abs(one - other) > 0.12 * max(abs(one), abs(other))
 
 
-class Clock(Kind):
+class _Measured(Kind):
+    """A kind whose values fit any field of the same kind and unit."""
+
+    def alike(self, other: Kind) -> bool:
+        return type(other) is type(self)
+
+
+class Clock(_Measured):
     """A time of day in minutes since midnight.
 
     `range: [hours, hours]` and `step`, or `after` a field, or after the `end` of the row above.
@@ -144,16 +195,18 @@ class Clock(Kind):
     def say(self, value: int, unit: str, rng: Random) -> str:
         return numbers.clock(value, rng)
 
-    def apart(self, one: int, other: int) -> bool:
+    def differs(self, one: int, other: int) -> bool:
         return (one - other) % 1440 != 0
 
 
-class Day(Kind):
+class Day(_Measured):
     """A date: `range: [first year, last year]`, or some days `after` another date."""
 
     error = "wrong_time"
 
     def draw(self, rng: Random, row: Values, before: Values | None) -> int:
+        if "weeks" in self.spec:  # the last day of a course that lasts so long
+            return int(row[self.spec["after"]]) + 7 * int(row[self.spec["weeks"]]) - 3
         if "after" in self.spec:
             low, high = self.spec["days"]
             return int(row[self.spec["after"]]) + rng.randint(low, high)
@@ -170,10 +223,11 @@ class Day(Kind):
         return numbers.date(value, rng)
 
 
-class Span(Kind):
+class Span(_Measured):
     """A length of time in minutes: `range` and `step`, or `between: [start, end]` of two fields."""
 
     units = ("min",)
+    about = True
 
     def draw(self, rng: Random, row: Values, before: Values | None) -> int:
         if "between" in self.spec:
@@ -181,6 +235,12 @@ class Span(Kind):
             return int(row[end] - row[start])
         low, high = self.spec["range"]
         return rng.randrange(low, high + 1, self.spec.get("step", 5))
+
+    def other(self, value: int | None, rng: Random, row: Values) -> int:
+        if value is None or "between" not in self.spec:
+            return self.draw(rng, row, None)
+        shift = rng.choice((15, 20, 30, 45, 60, 60, 90, 120))
+        return value - shift if shift < value and rng.random() < 0.5 else value + shift
 
     def show(self, value: int, unit: str, style: Style) -> Any:
         if style.unit == "key":
@@ -190,6 +250,15 @@ class Span(Kind):
 
     def say(self, value: int, unit: str, rng: Random) -> str:
         return numbers.length(value, rng)
+
+    def say_roughly(self, value: int, unit: str, rng: Random) -> str | None:
+        near = round(value / 30) * 30
+        if near == 0 or abs(value - near) > 5:
+            return None
+        return f"{numbers.hedge(value, near, rng)} {numbers.length(near, rng)}"
+
+    def apart(self, one: int, other: int) -> bool:
+        return abs(one - other) > 15
 
 
 class Choice(Kind):
@@ -211,6 +280,8 @@ class Choice(Kind):
         if self.sequence and before is not None:
             at = self.options.index(before[self.spec["name"]]) + 1
             return self.options[at % len(self.options)]
+        if self.sequence == "start":
+            return self.options[0]
         return rng.choice(self.options)
 
     def say(self, value: Any, unit: str, rng: Random) -> str:

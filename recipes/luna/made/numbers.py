@@ -90,6 +90,14 @@ def money(value: float, currency: str, rng: Random) -> str:
     return rng.choice((f"{sign}{number}",) * 4 + (f"{number} {name}", f"{currency} {number}"))
 
 
+def large(value: float, scale: str, currency: str, rng: Random) -> str:
+    """Write an amount of money in millions or the like: `$765.2 million`."""
+    sign, name = _CURRENCY[currency]
+    number = digits(value)
+    forms = (f"{sign}{number} {scale}",) * 3
+    return rng.choice((*forms, f"{number} {scale} {name}", f"{currency} {number} {scale}"))
+
+
 def amount(value: float, unit: str, rng: Random) -> str:
     """Write a number with its unit, now and then in the next smaller unit."""
     if unit in _CURRENCY:
@@ -112,12 +120,17 @@ def rounded(value: float, rng: Random) -> tuple[float, str] | None:
     near = round(round(value / scale) * scale, 2)
     if abs(near - value) > 0.03 * abs(value):
         return None
+    return near, hedge(value, near, rng)
+
+
+def hedge(value: float, near: float, rng: Random) -> str:
+    """Choose a word for a number that was rounded from `value` to `near`."""
     hedges = ["about", "around", "roughly", "approximately"]
     if near < value:
         hedges += ["just over", "slightly more than", "a little over"]
     elif near > value:
         hedges += ["nearly", "almost", "just under"]
-    return near, rng.choice(hedges)
+    return rng.choice(hedges)
 
 
 def clock(minute: int, rng: Random) -> str:

@@ -1,0 +1,121 @@
+"""Draw a report's curves as SVG, in the colours of Okabe and Ito, which all eyes can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from .curves import Curves
+from .records import Report
+
+RELIABILITY = "reliability.svg"
+COVERAGE_RISK = "coverage-risk.svg"
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+_LEFT, _TOP, _SIDE = 70, 40, 360  # pixels: where the square of the axes lies
+_WIDTH, _LINE = 500, 18
+_LONGEST = 62  # characters of a judge's name that fit under the axes
+
+
+@dataclass(frozen=True)
+class _Series:
+    """A line through points in the unit square; `dots` gives points to mark and their radii."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    dots: Sequence[tuple[float, float, float]]
+
+
+def figures(report: Report) -> dict[str, str]:
+    """Give each figure's file name and SVG; none where no judge has probabilities."""
+    if not report.curves:
+        return {}
+    return {
+        RELIABILITY: _draw(
+            "Reliability",
+            ("probability of being hallucinated", "share that is hallucinated"),
+            [_reliability(curves) for curves in report.curves],
+            '<path class="rule" d="M{} {}L{} {}"/>'.format(*_place(0, 0), *_place(1, 1)),
+            "dashed: probabilities that are true; larger dots: more rows",
+        ),
+        COVERAGE_RISK: _draw(
+            "Coverage and risk",
+            ("share of answers passed", "share of those that is hallucinated"),
+            [_coverage_risk(curves) for curves in report.curves],
+            "",
+            "large dot: the judge's own PASS; small dots: passed with abstention",
+        ),
+    }
+
+
+def _reliability(curves: Curves) -> _Series:
+    most = max(each.rows for each in curves.reliability)
+    points = [(each.probability, each.fail_share) for each in curves.reliability]
+    radii = [1.5 + 4.5 * (each.rows / most) ** 0.5 for each in curves.reliability]
+    return _Series(curves.system, points, [(*p, r) for p, r in zip(points, radii, strict=True)])
+
+
+def _coverage_risk(curves: Curves) -> _Series:
+    marked = [(each.found, 3.5) for each in curves.certified] + [(curves.decided, 6.0)]
+    return _Series(
+        curves.system,
+        [(each.coverage, each.risk) for each in curves.coverage_risk],
+        [(point.coverage, point.risk, radius) for point, radius in marked if point is not None],
+    )
+
+
+def _draw(
+    title: str, axes: tuple[str, str], series: Sequence[_Series], rule: str, note: str
+) -> str:
+    bottom = _TOP + _SIDE
+    height = bottom + 50 + _LINE * (len(series) + 1) + 10
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
+        f'width="{_WIDTH}" height="{height}" role="img">',
+        f"<title>{title}</title>",
+        "<style>text{font:12px sans-serif;fill:#222}.mid{text-anchor:middle}.end{text-anchor:end}"
+        ".grid{stroke:#ddd}.rule{stroke:#888;stroke-dasharray:4 4}"
+        ".line{fill:none;stroke-width:2}</style>",
+        f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>',
+        f'<text x="{_LEFT}" y="{_TOP - 15}" font-weight="bold">{title}</text>',
+        *_grid(),
+        f'<text class="mid" x="{_LEFT + _SIDE / 2:g}" y="{bottom + 36}">{axes[0]}</text>',
+        f'<text class="mid" transform="translate(20 {_TOP + _SIDE / 2:g}) rotate(-90)">{axes[1]}'
+        "</text>",
+        rule,
+    ]
+    for number, one in enumerate(series):
+        colour = _COLOURS[number % len(_COLOURS)]
+        y = bottom + 58 + _LINE * number
+        lines += _line(one, colour)
+        lines.append(f'<circle cx="{_LEFT}" cy="{y - 4}" r="4" fill="{colour}"/>')
+        lines.append(f'<text x="{_LEFT + 12}" y="{y}">{escape(_shorten(one.name))}</text>')
+    lines.append(f'<text x="{_LEFT - 4}" y="{height - 12}" fill-opacity=".7">{note}</text>')
+    return "\n".join(line for line in [*lines, "</svg>"] if line) + "\n"
+
+
+def _grid() -> Iterable[str]:
+    for step in range(6):
+        share = step / 5
+        x, y = _place(share, share)
+        yield f'<path class="grid" d="M{x} {_TOP}V{_TOP + _SIDE}M{_LEFT} {y}H{_LEFT + _SIDE}"/>'
+        yield f'<text class="mid" x="{x}" y="{_TOP + _SIDE + 18}">{share:.0%}</text>'
+        yield f'<text class="end" x="{_LEFT - 8}" y="{float(y) + 4:g}">{share:.0%}</text>'
+
+
+def _line(series: _Series, colour: str) -> Iterable[str]:
+    path = "L".join("{} {}".format(*_place(x, y)) for x, y in series.points)
+    if path:
+        yield f'<path class="line" stroke="{colour}" d="M{path}"/>'
+    for x, y, radius in series.dots:
+        cx, cy = _place(x, y)
+        yield f'<circle cx="{cx}" cy="{cy}" r="{radius:.1f}" fill="{colour}" stroke="#fff"/>'
+
+
+def _place(x: float, y: float) -> tuple[str, str]:
+    """Give the pixels of a point of the unit square, whose origin is below on the left."""
+    return f"{_LEFT + _SIDE * x:.1f}", f"{_TOP + _SIDE * (1 - y):.1f}"
+
+
+def _shorten(name: str) -> str:
+    return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"

@@ -1,0 +1,196 @@
+"""Names: another name of the same rough type, taken from the same context.
+
+No list of names is at hand; a type is told by what stands in and around a name, and a name of no
+clear type is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from random import Random
+from typing import NamedTuple
+
+from .source import MONTHS, WEEKDAYS, Source, read
+from .types import Draft, Edit
+
+_CAPITAL = r"(?:(?:St\.\ )?[A-ZÀ-Þ][\wÀ-ÿ]*(?:['’-][A-ZÀ-Þa-z]\w+)*|(?<=\s)[A-Z]\.(?=\s[A-Z]))"
+_NAME = re.compile(
+    rf"(?<![\w'’@/.-]){_CAPITAL}(?:[ ](?:(?:of|de|van|von|der|del|la|bin|al|of[ ]the)[ ])?{_CAPITAL}){{0,5}}"
+    r"(?![\w@/]|-\w)"
+)
+_POSSESSIVE = re.compile(r"['’]s?$")
+# Words that begin sentences, or stand in capitals, without being names.
+_NO_NAMES = frozenset(
+    """a about according additionally after all also although among an and another any are as at
+    based because before both but by can common current despite did do does due during each either
+    even every few finally first following for from furthermore given had has have he her here his
+    how however i if in indeed instead is it its just last later let like many may meanwhile more
+    moreover most mr mrs ms much my next no nor not now of often on once one only or other our
+    overall passage please previous remember several she similarly since so some such than that the
+    their then there therefore these they this those though three thus to today two under unlike
+    until use was we were what when where whether which while who why will with yes yet you
+    your""".split()  # noqa: SIM905
+) | {name.lower() for name in (*MONTHS, *WEEKDAYS)}
+
+_TITLE = re.compile(
+    r"\b(?:Mr|Mrs|Ms|Dr|Prof|Professor|Sir|Lord|Lady|President|Senator|Sen|Gov|Governor|Gen|General"
+    r"|Captain|Capt|Judge|Justice|King|Queen|Prince|Princess|Pope|Mayor|Minister|Officer|Detective"
+    r"|Coach|actor|actress|singer|author|director|writer|composer|songwriter|musician|rapper"
+    r"|lawyer|attorney|spokesman|spokeswoman|coach|player|producer|artist)\.?,?\s$"
+)
+_TITLE_WORD = re.compile(
+    r"(?:Mr|Mrs|Ms|Dr|Prof|Professor|Sir|Lord|Lady|President|Senator|Sen|Gov|Governor|Gen|General"
+    r"|Captain|Capt|Judge|Justice|Mayor|Officer|Detective|Coach)\.?\s"
+)
+_SPEAKS = re.compile(
+    r",?\s(?:said|says|told|wrote|writes|was born|died|married|who|whose|played|plays|sang|sings"
+    r"|starred|stars|added|argued|explained|believes|thinks|admitted|tweeted|pleaded)\b"
+)
+_ORGANISATION = re.compile(
+    r"\b(?:Inc|Corp|Corporation|Company|Co|Ltd|LLC|University|College|Institute|Association|Ministry"
+    r"|Agency|Organi[sz]ation|Party|Committee|Department|Press|Court|Bank|FC|Club|Group|Council"
+    r"|Police|School|Hospital|Army|Navy|Force|Records|Studios?|Pictures|Entertainment|Foundation"
+    r"|Society|Union|League|Service|Services|Center|Centre|Commission|Board|Bureau|Office|News"
+    r"|Times|Post|Guardian|Network|Airlines|Music|Team|Band|Congress|Senate|Parliament|Church"
+    r"|United Nations|City FC|Authority|Administration|Federation|Laboratories|Partners|Systems)\b"
+)
+_PLACE = re.compile(
+    r"\b(?:City|County|River|Lake|Mountains?|Islands?|Street|Avenue|Road|Valley|Bay|Beach|Park"
+    r"|Province|State|States|Sea|Ocean|Peninsula|Desert|Forest|Airport|Station|Bridge|Town|Village"
+    r"|Republic|Kingdom|Hills?|Coast|Harbou?r|Square|Springs|Falls|Canyon|North|South|East|West"
+    r"|Africa|America|Asia|Europe)\b"
+)
+_AT_PLACE = re.compile(
+    r"\b(?:in|near|from|across|outside|throughout|located in|based in|city of|town of|state of"
+    r"|capital of|north of|south of|east of|west of|visited|into)\s(?:the\s)?$"
+)
+_STATE_AFTER = re.compile(r",\s[A-Z][a-z]+(?:\s[A-Z][a-z]+)?\b(?=[,.\s])")
+_DEMONYM = re.compile(r"[A-Z][a-z]+(?:ese|ish|ian|ean|can|eli|aqi|eni|udi|tani|ench|rman|utch)|Latin|Greek|Arabic|Thai")
+_EVENT = re.compile(
+    r"\b(?:War|Cup|Games|Championships?|Olympics|Tournament|Festival|Revolution|Battle|Elections?"
+    r"|Season|Series|Bowl|Open|Grand Prix|Age|Era|Awards?|Trophy|Finals?|Doctrine|Act|Treaty|Day"
+    r"|Album|Show|Depression|Crisis|Amendment)\b"
+)
+_PLAIN = re.compile(r"[A-ZÀ-Þ][a-zß-ÿ’'.-]+(?:\s(?:of|de|del|la|the|[A-ZÀ-Þ][a-zß-ÿ’'.-]+))*")
+_LOWER_NEXT = re.compile(r"\s[a-z]")
+_QUOTED_BEFORE, _QUOTED_AFTER = re.compile(r"[\"“]$"), re.compile(r"[\"”,.]")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“•*-])\s*(?:\d+[.)]\s*)?[\"“(*]*$")
+
+
+TYPES = frozenset(
+    {"acronym", "title", "organisation", "person", "demonym", "event", "place"}
+)
+
+
+class Name(NamedTuple):
+    """A name where it stands in a text; its type is empty where it cannot be told."""
+
+    start: int
+    end: int
+    text: str
+    type: str
+
+
+def names(text: str, lower_words: frozenset[str]) -> Iterator[Name]:
+    """Find names; `lower_words` are words known not to be names by themselves."""
+    for match in _NAME.finditer(text):
+        start, end = match.span()
+        before = text[max(0, start - 24) : start]
+        if _SENTENCE_START.search(before):
+            start = _past_common_words(text, start, end, lower_words)
+        if title := _TITLE_WORD.match(text, start, end):
+            before, start = text[start : title.end()], title.end()
+        end -= len(found.group()) if (found := _POSSESSIVE.search(text[start:end])) else 0
+        name = text[start:end]
+        if len(name) < 3 or name.lower() in _NO_NAMES or name.split()[0].lower() in _NO_NAMES:
+            continue
+        if not (name.isupper() and (" " in name or len(name) > 6)):  # a heading
+            yield Name(start, end, name, _type(name, before, text[end : end + 24]))
+
+
+def _past_common_words(text: str, start: int, end: int, lower_words: frozenset[str]) -> int:
+    """Give where a name begins behind words that only the sentence's start puts in capitals."""
+    while start < end:
+        word = re.match(r"[\w'’-]+\.?\s?", text[start:end])
+        bare = word.group().strip(" .").lower() if word else ""
+        if word is None or not (bare in _NO_NAMES or bare in lower_words):
+            break
+        start += word.end()
+    return start
+
+
+def _type(name: str, before: str, after: str) -> str:
+    single = " " not in name
+    if name.isupper():
+        return "acronym" if single else ""
+    if _QUOTED_BEFORE.search(before) and _QUOTED_AFTER.match(after):
+        return "title"
+    if _ORGANISATION.search(name):
+        return "organisation"
+    if _TITLE.search(before) or (_SPEAKS.match(after) and not before.endswith(("the ", "The "))):
+        return "person"
+    if single and _DEMONYM.fullmatch(name):
+        return "demonym" if _LOWER_NEXT.match(after) else ""
+    if _EVENT.search(name):
+        return "event"
+    if not _PLAIN.fullmatch(name):
+        return ""
+    if _PLACE.search(name) or _AT_PLACE.search(before) or _STATE_AFTER.match(after):
+        return "place"
+    return ""
+
+
+@lru_cache(maxsize=64)
+def _types(source: Source) -> Mapping[str, str]:
+    """Give each name of the context the type that most of its places tell."""
+    votes: dict[str, Counter[str]] = defaultdict(Counter)
+    for document in source.documents:
+        for name in names(document, source.lower_words):
+            votes[name.text][name.type] += 1
+    types = {}
+    for name, counts in votes.items():
+        told = [(count, kind) for kind, count in counts.items() if kind]
+        types[name] = max(told)[1] if told else ""
+    return types
+
+
+def typed_names(text: str, source: Source) -> Iterator[Name]:
+    """Find the names of a text, typed by what the context tells of them, else by the text."""
+    types = _types(source)
+    for name in names(text, source.lower_words | read((text,)).lower_words):
+        told = types.get(name.text) or name.type or _by_part(name.text, types)
+        yield name._replace(type=told)
+
+
+def entities(text: str, source: Source, rng: Random) -> Iterator[Draft]:
+    """Put another name of the same type from the context in the place of one."""
+    for name in typed_names(text, source):
+        others = [
+            other
+            for other, told in _types(source).items()
+            if told and told == name.type and comparable(name.text, other) and other not in text
+        ]
+        for other in rng.sample(others, min(3, len(others))):
+            yield Draft("entity", (Edit(name.start, name.end, other),))
+
+
+def _by_part(name: str, types: Mapping[str, str]) -> str:
+    """Type a surname or short form by the full name that holds it."""
+    return next((kind for full, kind in types.items() if kind and name in full.split()), "")
+
+
+def comparable(old: str, new: str) -> bool:
+    """Say whether two names are of one form, and not forms of one name."""
+    olds, news = set(old.lower().split()), set(new.lower().split())
+    initials = "".join(word[0] for word in old.split()), "".join(word[0] for word in new.split())
+    return (
+        not olds & news
+        and old.lower() not in new.lower()
+        and new.lower() not in old.lower()
+        and old != initials[1]
+        and new != initials[0]
+        and (len(olds) == 1) == (len(news) == 1)
+    )

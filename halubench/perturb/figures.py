@@ -1,0 +1,65 @@
+"""Figures as they stand in a text: how they are found, read and told from codes and labels."""
+
+from __future__ import annotations
+
+import re
+
+_UNITS = r"kg|km|mg|ml|cm|mm|nm|kb|lbs?|oz|ft|mph|bn|hrs?|min|[mglkKMBx°]"
+FIGURE = re.compile(
+    r"(?<![\w.,:/'’#&@\[])(?:(?<=\d[-–])|(?<![-–])|(?<=[\s(][-–]))"
+    r"(?P<currency>[$€£¥]\s?)?(?P<figure>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+    rf"(?P<percent>\s?(?:%|percent\b))?(?P<suffix>st|nd|rd|th)?(?=(?:{_UNITS})\b|(?!\w))"
+    r"(?![.,/:]\d|\]|-\d+-)"
+)
+# What numbers a thing instead of counting it.
+_LABEL = re.compile(
+    r"\b(?:passages?|figs?|figures?|tables?|sections?|steps?|pages?|pp?|chapters?|items?|notes?"
+    r"|versions?|articles?|no|nos|number|doi|phone|call|fax|ref|zip|id)"
+    r"\.?:?\s*(?:\d+(?:,|\s?[-–]|\s(?:and|or|to))\s*)*$",
+    re.IGNORECASE,
+)
+_LIST_MARK = re.compile(r"(?:^|\n)\s*[(]?$")
+_CODE = re.compile(r"0\d+|(?:1[5-9]|20)\d\d")  # with a leading zero, or like a year
+_BEFORE = re.compile(
+    r"(?P<figure>\d[\d,]*(?:\.\d+)?)\s?[%°A-Za-z]{0,8}\s?(?:-|–|—|to|and)\s?[$€£]?$"
+)
+_AFTER = re.compile(
+    r"\s?[%°A-Za-z]{0,8}\s?(?:-|–|—|to|and)\s?[$€£]?(?P<figure>\d[\d,]*(?:\.\d+)?)(?!\d)"
+)
+
+
+def counts(text: str, match: re.Match[str]) -> bool:
+    """Say whether a match of FIGURE measures something: no list mark, label, code or singular 1."""
+    before = text[max(0, match.start() - 20) : match.start()]
+    if _LABEL.search(before):
+        return False
+    if text[match.end() : match.end() + 1] in (".", ")") and _LIST_MARK.search(before):
+        return False
+    figure, suffix = match["figure"], match["suffix"]
+    if match["currency"] or match["percent"]:
+        return True
+    code = not figure.isdigit() if suffix else _CODE.fullmatch(figure) is not None
+    return not code and (bool(suffix) or figure not in ("0", "1"))
+
+
+def value_of(figure: str) -> float:
+    """Read a figure with or without thousands separators."""
+    return float(figure.replace(",", ""))
+
+
+def ordinal(value: int) -> str:
+    """Write 1st, 2nd, 3rd, 11th."""
+    teens = value % 100 in (11, 12, 13)
+    return f"{value}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(value % 10, 'th')}"
+
+
+def in_order(text: str, start: int, end: int, old: float, new: float) -> bool:
+    """Say whether a figure of a range ("5 to 10", "2010-2012") stays on its side of the other."""
+    before = _BEFORE.search(text[max(0, start - 30) : start])
+    after = _AFTER.match(text, end)
+    for match in (before, after):
+        if match:
+            other = value_of(match["figure"])
+            if other == new or (old < other) != (new < other):
+                return False
+    return True

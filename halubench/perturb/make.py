@@ -1,0 +1,79 @@
+"""Make changes of a text: all that the rules can make, or one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from .clauses import invented_clauses
+from .dates import dates
+from .entities import entities
+from .fusion import fusions
+from .negation import negations
+from .numbers import numbers
+from .opposites import comparatives, quantifiers
+from .source import read
+from .swaps import list_swaps
+from .types import KINDS, Change, Kind, Rejections, Rule
+from .units import units
+from .verify import realise
+from .yes_no import yes_no
+
+_RULES: Mapping[Kind, Rule] = {
+    "number": numbers,
+    "unit": units,
+    "date": dates,
+    "entity": entities,
+    "negation": negations,
+    "comparative": comparatives,
+    "quantifier": quantifiers,
+    "yes-no": yes_no,
+    "list-swap": list_swaps,
+    "invented-clause": invented_clauses,
+    "fused": fusions,
+}
+
+
+def changes(
+    text: str,
+    context: Sequence[str],
+    rng: Random,
+    kinds: Sequence[Kind] = KINDS,
+    rejections: Rejections | None = None,
+) -> list[Change]:
+    """Make every change that the rules find and verification lets pass, shuffled.
+
+    Args:
+        text: a sentence, or an answer of several, that the context supports.
+        context: the documents.
+        rng: what draws new values; the same state gives the same changes.
+        kinds: which rules to apply.
+        rejections: counts what was refused, by kind and reason.
+    """
+    source = read(tuple(context))
+    counter = Rejections() if rejections is None else rejections
+    found = [
+        change
+        for kind in kinds
+        for draft in _RULES[kind](text, source, rng)
+        if (change := realise(text, draft, source, counter))
+    ]
+    rng.shuffle(found)
+    return found
+
+
+def perturb(
+    text: str,
+    context: Sequence[str],
+    rng: Random,
+    kinds: Sequence[Kind] = KINDS,
+    rejections: Rejections | None = None,
+) -> Change | None:
+    """Make one change, its kind drawn evenly among those possible; None where none is.
+
+    Arguments are those of `changes`.
+    """
+    for kind in rng.sample(list(kinds), len(kinds)):
+        if found := changes(text, context, rng, (kind,), rejections):
+            return found[0]
+    return None

@@ -1,0 +1,180 @@
+"""Negation: "not" put in or taken out, with the auxiliary that it needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from random import Random
+
+from .source import Sentence, Source, read
+from .types import Draft, Edit
+from .verbs import FORMS, PASTS, third
+
+_AUXILIARY = re.compile(
+    r"\b(?P<aux>is|are|was|were|will|would|should|must|can|could|may|might|has|have|had)\b"
+    r"(?P<also>\s+also\b)?(?=\s+(?P<next>[\w$€£\"“'-]+))",
+)
+_CANNOT = {"can": "cannot", "may": "cannot", "might": "cannot"}
+_NEVER_BEFORE = re.compile(
+    r"\b(?:to|as|than|so|nor|neither|there|what|how|who|will|would|should|must|can|could|may|might"
+    r"|do|does|did|not)\s+$",
+    re.IGNORECASE,
+)
+_NEVER_AFTER = frozenset(
+    """not never no neither nor only still just either even perhaps probably hardly rarely to have
+    be it they he she we you i often sometimes""".split()  # noqa: SIM905
+)
+# A clause whose denial does not contradict it: "some are" and "some are not", "if it is".
+_WEAK = re.compile(
+    r"\b(?:some|many|several|few|certain|various|sometimes|often|partly|if|unless|whether|when"
+    r"|whenever|until|other|others)\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[,;:()—]|\b(?:and|but|or|that|which|who)\b")
+_NEGATIVE = re.compile(
+    r"\b(?:not|never|no|none|neither|nor|cannot|without)\b|n['’]t\b", re.IGNORECASE
+)
+_PARTICIPLE = re.compile(
+    r"(?:\w+ed|\w+en|been|begun|made|had|found|built|sold|held|kept|led|left|lost|met|paid|said|sent"
+    r"|spent|told|won|come|become|gone|done|known|shown|grown|run|put|set|cut|caught|brought|bought"
+    r"|taught|thought|felt|heard|understood|\w+ly|yet|since|already|recently|always)"
+)
+_SUBJECT = re.compile(r"\b(?:he|she|it|they|we|you|i|who|which|this|that)\s+$", re.IGNORECASE)
+_NAME_BEFORE = re.compile(r"(?:[A-Z][\w'’.]+|\))\s+$")
+_OBJECT = re.compile(
+    r"\s+(?:the|a|an|its|their|his|her|that|these|those|this|both|all|from|in|to|at|on|as|for|with"
+    r"|[A-Z\d$€£\"“])"
+)
+_AUXILIARIES = re.compile(
+    r"\b(?:is|are|was|were|be|been|being|has|have|had|will|would|can|could|may|might|must|should"
+    r"|does|do|did)\b"
+)
+_THERE = re.compile(
+    r"\b(?P<there>[Tt]here (?:is|are|was|were))\s+(?:an?|some|several|many|two|three)\s+"
+)
+_COMMAND = re.compile(r"(?P<verb>[A-Z][a-z]+)\s+(?=(?:the|an?|your|it|them|all|some|any|\d)\b)")
+
+_NOT = re.compile(
+    r"\b(?P<aux>is|are|was|were|will|would|should|must|could|has|have|had|can)\s?(?:not\b|n['’]t\b)"
+    r"(?!\s+(?:only|just|necessarily|yet|at all|all|every|always))"
+)
+_DO_NOT = re.compile(
+    r"\b(?P<aux>does|do|did)(?:\s+not\b|n['’]t\b)\s+(?P<verb>[a-z]+)\b(?!\s+(?:any|either|yet))",
+    re.IGNORECASE,
+)
+_CAN_NOT = re.compile(r"\b(?P<aux>can)(?:not|['’]t)\b|\bwo(?P<will>n['’]t)\b")
+_NEVER = re.compile(r"\bnever\s+")
+_ANY = re.compile(r"\b(?:any|either|whether or|yet|anymore)\b")
+
+
+def negations(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # noqa: ARG001
+    """Negate each clause that can be, and affirm each negated one."""
+    for sentence in read((text,)).sentences:
+        if not sentence.text.endswith("?"):
+            for edit in sentence_negations(sentence):
+                yield Draft(
+                    "negation",
+                    (Edit(edit.start + sentence.start, edit.end + sentence.start, edit.new),),
+                )
+
+
+def sentence_negations(sentence: Sentence) -> Iterator[Edit]:
+    """Give the edits, in the sentence's own offsets, that turn one of its clauses round."""
+    text = sentence.text
+    if _NEGATIVE.search(text):
+        yield from _affirm(text)
+        return
+    if there := _THERE.search(text):
+        yield Edit(*there.span(), f"{there['there']} no ")
+        return
+    command = _COMMAND.match(text)
+    if command and command["verb"].lower() in PASTS:
+        yield Edit(*command.span("verb"), f"Do not {command['verb'].lower()}")
+        return
+    yield from _negate_auxiliaries(text)
+    yield from _negate_verbs(text)
+
+
+def _clause_before(text: str, position: int) -> str:
+    """Give what stands before the position in its clause, and a clause that leads in to it."""
+    ends = [match.end() for match in _CLAUSE.finditer(text, 0, position)]
+    return text[ends[-1] if ends else 0 : position]
+
+
+def _negate_auxiliaries(text: str) -> Iterator[Edit]:
+    for match in _AUXILIARY.finditer(text):
+        aux, following = match["aux"], match["next"].lower()
+        before = text[: match.start()]
+        if (
+            not before.strip()
+            or _NEVER_BEFORE.search(before)
+            or following in _NEVER_AFTER
+            or _WEAK.search(_clause_before(text, match.start()))
+        ):
+            continue
+        if aux in ("has", "have", "had") and not _PARTICIPLE.fullmatch(following):
+            helper = {"has": "does", "have": "do", "had": "did"}[aux]
+            yield Edit(match.start(), match.end(), f"{helper} not have")
+        else:
+            yield Edit(match.start(), match.end(), _CANNOT.get(aux, f"{aux} not"))
+
+
+def _negate_verbs(text: str) -> Iterator[Edit]:
+    """Negate finite verbs of the table: "contains" becomes "does not contain"."""
+    for match in re.finditer(r"\b[a-z]+\b", text):
+        form = FORMS.get(match.group())
+        if form is None or not _is_finite(text, match, sure=form.sure):
+            continue
+        if _WEAK.search(_clause_before(text, match.start())):
+            continue
+        helper = "does" if form.tense == "third" else "did"
+        yield Edit(*match.span(), f"{helper} not {form.base}")
+
+
+def _is_finite(text: str, match: re.Match[str], *, sure: bool) -> bool:
+    """Tell a finite verb from a participle or a noun by what stands around it."""
+    before = text[: match.start()]
+    if (
+        not before.strip()
+        or before.rstrip()[-1] in ',;:("“-'
+        or re.match(r"\s+by\b|-", text[match.end() :])
+    ):
+        return False
+    if _SUBJECT.search(before):
+        return True
+    if re.search(
+        r"\b(?:the|an?|to|of|and|or|its|their|his|her|in|for|by|with|\w+ly)\s+$", before, re.I
+    ):
+        return False
+    clause = _clause_before(text, match.start())
+    if _AUXILIARIES.search(clause):
+        return False
+    if sure:
+        return True
+    lone = not _AUXILIARIES.search(text)
+    return bool(_NAME_BEFORE.search(before)) and lone and bool(_OBJECT.match(text, match.end()))
+
+
+def _affirm(text: str) -> Iterator[Edit]:
+    if _ANY.search(text):  # "does not have any" cannot be affirmed by one word
+        return
+    for match in _NOT.finditer(text):
+        yield Edit(*match.span(), match["aux"])
+    for match in _CAN_NOT.finditer(text):
+        yield Edit(*match.span(), "will" if match["will"] else "can")
+    for match in _DO_NOT.finditer(text):
+        new = _affirmed(match["aux"].lower(), match["verb"])
+        if new:
+            start = match.start() == 0
+            yield Edit(*match.span(), new.capitalize() if start else new)
+    for match in _NEVER.finditer(text):
+        following = re.match(r"\w+", text[match.end() :])
+        if following:
+            yield Edit(match.start(), match.end() + following.end(), following.group())
+
+
+def _affirmed(aux: str, verb: str) -> str | None:
+    """Give the finite form that "does not", "do not" or "did not" with this verb denies."""
+    if verb not in PASTS:
+        return None
+    return {"does": third(verb), "do": verb, "did": PASTS[verb]}[aux]

@@ -1,0 +1,109 @@
+"""Two values of one sentence exchanged: each is right, but now of the wrong head."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import combinations
+from random import Random
+from typing import NamedTuple
+
+from .dates import date_parts
+from .entities import TYPES, comparable, typed_names
+from .figures import FIGURE, counts
+from .source import Sentence, Source, read
+from .types import Draft, Edit
+
+_COORDINATE = re.compile(r"[\s,;/&–-]*(?:(?:and|or|to|with|by|versus|vs\.?|x)\b[\s,]*)*(?:the\s)?")
+_RANGE = re.compile(r"\b(?:from|between|range[sd]?|ranging)\b", re.IGNORECASE)
+# What holds both ways round.
+_SYMMETRIC = re.compile(
+    r"\b(?:met|marr(?:y|ied)|between|and|or|with|versus|vs|same|similar|equals?|both|like|share[sd]?"
+    r"|from|known as|called|named|aka|formerly|i\.e|which is|border\w*)\b|[(\[=:;]",
+    re.IGNORECASE,
+)
+_LIST = re.compile(r",\s*(?:and\s+|or\s+)?$|^\s*,")
+# A name that stands for itself: no noun follows that it would describe.
+_WHOLE = re.compile(
+    r"\s?(?:$|[.,;)]|\s(?:in|on|at|for|by|to|and|with|as|is|was|has|had|after|before|during|when"
+    r"|while|but|or|because|that|who|which|over|against)\b)"
+)
+_ARTICLE = re.compile(r"\bthe\s$", re.IGNORECASE)
+_FARTHEST = 60  # characters between two names that one verb relates
+_MOST_PAIRS = 6
+_SURE_DAY = 28  # that every month has
+_DASHED = re.compile(r"\s?[-–—]\s?[$€£]?\d")
+
+
+class Value(NamedTuple):
+    """A value in a sentence, and the class within which it can be exchanged."""
+
+    start: int
+    end: int
+    text: str
+    type: str
+
+
+def list_swaps(text: str, source: Source, rng: Random) -> Iterator[Draft]:
+    """Exchange two values of the same class that belong to different heads."""
+    pairs = [
+        (sentence, one, other)
+        for sentence in read((text,)).sentences
+        for one, other in combinations(_values(sentence, source), 2)
+        if one.type == other.type and one.text != other.text
+    ]
+    for sentence, one, other in rng.sample(pairs, min(_MOST_PAIRS, len(pairs))):
+        if _have_own_heads(sentence, one, other):
+            shift = sentence.start
+            yield Draft(
+                "list-swap",
+                (
+                    Edit(one.start + shift, one.end + shift, other.text),
+                    Edit(other.start + shift, other.end + shift, one.text),
+                ),
+            )
+
+
+def _values(sentence: Sentence, source: Source) -> list[Value]:
+    text = sentence.text
+    parts = list(date_parts(text))
+    found = [
+        Value(*part[:4])
+        for part in parts
+        if part.type in ("year", "weekday") or (part.type == "month" and part.day <= _SURE_DAY)
+    ]
+    for match in FIGURE.finditer(text):
+        start, end = match.start(), match.end("percent" if match["percent"] else "figure")
+        dated = any(part.start < end and start < part.end for part in parts)
+        ranged = _DASHED.match(text, end) or text[:start].endswith(("-", "–", "—"))
+        if counts(text, match) and not (match["suffix"] or dated or ranged):
+            kind = "percent" if match["percent"] else match["currency"] or "figure"
+            found.append(Value(start, end, text[start:end], kind))
+    found += [Value(*name) for name in typed_names(text, source) if name.type]
+    return sorted(found)
+
+
+def _have_own_heads(sentence: Sentence, one: Value, other: Value) -> bool:
+    """Say whether exchanging the two says something else: no range, no mere list of equals."""
+    text = sentence.text
+    between = text[one.end : other.start]
+    listed = _COORDINATE.fullmatch(between)
+    if "respectively" in text.lower():
+        return bool(listed) or one.type not in TYPES
+    if listed or _RANGE.search(text[max(0, one.start - 12) : one.start]):
+        return False
+    if one.type in TYPES:
+        return _related(text, one, other)
+    near = sentence.near(one.start, one.end), sentence.near(other.start, other.end)
+    return near[0] != near[1] and bool(re.search(r"[a-z]{3}", between))
+
+
+def _related(text: str, one: Value, other: Value) -> bool:
+    """Say whether one name does something to the other that the other does not do to it."""
+    between = text[one.end : other.start]
+    articles = {bool(_ARTICLE.search(text, 0, value.start)) for value in (one, other)}
+    if len(articles) > 1 or not _WHOLE.match(text, other.end) or _SYMMETRIC.search(between):
+        return False
+    verb = re.search(r"^\s[a-z]{3,}\b", between)
+    alike = comparable(one.text, other.text)
+    return bool(verb) and alike and not _LIST.search(between) and len(between) <= _FARTHEST

@@ -1,0 +1,51 @@
+"""Units: another unit of the same dimension behind a number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from random import Random
+
+from .source import Source
+from .types import Draft, Edit
+
+_DIMENSIONS = (
+    ("second", "minute", "hour", "day", "week", "month", "year", "decade"),
+    ("millimeter", "centimeter", "inch", "meter", "foot", "yard", "kilometer", "mile"),
+    ("mm", "cm", "m", "km"),
+    ("milligram", "gram", "ounce", "pound", "kilogram", "ton"),
+    ("mg", "g", "kg"),
+    ("teaspoon", "tablespoon", "cup", "pint", "quart", "gallon", "liter", "milliliter"),
+    ("thousand", "million", "billion", "trillion"),
+    ("dollar", "euro", "pound"),
+    ("acre", "hectare"),
+    ("Fahrenheit", "Celsius"),
+    ("calorie", "kilojoule"),
+    ("kilobyte", "megabyte", "gigabyte", "terabyte"),
+)
+_SINGULAR_ONLY = frozenset({"thousand", "million", "billion", "trillion", "Fahrenheit", "Celsius"})
+_UNITS_OF = {unit: dimension for dimension in reversed(_DIMENSIONS) for unit in dimension}
+_PLURALS = {"inch": "inches", "foot": "feet"}
+
+
+def _plural(unit: str) -> str:
+    return unit if len(unit) <= 2 or unit in _SINGULAR_ONLY else _PLURALS.get(unit, f"{unit}s")
+
+
+_FORMS = {form: unit for unit in _UNITS_OF for form in (_plural(unit), unit)}
+_MEASURE = re.compile(
+    r"(?:\d|\b(?:a|an|one|two|three|four|five|six|seven|eight|nine|ten|few|several|many|degrees))"
+    rf"[\s-]?(?:degrees\s)?(?P<unit>{'|'.join(sorted(_FORMS, key=len, reverse=True))})\b(?!-?\w)"
+)
+
+
+def units(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # noqa: ARG001
+    """Put another unit of the same dimension behind a number."""
+    for match in _MEASURE.finditer(text):
+        form = match["unit"]
+        unit = _FORMS[form]
+        dimension = _UNITS_OF[unit]
+        place = dimension.index(unit)
+        near = [other for other in dimension[max(0, place - 1) : place + 2] if other != unit]
+        new = rng.choice(near)
+        yield Draft("unit", (Edit(*match.span("unit"), _plural(new) if form != unit else new),))

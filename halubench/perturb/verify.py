@@ -1,0 +1,175 @@
+"""Make a draft's text and decide whether it may be used: well-formed, different and not stated."""
+
+from __future__ import annotations
+
+import re
+
+from moonlynx.judge.text import claims_nothing, content_tokens, words
+
+from .source import Sentence, Source, canonical, sentence_at
+from .types import Change, Draft, Edit, Rejections
+
+_ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
+_VOWEL_SOUND = re.compile(
+    r"(?!eu|one\b|once\b|uni[^n]|us[ae]|uti|ur[aio]|u[.k]|US|UN|UK)(?i:[aeiou])|8|11(?!\d)|18(?!\d)"
+    r"|(?i:hono|honest|hour|heir)|[FHLMNRSX][A-Z]"
+)
+_DOUBLED = re.compile(r"\b(\w+)\s+\1\b", re.IGNORECASE)
+_BROKEN = re.compile(r"\s[,;:.!?](?=\s|$)|[,;:]{2}|,\.|\(\s|\s\)| {2}")
+_NEGATIVE = re.compile(
+    r"\b(?:not|never|no|none|neither|nor|without|cannot|lacks?|lacking|unable|fail(?:s|ed)?)\b"
+    r"|n['’]t\b",
+    re.IGNORECASE,
+)
+_PAIRS = ("()", "[]", "{}", "“”", '""')
+_LONGEST = 8  # words that a minimal edit may replace
+_LONG_KINDS = frozenset({"invented-clause", "fused"})
+_STATED = 0.25  # of a sentence's content, beside the value itself, in one sentence of the context
+_STATED_OF_NAME = 0.5
+_SAME_FACT = 0.5
+
+
+def realise(text: str, draft: Draft, source: Source, rejections: Rejections) -> Change | None:
+    """Carry out a draft; None, counted by its reason, where the result must not be used."""
+    change = _carry_out(text, draft)
+    reason = (
+        _nothing_claimed(text, draft)
+        or _form_fault(text, change, draft)
+        or _repeated(text, draft)
+        or _negation_fault(text, draft, source)
+        or _stated(text, draft, source)
+    )
+    if reason:
+        rejections[draft.kind, reason] += 1
+        return None
+    return change
+
+
+def _carry_out(text: str, draft: Draft) -> Change:
+    """Apply the edits, mending a/an before each; the change spans from the first to the last."""
+    edits = [_mend_article(text, edit) for edit in draft.edits]
+    start, end = edits[0].start, edits[-1].end
+    pieces, position = [], start
+    for edit in edits:
+        pieces += [text[position : edit.start], edit.new]
+        position = edit.end
+    new = "".join(pieces)
+    changed = text[:start] + new + text[end:]
+    return Change(changed, draft.kind, start, start + len(new), text[start:end], new)
+
+
+def _mend_article(text: str, edit: Edit) -> Edit:
+    article = _ARTICLE.search(text[max(0, edit.start - 8) : edit.start])
+    if not article or not edit.new[:1].isalnum():
+        return edit
+    wanted = "an" if _VOWEL_SOUND.match(edit.new) else "a"
+    had = article.group(1)
+    if had.lower() == wanted:
+        return edit
+    start = edit.start - len(article.group())
+    written = wanted.capitalize() if had[0].isupper() else wanted
+    return Edit(start, edit.end, written + article.group(2) + edit.new)
+
+
+def _nothing_claimed(text: str, draft: Draft) -> str | None:
+    """Refuse to edit what cannot be wrong: small talk, refusals, questions, headings of lists."""
+    sentence = sentence_at(text, draft.edits[-1].start - (draft.kind == "invented-clause"))
+    if sentence is None or sentence.text[-1] in ":?" or claims_nothing(sentence.text):
+        return None if draft.kind == "yes-no" else "no claim"
+    return None
+
+
+def _form_fault(text: str, change: Change, draft: Draft) -> str | None:
+    """Name what is wrong with the new text as a text."""
+    if not change.new or _normalised(change.text) == _normalised(text):
+        return "same"
+    if _fresh(_DOUBLED, text, change.text):
+        return "doubled word"
+    if _fresh(_BROKEN, text, change.text) or _unbalanced(text) != _unbalanced(change.text):
+        return "ill-formed"
+    if text[0].isupper() and change.text[0].islower():
+        return "ill-formed"
+    longest = max(max(text.count(" ", e.start, e.end), e.new.count(" ")) + 1 for e in draft.edits)
+    if longest > _LONGEST and draft.kind not in _LONG_KINDS:
+        return "not minimal"
+    return None
+
+
+def _normalised(text: str) -> list[str]:
+    return [canonical(word.form) for word in words(text)]
+
+
+def _fresh(fault: re.Pattern[str], old: str, new: str) -> bool:
+    """Say whether the fault occurs more often in the new text."""
+    return len(fault.findall(new)) > len(fault.findall(old))
+
+
+def _unbalanced(text: str) -> list[int]:
+    return [
+        text.count(pair[0]) % 2 if pair[0] == pair[1] else text.count(pair[0]) - text.count(pair[1])
+        for pair in _PAIRS
+    ]
+
+
+def _repeated(text: str, draft: Draft) -> str | None:
+    """Refuse a name that the sentence already holds elsewhere."""
+    if draft.kind != "entity":
+        return None
+    (edit,) = draft.edits
+    sentence = sentence_at(text, edit.start)
+    new = {token.form for token in content_tokens(edit.new)}
+    rest = sentence.text.replace(text[edit.start : edit.end], " ") if sentence else ""
+    return "repeated name" if new & {token.form for token in content_tokens(rest)} else None
+
+
+def _negation_fault(text: str, draft: Draft, source: Source) -> str | None:
+    """Refuse to negate where something is negated already, here or where the context says it."""
+    edit = draft.edits[0]
+    if draft.kind != "negation" or not _NEGATIVE.search(edit.new):
+        return None
+    sentence = sentence_at(text, edit.start)
+    if sentence is None:
+        return "ill-formed"
+    if _NEGATIVE.search(sentence.text):
+        return "double negation"
+    holder = source.best(sentence.content)
+    if (
+        holder
+        and _NEGATIVE.search(holder.text)
+        and source.coverage(sentence.content, holder) >= _SAME_FACT
+    ):
+        return "stated"
+    return None
+
+
+def _stated(text: str, draft: Draft, source: Source) -> str | None:
+    """Refuse what the context says of the same thing in one sentence."""
+    if draft.kind in ("negation", "yes-no", "invented-clause", "fused"):
+        return None
+    for edit in draft.edits:
+        sentence = sentence_at(text, edit.start)
+        if sentence is not None and _states(source, sentence, edit, name=draft.kind == "entity"):
+            return "stated"
+    return None
+
+
+def _states(source: Source, sentence: Sentence, edit: Edit, *, name: bool) -> bool:
+    """Say whether a sentence of the context holds the new value beside the same words.
+
+    The same words are those next to the value; for a name, whose words may stand anywhere, also
+    half of the rest of the sentence.
+    """
+    value = [canonical(word.form) for word in words(edit.new)]
+    start, end = edit.start - sentence.start, edit.end - sentence.start
+    inside = {word.form for word in sentence.tokens if start <= word.start and word.end <= end}
+    near = sentence.near(start, end).difference(value)
+    rest = sentence.content - inside - set(value)
+    for holder in source.holding(set(value)):
+        shared = source.coverage(rest, holder)
+        if name and shared >= _STATED_OF_NAME:
+            return True
+        places = [token for token in holder.tokens if token.form == value[0]]
+        beside = any(near & holder.near(place.start, place.end) for place in places)
+        if beside and (name or shared >= _STATED):
+            return True
+    return False

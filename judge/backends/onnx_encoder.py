@@ -1,0 +1,60 @@
+"""An encoder with support heads in onnxruntime: what the default judge runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from .base import BackendError
+from .encoder import EncoderOutput, Input, hash_files
+
+MODEL = "model.onnx"
+
+
+class OnnxEncoder:
+    """Runs `model.onnx` on the CPU, each input by itself.
+
+    Batches would be no faster on a CPU, and so nothing is padded and no output depends on what is
+    read beside it.
+    """
+
+    name = "onnx"
+
+    def __init__(self, folder: Path) -> None:
+        """Load `model.onnx` from the folder.
+
+        Its inputs are `input_ids`, `attention_mask` and, where the encoder tells premise and claim
+        apart by it, `token_type_ids`; its outputs `token_logits` and `claim_logit`.
+
+        Raises:
+            BackendError: the file is missing or cannot be loaded; says why.
+        """
+        import onnxruntime
+
+        path = folder / MODEL
+        if not path.is_file():
+            raise BackendError(f"no {MODEL} in {folder}; make one by the recipe's export")
+        options = onnxruntime.SessionOptions()
+        options.enable_mem_pattern = False  # one would be kept for every length that is read
+        options.log_severity_level = 3  # errors
+        try:
+            self._session = onnxruntime.InferenceSession(
+                path, options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # onnxruntime's errors share no other base
+            raise BackendError(f"cannot load {path}: {error}") from error
+        self._has_types = "token_type_ids" in {each.name for each in self._session.get_inputs()}
+        self.version = hash_files(path)
+
+    def encode(self, inputs: Sequence[Input]) -> list[EncoderOutput]:
+        """Read the inputs, in order."""
+        return [self._read(*each) for each in inputs]
+
+    def _read(self, ids: np.ndarray, types: np.ndarray) -> EncoderOutput:
+        feed = {"input_ids": ids[None], "attention_mask": np.ones_like(ids)[None]}
+        if self._has_types:
+            feed["token_type_ids"] = types[None]
+        tokens, claims = self._session.run(["token_logits", "claim_logit"], feed)
+        return EncoderOutput(tokens[0], float(claims[0]))

@@ -1,0 +1,87 @@
+"""The context cut into blocks: sentences, and the lines of flattened records and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+
+from ..text import Piece, content_tokens, split_sentences
+from ..text.flatten import flatten
+from .claims import cut_tokens
+
+_STEM = 5  # letters of a word that are compared: "opened" meets "opening"
+_KEPT = 64  # documents: the answers over one document mostly come one after the other
+
+
+class Block(NamedTuple):
+    """The smallest part of a context that is read.
+
+    A flattened line ends in a full stop, so blocks of all kinds are joined by blanks alone.
+
+    Attributes:
+        document: which of the context's documents it is from.
+        start, end: the range of that document that it says; never empty.
+        text: what is read: the range itself, or what it says flattened.
+        ids: the tokens of `text`, shape (tokens,).
+        stems: its content words in order, as they are compared.
+    """
+
+    document: int
+    start: int
+    end: int
+    text: str
+    ids: NDArray[np.int64]
+    stems: tuple[str, ...]
+
+
+def stem(form: str) -> str:
+    """Give what is compared of a content word: its beginning, but the whole of a number."""
+    return form if form[0].isdigit() else form[:_STEM]
+
+
+def read_blocks(document: str, index: int, tokenizer: Tokenizer, longest: int) -> list[Block]:
+    """Cut the document into blocks of at most `longest` tokens, in order.
+
+    Args:
+        document: its text. It is tokenised once, however many answers it is read for.
+        index: its place among the context's documents.
+        tokenizer: the encoder's, the same object every time.
+        longest: tokens; longer sentences are cut between words.
+    """
+    return [block._replace(document=index) for block in _read(document, tokenizer, longest)]
+
+
+@lru_cache(maxsize=_KEPT)
+def _read(document: str, tokenizer: Tokenizer, longest: int) -> tuple[Block, ...]:
+    pieces = flatten(document)
+    if pieces is None:
+        pieces = split_sentences(document)
+    # A blank in front, as in a window: tokenizers that join it to a word give the same tokens.
+    encodings = tokenizer.encode_batch([f" {p.text}" for p in pieces], add_special_tokens=False)
+    return tuple(
+        block
+        for piece, encoding in zip(pieces, encodings, strict=True)
+        for block in _blocks(piece, encoding, longest, document[piece.start : piece.end])
+    )
+
+
+def _blocks(piece: Piece, encoding: Encoding, longest: int, written: str) -> Iterator[Block]:
+    """Give the piece as blocks; parts of a flattened line all say the range of the whole."""
+    ids = np.array(encoding.ids, dtype=np.int64)
+    for first, last in cut_tokens(encoding, longest):
+        if last == first:
+            continue  # no character that the tokenizer knows
+        start, stop, text = piece.start, piece.end, piece.text
+        if last - first < len(ids):
+            begin = max(0, encoding.offsets[first][0] - 1)
+            end = max(begin + 1, encoding.offsets[last - 1][1] - 1)
+            text = piece.text[begin:end]
+            if piece.text == written:
+                start, stop = start + begin, start + end
+        stems = tuple(stem(token.form) for token in content_tokens(text))
+        yield Block(0, start, stop, text, ids[first:last], stems)

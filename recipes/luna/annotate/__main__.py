@@ -1,0 +1,165 @@
+"""`python -m moonlynx.recipes.luna.annotate`: answers and labels a set of questions."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+
+from moonlynx.judge.backends import load_chat_backend
+from moonlynx.judge.backends.base import ChatBackend
+from moonlynx.judge.names import JudgeSpec, parse_spec
+from moonlynx.judge.progress import progress_bar
+from moonlynx.judge.types import BadInput, ExitCode, MoonlynxError
+
+from ..rag_qa import RagQuestion, load_rag_qa
+from .asking import PROMPTS
+from .cost import Price, Prices, estimate
+from .label import Limits, Models
+from .records import RunInfo
+from .run import Tally, annotate, find_tasks, hash_questions, read_done
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+_DEFAULTS = Limits()
+
+
+@app.command()
+def command(
+    generator: Annotated[
+        list[str],
+        typer.Option(help="Chat model that answers, as MODEL@BACKEND?option=value. Repeatable."),
+    ],
+    annotator: Annotated[str, typer.Option(help="Chat model that labels the answers.")],
+    output: Annotated[
+        Path, typer.Option(help="JSONL file for the labels; an interrupted run goes on from it.")
+    ],
+    input_file: Annotated[
+        Path | None,
+        typer.Option("--input", help="JSONL rows with question, context and perhaps id, source."),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(help="Instead of --input: NAME/SPLIT of RAGBench, as techqa/train."),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="A folder that holds a copy of RAGBench, for --source.")
+    ] = None,
+    generator_price: Annotated[
+        list[str] | None,
+        typer.Option(help="INPUT,OUTPUT price of a million tokens, one for each --generator."),
+    ] = None,
+    annotator_price: Annotated[str | None, typer.Option(help="The same of --annotator.")] = None,
+    answer_tokens: Annotated[
+        int, typer.Option(min=1, help="Tokens an answer may take.")
+    ] = _DEFAULTS.answer,
+    annotation_tokens: Annotated[
+        int, typer.Option(min=1, help="Tokens an annotation may take.")
+    ] = _DEFAULTS.annotation,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Stop after the estimate of what it costs.")
+    ] = False,
+) -> None:
+    """Answer questions from their documents, and label each answer sentence by sentence.
+
+    The way Luna's training data was made: answers at temperature 1, labels with evidence, checked
+    against the verdict on the whole answer. Tells first what it will cost.
+    """
+    questions = _questions(input_file, source, data)
+    specs = [_parse(text) for text in (*generator, annotator)]
+    prices = _prices(generator_price or [], annotator_price, len(generator))
+    limits = Limits(answer_tokens, annotation_tokens)
+    done = read_done(output)
+    tasks = find_tasks(questions, len(generator), done)
+    typer.echo(f"done before: {done.labels.rows:,} answers", err=True)
+    for word, most in (("likely", False), ("at most", True)):
+        bill = estimate(tasks, limits, most=most)
+        typer.echo(f"to do, {word}: {bill.shown(prices)}", err=True)
+    if dry_run:
+        return
+    *generators, labeller = _load(specs)
+    run = RunInfo(
+        input_sha256=hash_questions(questions),
+        generators=tuple(backend.name for backend in generators),
+        annotator=labeller.name,
+        prompts=PROMPTS,
+    )
+    models = Models(generators, labeller, limits)
+    with progress_bar(len(questions) * len(generators)) as on_progress:
+        tally = annotate(questions, models, run, output, on_progress)
+    typer.echo(_summary(tally, prices), err=True)
+
+
+def _questions(path: Path | None, source: str | None, data: Path | None) -> list[RagQuestion]:
+    if (path is None) == (source is None):
+        raise typer.BadParameter("give --input or --source, one of them")
+    if path is not None:
+        with path.open("rb") as file:
+            return [
+                _read(path, number, line) for number, line in enumerate(file, 1) if line.strip()
+            ]
+    assert source is not None
+    name, _, split = source.partition("/")
+    return load_rag_qa(name, split, data)
+
+
+def _read(path: Path, number: int, line: bytes) -> RagQuestion:
+    try:
+        return RagQuestion.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "row"
+        raise BadInput("bad_input", f"{path}, line {number}, {field}", first["msg"]) from None
+
+
+def _parse(text: str) -> JudgeSpec:
+    """Read a chat model's name, which is a judge's without the judge."""
+    spec = parse_spec(f"chat{text}" if text.startswith(("@", "?")) else f"chat:{text}")
+    assert isinstance(spec, JudgeSpec)
+    return spec
+
+
+def _load(specs: list[JudgeSpec]) -> list[ChatBackend]:
+    """Bring up the models; one that is named twice, once."""
+    loaded: dict[str, ChatBackend] = {}
+    for spec in specs:
+        if str(spec) not in loaded:
+            backend = spec.backend or "transformers"
+            loaded[str(spec)] = load_chat_backend(backend, spec.model, spec.options)
+    return [loaded[str(spec)] for spec in specs]
+
+
+def _prices(generators: list[str], annotator: str | None, count: int) -> Prices | None:
+    if not generators and annotator is None:
+        return None
+    if len(generators) != count or annotator is None:
+        raise typer.BadParameter("give --generator-price for each generator and --annotator-price")
+    return Prices([Price.parse(text) for text in generators], Price.parse(annotator))
+
+
+def _summary(tally: Tally, prices: Prices | None) -> str:
+    labels = tally.labels
+    reasons = "".join(f"\n  {count} {why}" for why, count in sorted(labels.unscored.items()))
+    return (
+        f"{labels.rows} answers: {labels.passed} PASS, {labels.failed} FAIL, "
+        f"{labels.unscored.total()} dropped{reasons}\n"
+        f"{tally.bill.shown(prices)}; {tally.reannotations} of them re-annotations"
+    )
+
+
+def main() -> None:
+    """Run the command. Errors that the user can mend end with a message, not a traceback."""
+    try:
+        app()
+    except MoonlynxError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(ExitCode.USAGE)
+    except OSError as error:
+        typer.echo(f"error: {error.filename or 'file'}: {error.strerror or error}", err=True)
+        sys.exit(ExitCode.USAGE)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""What the chat models are asked, and how the annotator's reply is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from pydantic import BaseModel, StrictBool, ValidationError
+
+from moonlynx.judge.backends.base import ChatRequest
+from moonlynx.judge.parsing import shorten
+from moonlynx.judge.prompts import break_chat_tokens, fill, load_prompt, mark_outside
+from moonlynx.judge.text import split_sentences
+from moonlynx.judge.types import Evidence, Example, JudgeError, Range, Turn
+
+from ..rag_qa import RagQuestion
+from .records import SentenceVerdict, Support
+
+GENERATE, ANNOTATE = PROMPTS = ("luna-generate-v1", "luna-annotate-v1")
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """An answer and its documents, cut into sentences under the keys that the annotator uses."""
+
+    example: Example
+    context: Mapping[str, Evidence]
+    answer: Mapping[str, Range]
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """What the annotator said: of the answer as a whole, and of each of its sentences."""
+
+    supported: bool
+    sentences: tuple[Support, ...]
+
+
+def key_sentences(example: Example) -> Keyed:
+    """Cut an answer and its documents into sentences (with nltk in section 4.2)."""
+    context = {
+        f"{number}.{place}": Evidence(
+            document=number - 1, start=piece.start, end=piece.end, relation="support"
+        )
+        for number, document in enumerate(example.context, start=1)
+        for place, piece in enumerate(split_sentences(document), start=1)
+    }
+    pieces = enumerate(split_sentences(example.answer), start=1)
+    answer = {f"a{place}": Range(start=piece.start, end=piece.end) for place, piece in pieces}
+    return Keyed(example, context, answer)
+
+
+def generation_request(question: RagQuestion, max_tokens: int, seed: int) -> ChatRequest:
+    """Ask for an answer, at temperature 1 (section 4.1, appendix A)."""
+    return ChatRequest(
+        _messages(GENERATE, documents="\n".join(question.context), question=question.question),
+        max_tokens=max_tokens,
+        temperature=1.0,
+        seed=seed,
+    )
+
+
+def annotation_request(keyed: Keyed, max_tokens: int, attempt: int) -> ChatRequest:
+    """Ask for the label: greedily at first; after that another opinion is drawn each time."""
+    example = keyed.example
+    documents = (
+        (key, example.context[place.document][place.start : place.end])
+        for key, place in keyed.context.items()
+    )
+    answer = ((key, example.answer[at.start : at.end]) for key, at in keyed.answer.items())
+    return ChatRequest(
+        _messages(
+            ANNOTATE,
+            documents=_lines(documents),
+            question=example.question,
+            answer=_lines(answer),
+        ),
+        schema=_schema(keyed.answer),
+        max_tokens=max_tokens,
+        temperature=1.0 if attempt else 0.0,
+        seed=attempt,
+    )
+
+
+def read_annotation(text: str, keyed: Keyed) -> Annotation | JudgeError:
+    """Read the annotator's reply; it must speak of every sentence, and of no other."""
+    try:
+        reply = _Reply.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "reply"
+        return JudgeError(code="unparsed", message=shorten(f"{where}: {first['msg']}"))
+    if reply.sentences.keys() != keyed.answer.keys():
+        said, there = (shorten(", ".join(keys)) for keys in (reply.sentences, keyed.answer))
+        message = f"speaks of the sentences {said}, not {there}"
+        return JudgeError(code="unparsed", message=message)
+    named = {key for sentence in reply.sentences.values() for key in sentence.context}
+    if unknown := named - keyed.context.keys():
+        message = (
+            f"names context sentences that are not there: {shorten(', '.join(sorted(unknown)))}"
+        )
+        return JudgeError(code="unparsed", message=message)
+    return Annotation(reply.supported, tuple(_supports(reply.sentences, keyed)))
+
+
+class _SentenceReply(BaseModel):
+    context: list[str]
+    verdict: SentenceVerdict
+
+
+class _Reply(BaseModel):
+    supported: StrictBool
+    sentences: dict[str, _SentenceReply]
+
+
+def _supports(sentences: Mapping[str, _SentenceReply], keyed: Keyed) -> Iterator[Support]:
+    for key, place in keyed.answer.items():
+        said = sentences[key]
+        # What an unsupported or general sentence names is what it was compared with.
+        backed = said.context if said.verdict in ("supported", "partial") else ()
+        evidence = tuple(keyed.context[name] for name in dict.fromkeys(backed))
+        yield Support(start=place.start, end=place.end, verdict=said.verdict, evidence=evidence)
+
+
+def _messages(prompt: str, **sections: str) -> tuple[Turn, ...]:
+    text = fill(load_prompt(prompt), mark=mark_outside(*sections.values()), **sections)
+    return (Turn(role="user", content=break_chat_tokens(text)),)
+
+
+def _lines(sentences: Iterable[tuple[str, str]]) -> str:
+    return "\n".join(f"[{key}] {text}" for key, text in sentences)
+
+
+def _schema(keys: Iterable[str]) -> dict[str, Any]:
+    """Give the reply's JSON Schema; reasoning stands before what is decided (chain of thought)."""
+    sentence = _object(
+        {
+            "reasoning": {"type": "string"},
+            "context": {"type": "array", "items": {"type": "string", "pattern": r"^\d+\.\d+$"}},
+            "verdict": {"type": "string", "enum": list(get_args(SentenceVerdict))},
+        }
+    )
+    whole = {
+        "reasoning": {"type": "string"},
+        "supported": {"type": "boolean"},
+        "sentences": _object({key: {"$ref": "#/$defs/sentence"} for key in keys}),
+    }
+    return _object(whole) | {"$defs": {"sentence": sentence}}
+
+
+def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }

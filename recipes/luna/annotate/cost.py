@@ -1,0 +1,125 @@
+"""What a run costs: estimated before it starts, and counted as it goes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from math import ceil, isfinite
+
+from moonlynx.judge.prompts import load_prompt
+from moonlynx.judge.types import MoonlynxError, Usage
+
+from .asking import ANNOTATE, GENERATE
+from .label import REANNOTATIONS, Limits, Task
+
+BYTES_PER_TOKEN = 4  # of English prose; tables and other scripts take more tokens than this says
+KEYED = 1.2  # text with a key before each sentence, against the bare text
+ANSWER_TOKENS = 200  # of an answer on average (appendix B)
+ANNOTATION_TOKENS = 3 * ANSWER_TOKENS  # its reasoning goes through the answer about twice
+
+
+class PriceError(MoonlynxError, ValueError):
+    """A price that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a million tokens cost, in whatever currency."""
+
+    input: float
+    output: float
+
+    @classmethod
+    def parse(cls, text: str) -> Price:
+        """Read "INPUT,OUTPUT".
+
+        Raises:
+            PriceError: it is not two numbers of at least 0.
+        """
+        try:
+            prices = [float(part) for part in text.split(",")]
+        except ValueError:
+            prices = []
+        if len(prices) != 2 or not all(price >= 0 and isfinite(price) for price in prices):
+            message = "write INPUT,OUTPUT for a million tokens, as in 0.5,1.5"
+            raise PriceError(f"{text!r} is no price; {message}")
+        return cls(*prices)
+
+    def of(self, usage: Usage) -> float:
+        """Give what the usage costs."""
+        return (usage.input_tokens * self.input + usage.output_tokens * self.output) / 1e6
+
+
+@dataclass(frozen=True)
+class Prices:
+    """The prices of a run's generators, in their order, and of its annotator."""
+
+    generators: Sequence[Price]
+    annotator: Price
+
+
+@dataclass
+class Bill:
+    """Calls and tokens: of each generator, by its place from 0, and of the annotator."""
+
+    generation: defaultdict[int, Usage] = field(default_factory=lambda: defaultdict(Usage))
+    annotation: Usage = field(default_factory=Usage)
+
+    def add(self, generator: int, generation: Usage, annotation: Usage) -> None:
+        """Add what one answer and its label cost."""
+        self.generation[generator] = _sum(self.generation[generator], generation)
+        self.annotation = _sum(self.annotation, annotation)
+
+    def shown(self, prices: Prices | None) -> str:
+        """Give calls, tokens and, where prices are known, the sum in one line."""
+        answers = reduce(_sum, self.generation.values(), Usage())
+        text = ", ".join(
+            f"{part.calls:,} {what} ({part.input_tokens:,} tokens in, {part.output_tokens:,} out)"
+            for what, part in (("answers", answers), ("annotations", self.annotation))
+        )
+        if prices is None:
+            return text
+        cost = prices.annotator.of(self.annotation)
+        cost += sum(prices.generators[at].of(usage) for at, usage in self.generation.items())
+        return f"{text}, cost {cost:,.2f}"
+
+
+def estimate(tasks: Iterable[Task], limits: Limits, *, most: bool) -> Bill:
+    """Estimate what the tasks will take, from the length of their texts.
+
+    Args:
+        tasks: what is to be done.
+        limits: of the replies.
+        most: every reply as long as it may be and every answer annotated as often as it may be,
+            instead of answers as long as the paper's, annotated once.
+    """
+    answer = limits.answer if most else min(ANSWER_TOKENS, limits.answer)
+    reply = limits.annotation if most else min(ANNOTATION_TOKENS, limits.annotation)
+    times = 1 + REANNOTATIONS if most else 1
+    generate, annotate = (_tokens(load_prompt(name)) for name in (GENERATE, ANNOTATE))
+    bill = Bill()
+    for task in tasks:
+        question = _tokens(task.question.question)
+        documents = sum(_tokens(document) for document in task.question.context)
+        asked = ceil(generate + question + documents)
+        judged = ceil(annotate + question + KEYED * (documents + answer))
+        bill.add(
+            task.generator,
+            Usage(calls=1, input_tokens=asked, output_tokens=answer),
+            Usage(calls=times, input_tokens=times * judged, output_tokens=times * reply),
+        )
+    return bill
+
+
+def _tokens(text: str) -> float:
+    return len(text.encode("utf-8")) / BYTES_PER_TOKEN
+
+
+def _sum(first: Usage, second: Usage) -> Usage:
+    return Usage(
+        calls=first.calls + second.calls,
+        input_tokens=first.input_tokens + second.input_tokens,
+        output_tokens=first.output_tokens + second.output_tokens,
+    )

@@ -1,0 +1,167 @@
+"""Labels a set of questions into a file that survives being killed.
+
+`OUTPUT` holds the labelled answers, `OUTPUT.dropped.jsonl` the others and why. Each line names its
+run, its question and its generator, so a run started again passes over what is done and goes on:
+the files end the same as those of an undisturbed run. With the second one deleted, what was dropped
+is tried again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from moonlynx.judge.batch import RunMismatch
+from moonlynx.judge.batch import Tally as Labels
+
+from ..rag_qa import RagQuestion
+from .cost import Bill
+from .label import Models, Task, label_answers
+from .records import AnnotatedAnswer, DroppedAnswer, RunInfo
+
+BATCH_SIZE = 32  # answers; how many requests are under way at once is the backend's to bound
+Labelled = AnnotatedAnswer | DroppedAnswer
+
+
+@dataclass
+class Tally:
+    """What has been written so far.
+
+    Attributes:
+        labels: answers by label; dropped ones by the stage and the error that dropped them.
+        bill: what they cost.
+        reannotations: annotations after an answer's first.
+        done: line and generator of every answer.
+    """
+
+    labels: Labels = field(default_factory=Labels)
+    bill: Bill = field(default_factory=Bill)
+    reannotations: int = 0
+    done: set[tuple[int, int]] = field(default_factory=set)
+
+    def add(self, answer: Labelled) -> None:
+        """Count one answer."""
+        origin = answer.provenance
+        self.bill.add(origin.generator, origin.generation, origin.annotation)
+        self.reannotations += max(0, origin.annotation.calls - 1)
+        self.done.add((origin.line, origin.generator))
+        self.labels.rows += 1
+        if isinstance(answer, DroppedAnswer):
+            stage = "annotation" if origin.annotation.calls else "generation"
+            self.labels.unscored[f"{stage}: {answer.error.code}"] += 1
+        else:
+            self.labels.passed += answer.label == "PASS"
+            self.labels.failed += answer.label == "FAIL"
+
+
+def hash_questions(questions: Iterable[RagQuestion]) -> str:
+    """Give the SHA-256 of the questions in their order."""
+    digest = hashlib.sha256()
+    for question in questions:
+        digest.update(question.model_dump_json().encode("utf-8") + b"\n")
+    return digest.hexdigest()
+
+
+def read_done(output: Path, run: RunInfo | None = None) -> Tally:
+    """Count what an earlier run has written; a half-written last line does not count.
+
+    Raises:
+        RunMismatch: a line is none of ours, or was written by another run than `run`.
+    """
+    tally = Tally()
+    for answer in _read_all(output):
+        if run is not None:
+            _check_run(output, answer.provenance.run, run)
+        tally.add(answer)
+    return tally
+
+
+def find_tasks(questions: Sequence[RagQuestion], generators: int, done: Tally) -> list[Task]:
+    """Give the answers that are not done yet: of every question, one by each generator."""
+    return [
+        Task(line, place, question)
+        for line, question in enumerate(questions, start=1)
+        for place in range(generators)
+        if (line, place) not in done.done
+    ]
+
+
+def annotate(
+    questions: Sequence[RagQuestion],
+    models: Models,
+    run: RunInfo,
+    output: Path,
+    on_progress: Callable[[Labels], None] = lambda _: None,
+) -> Tally:
+    """Label the answers that are not done yet, and write them in the order of the questions.
+
+    Args:
+        questions: all of the run's, from the first.
+        models: answer and label.
+        run: what identifies the run.
+        output: JSONL file of AnnotatedAnswers; DroppedAnswers go to the file beside it.
+        on_progress: called with the counts so far after every batch.
+
+    Raises:
+        RunMismatch: the files hold answers of another run.
+    """
+    tally = read_done(output, run)
+    tasks = find_tasks(questions, len(models.generators), tally)
+    on_progress(tally.labels)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    for path in (output, _dropped(output)):
+        _end_with_whole_line(path)
+    with output.open("ab") as labelled_file, _dropped(output).open("ab") as dropped_file:
+        for start in range(0, len(tasks), BATCH_SIZE):
+            for answer in label_answers(tasks[start : start + BATCH_SIZE], models, run):
+                file = dropped_file if isinstance(answer, DroppedAnswer) else labelled_file
+                file.write(answer.model_dump_json(exclude_none=True).encode("utf-8") + b"\n")
+                tally.add(answer)
+            labelled_file.flush()
+            dropped_file.flush()
+            on_progress(tally.labels)
+    return tally
+
+
+def _dropped(output: Path) -> Path:
+    return output.with_name(output.name + ".dropped.jsonl")
+
+
+def _read_all(output: Path) -> Iterator[Labelled]:
+    yield from _read(output, AnnotatedAnswer)
+    yield from _read(_dropped(output), DroppedAnswer)
+
+
+def _read(path: Path, kind: type[AnnotatedAnswer] | type[DroppedAnswer]) -> Iterator[Labelled]:
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield kind.model_validate_json(line)
+            except ValueError:
+                message = f"{path}, line {number}: was not written by this command"
+                raise RunMismatch(f"{message}; {_advice(path)}") from None
+
+
+def _check_run(output: Path, found: RunInfo, run: RunInfo) -> None:
+    for name in RunInfo.model_fields:
+        then, now = getattr(found, name), getattr(run, name)
+        if then != now:
+            kind = name.replace("_", " ")
+            message = f"{output} belongs to a run with another {kind} ({then!r}, now {now!r})"
+            raise RunMismatch(f"{message}; {_advice(output)}")
+
+
+def _advice(path: Path) -> str:
+    return f"delete {path} to start anew, or choose another --output"
+
+
+def _end_with_whole_line(path: Path) -> None:
+    if path.exists():
+        with path.open("r+b") as file:
+            file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))

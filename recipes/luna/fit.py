@@ -1,0 +1,129 @@
+"""From a trained encoder to a judge: aggregation, threshold and calibration, on validation rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from moonlynx.judge.luna.aggregate import AnswerScore, Support, answer_score, claim_support
+from moonlynx.judge.luna.reading import Limits, find_specials
+
+from .answers import LabelledAnswer
+from .batches import Encoded, batches, collate, encode_items
+from .items import Item
+from .mix import Reader
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class Scored(NamedTuple):
+    """What the encoder says of one claim: logits by window, shape (windows, tokens), (windows,)."""
+
+    tokens: NDArray[np.float32]
+    claims: NDArray[np.float32]
+
+
+class Choice(NamedTuple):
+    """An aggregation with the AUROC of answers that it has in each validation set."""
+
+    aggregation: Support
+    answer: AnswerScore
+    auroc: Mapping[str, float]
+
+    @property
+    def mean(self) -> float:
+        """Give the mean over the sets: a large one counts no more than a small one."""
+        return float(np.mean(list(self.auroc.values())))
+
+
+def score_answers(
+    network: nn.Module,
+    answers: Sequence[LabelledAnswer],
+    reader: Reader,
+    tokenizer: Tokenizer,
+    limits: Limits,
+    batch_tokens: int,
+) -> list[list[Scored]]:
+    """Run the encoder once over every claim of the answers."""
+    items: list[Item] = []
+    owners: list[int] = []
+    for index, answer in enumerate(answers):
+        for claim, windows in reader.claims(answer.example):
+            texts = tuple(window.text for window in windows)
+            items.append(Item(claim.text, texts, False, str(len(items)), claim.lead))
+            owners.append(index)
+    encoded = encode_items(items, tokenizer, find_specials(tokenizer), limits)
+    pad = tokenizer.token_to_id("[PAD]") or 0
+    scored = run_network(network, encoded, batch_tokens, pad)
+    found: list[list[Scored]] = [[] for _ in answers]
+    for item in encoded:
+        found[owners[int(item.source)]].append(scored[item.source])
+    return found
+
+
+def run_network(
+    network: nn.Module, items: Sequence[Encoded], batch_tokens: int, pad: int
+) -> dict[str, Scored]:
+    """Give the logits of each item, by its source."""
+    import torch
+
+    scored: dict[str, Scored] = {}
+    network.eval()
+    with torch.inference_mode():
+        for chosen in batches(items, batch_tokens, None):
+            batch = collate(chosen, pad)
+            ids, mask, types = (torch.from_numpy(array) for array in batch[:3])
+            token_logits, claim_logits = (part.float() for part in network(ids, mask, types))
+            own = token_logits.gather(1, torch.from_numpy(batch.places)).numpy()
+            for row, item in enumerate(chosen):
+                windows = batch.owner == row
+                scored[item.source] = Scored(
+                    own[windows, : len(item.tokens)], claim_logits.numpy()[windows]
+                )
+    return scored
+
+
+def raw_scores(
+    scored: Sequence[Sequence[Scored]], aggregation: Support, answer: AnswerScore
+) -> list[float]:
+    """Give the answers' raw scores, to four decimals as in a verdict."""
+    return [
+        round(
+            answer_score(
+                [1.0 - round(claim_support(*claim, aggregation).support, 4) for claim in claims],
+                answer,
+            ),
+            4,
+        )
+        for claims in scored
+    ]
+
+
+def choose(
+    scored: Mapping[str, Sequence[Sequence[Scored]]], failed: Mapping[str, Sequence[bool]]
+) -> list[Choice]:
+    """Measure every aggregation on the validation sets, best mean AUROC first."""
+    from sklearn.metrics import roc_auc_score
+
+    choices = []
+    for aggregation, answer in product(get_args(Support), get_args(AnswerScore)):
+        auroc = {
+            name: float(roc_auc_score(failed[name], raw_scores(rows, aggregation, answer)))
+            for name, rows in scored.items()
+        }
+        choices.append(Choice(aggregation, answer, auroc))
+    return sorted(choices, key=lambda choice: -choice.mean)
+
+
+def rows_sha256(answers: Sequence[LabelledAnswer]) -> str:
+    """Hash the ids and labels that a calibration was fitted to."""
+    rows: list[Any] = [[row.example.id, row.example.label] for row in answers]
+    return hashlib.sha256(json.dumps(rows).encode("utf-8")).hexdigest()

@@ -1,0 +1,101 @@
+"""Answers written from drawn records, with the truth of each sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+from .catalogue import SCHEMAS
+from .facts import Dice
+from .printing import print_world
+from .schema import load_schema
+from .world import draw_world
+from .writer import Sentence, Writer
+
+# Records of places with attributes and reviews are what such answers are most often written from.
+_TURNS = (*SCHEMAS, "place", "hotel", "place")
+_GAPS = (" ", " ", " ", " ", "\n", "\n- ")
+
+
+@dataclass(frozen=True, slots=True)
+class MadeSentence:
+    """One sentence of a made answer.
+
+    Attributes:
+        start: where it starts in the answer, in code points.
+        end: where it ends.
+        supported: whether the record supports all of it.
+        error: the kind of error, one of `ERRORS`; None if supported.
+        spans: its unsupported ranges, as offsets into the answer.
+        family: `schema/fact/form/phrase`; two joined by `+` for a compound sentence; `filler/...`
+            for a sentence that claims nothing.
+    """
+
+    start: int
+    end: int
+    supported: bool
+    error: str | None
+    spans: tuple[tuple[int, int], ...]
+    family: str
+
+
+@dataclass(frozen=True, slots=True)
+class MadeAnswer:
+    """An answer written from a record.
+
+    Attributes:
+        schema: the kind of record, one of `SCHEMAS`.
+        form: how the context is printed, one of `printing.FORMS`.
+        context: the record.
+        question: an instruction, a question or nothing.
+        answer: one to seven sentences, parted by blanks or line breaks.
+        sentences: they in order.
+    """
+
+    schema: str
+    form: str
+    context: str
+    question: str
+    answer: str
+    sentences: tuple[MadeSentence, ...]
+
+
+def generate(count: int, seed: int) -> Iterator[MadeAnswer]:
+    """Make answers over records of all schemas, in turn.
+
+    About half of them hold one or two wrong sentences. Labels and spans are known because every
+    sentence is written from values of the record, or from values that were chosen to differ.
+
+    Args:
+        count: how many.
+        seed: the same seed gives the same answers; a larger count only adds to them.
+
+    Raises:
+        MissingExtra: PyYAML is not installed.
+    """
+    dice = Dice(Random(seed))
+    for at in range(count):
+        world = draw_world(load_schema(_TURNS[at % len(_TURNS)]), dice.rng)
+        context, form = print_world(world, dice.rng)
+        question, sentences = Writer(world, dice).write()
+        answer, placed = _join(sentences, dice.rng.choice(_GAPS))
+        yield MadeAnswer(world.schema.name, form, context, question, answer, placed)
+
+
+def _join(sentences: list[Sentence], gap: str) -> tuple[str, tuple[MadeSentence, ...]]:
+    """Put sentences one after the other and move their spans along."""
+    answer = gap.lstrip()
+    placed = []
+    for sentence in sentences:
+        if placed:
+            answer += gap
+        start = len(answer)
+        answer += sentence.text.text
+        spans = tuple((start + first, start + last) for first, last in sentence.text.spans)
+        placed.append(
+            MadeSentence(
+                start, len(answer), sentence.error is None, sentence.error, spans, sentence.family
+            )
+        )
+    return answer, tuple(placed)

@@ -1,0 +1,244 @@
+"""What can be said about the rows of a table: counts, comparisons, extremes, sums and ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .facts import Dice, Fact, Statement, common, label, spoken
+from .kinds import Values
+from .numbers import words
+from .schema import Schema
+from .world import World
+from .yaml_files import lines
+
+_FLIP = {"more": "less", "most": "least", "higher": "lower", "highest": "lowest"}
+
+
+class CountFact(Fact):
+    """Says how many rows a table has."""
+
+    def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
+        table = next(table for table in self.schema.tables if table.name == self.spec["of"])
+        count = len(world.record[table.name])
+        if wrong:
+            low, high = table.size
+            count = dice.rng.choice([n for n in range(low, high + 1) if n != count])
+        slots = {"k": words(count), "nouns": table.nouns, "noun": table.noun}
+        phrases = lines(self.spec.get("say", "")) + common("count")
+        return self.state("say", phrases, slots, dice, "wrong_count" if wrong else None, ("k",))
+
+
+class TallyFact(Fact):
+    """Says how many rows are in a state: `of: table.field`, `is`, `single`, `plural`, `negated`.
+
+    With `above: true` the state is a number over a threshold `$t`.
+    """
+
+    def __init__(self, name: str, spec: Mapping[str, Any], schema: Schema) -> None:
+        super().__init__(name, spec, schema)
+        self.table, self.field = schema.field(spec["of"])
+
+    def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
+        assert self.table is not None
+        rows = world.record[self.table.name]
+        values = [row.get(self.field.name) for row in rows]
+        if any(value is None for value in values):
+            return None
+        slots = {"n": words(len(rows)), "nouns": self.table.nouns, "noun": self.table.noun}
+        if self.spec.get("above"):
+            chosen = dice.rng.choice(values)
+            hits = [value > chosen for value in values]
+            unit = world.unit(self.table, self.field)
+            slots["t"] = self.field.kind.say(chosen, unit, dice.rng)
+        else:
+            hits = [value == self.spec["is"] for value in values]
+        for part in ("single", "plural", "negated"):
+            slots[part] = self.spec[part].replace("$t", slots.get("t", ""))
+        return self._count(rows, hits, slots, wrong, dice)
+
+    def _count(
+        self, rows: list[Values], hits: list[bool], slots: dict[str, str], wrong: bool, dice: Dice
+    ) -> Statement | None:
+        count, total = sum(hits), len(hits)
+        form = {0: "none", 1: "one", total: "all"}.get(count, "many")
+        if wrong:
+            forms = ["none", "one", "many", "all"]
+            if form != "many":
+                forms.remove(form)
+            if total < 4 and (form == "many" or total < 3):
+                forms.remove("many")
+            form = dice.form(self.name, forms)
+            count = dice.rng.choice([k for k in range(2, total) if k != count] or [2])
+        error = None if not wrong else "exaggerated" if form in {"all", "none"} else "wrong_count"
+        slots["k"] = words(count)
+        return self.state(form, common(f"tally_{form}"), slots, dice, error, ("k",))
+
+
+class MeasureFact(Fact):
+    """Compares, ranks and sums a numeric column (`of: table.field`).
+
+    `words` gives what it is called: measure, more, less, most, least, and if need be higher, lower,
+    highest, lowest. `sum: true` allows totals.
+    """
+
+    manifold = True
+
+    def __init__(self, name: str, spec: Mapping[str, Any], schema: Schema) -> None:
+        super().__init__(name, spec, schema)
+        self.table, self.field = schema.field(spec["of"])
+        fixed = {"higher": "higher", "lower": "lower", "highest": "highest", "lowest": "lowest"}
+        self.words: dict[str, str] = fixed | spec["words"]
+        self.makers = [self._extreme, self._extreme, self._compare, self._compare, self._range]
+        self.makers += [self._average, self._rank]
+        if spec.get("sum"):
+            self.makers.append(self._sum)
+
+    def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
+        assert self.table is not None
+        rows = world.record[self.table.name]
+        if any(row.get(self.field.name) is None for row in rows):
+            return None
+        return dice.rng.choice(self.makers)(world, rows, wrong, dice)
+
+    def _said(self, world: World, value: float, dice: Dice) -> str:
+        unit = world.unit(self.table, self.field)
+        return self.field.kind.say(value, unit, dice.rng)
+
+    def _slots(self, rows: list[Values], flip: bool) -> dict[str, str]:
+        assert self.table is not None
+        slots = dict(self.words)
+        if flip:
+            for one, other in _FLIP.items():
+                slots[one], slots[other] = slots[other], slots[one]
+        return slots | {
+            "n": words(len(rows)),
+            "noun": self.table.noun,
+            "nouns": self.table.nouns,
+        }
+
+    def _name(self, row: Values, dice: Dice) -> str:
+        assert self.table is not None
+        return label(self.table, row, dice.rng)
+
+    def _extreme(
+        self, world: World, rows: list[Values], wrong: bool, dice: Dice
+    ) -> Statement | None:
+        """Name the row with the most or the least."""
+        flip = dice.rng.random() < 0.5
+        name = self.field.name
+        ordered = sorted(rows, key=lambda row: row[name], reverse=not flip)
+        if ordered[0][name] == ordered[1][name]:
+            return None
+        row = dice.rng.choice(ordered[1:]) if wrong else ordered[0]
+        slots = self._slots(rows, flip) | {"a": self._name(row, dice)}
+        slots["v"] = self._said(world, row[name], dice)
+        error = "wrong_superlative" if wrong else None
+        form = "least" if flip else "most"
+        return self.state(form, common("extreme"), slots, dice, error, ("a",))
+
+    def _compare(
+        self, world: World, rows: list[Values], wrong: bool, dice: Dice
+    ) -> Statement | None:
+        """Compare two rows."""
+        one, other = dice.rng.sample(rows, 2)
+        gap = one[self.field.name] - other[self.field.name]
+        if gap == 0:
+            return None
+        flip = (gap < 0) != wrong
+        slots = self._slots(rows, flip)
+        slots |= {"a": self._name(one, dice), "b": self._name(other, dice)}
+        error = "wrong_comparison" if wrong else None
+        return self.state("less" if flip else "more", common("compare"), slots, dice, error)
+
+    def _rank(self, world: World, rows: list[Values], wrong: bool, dice: Dice) -> Statement | None:
+        """Name the row in second place."""
+        name = self.field.name
+        if len(rows) < 3:
+            return None
+        flip = dice.rng.random() < 0.5
+        ordered = sorted(rows, key=lambda row: row[name], reverse=not flip)
+        if len({row[name] for row in ordered[:3]}) < 3:
+            return None
+        row = dice.rng.choice([ordered[0], *ordered[2:]]) if wrong else ordered[1]
+        slots = self._slots(rows, flip) | {"a": self._name(row, dice)}
+        error = "wrong_order" if wrong else None
+        return self.state("second", common("second"), slots, dice, error, ("a",))
+
+    def _range(self, world: World, rows: list[Values], wrong: bool, dice: Dice) -> Statement | None:
+        """Give the lowest and the highest value."""
+        assert self.table is not None
+        values = sorted({row[self.field.name] for row in rows})
+        if len(values) < 3:
+            return None
+        low, high, bad = values[0], values[-1], ()
+        if wrong and dice.rng.random() < 0.5:
+            low, bad = dice.rng.choice(values[1:-1]), ("v",)
+        elif wrong:
+            high, bad = dice.rng.choice(values[1:-1]), ("w",)
+        slots = self._slots(rows, False)
+        slots |= {"v": self._said(world, low, dice), "w": self._said(world, high, dice)}
+        error = "wrong_value" if wrong else None
+        return self.state("range", common("range"), slots, dice, error, bad)
+
+    def _average(
+        self, world: World, rows: list[Values], wrong: bool, dice: Dice
+    ) -> Statement | None:
+        """Give the mean."""
+        mean = sum(row[self.field.name] for row in rows) / len(rows)
+        return self._whole(world, rows, mean, "average", wrong, dice)
+
+    def _sum(self, world: World, rows: list[Values], wrong: bool, dice: Dice) -> Statement | None:
+        """Give the sum."""
+        total = sum(row[self.field.name] for row in rows)
+        return self._whole(world, rows, total, "sum", wrong, dice)
+
+    def _whole(
+        self, world: World, rows: list[Values], value: float, form: str, wrong: bool, dice: Dice
+    ) -> Statement | None:
+        """State a figure that was worked out from the whole column, always in round numbers."""
+        if wrong:
+            value *= dice.rng.choice((0.6, 0.7, 0.8, 1.25, 1.4, 1.6))
+        said = self.field.kind.say_roughly(value, world.unit(self.table, self.field), dice.rng)
+        if said is None:
+            return None
+        slots = self._slots(rows, False) | {"v": said}
+        error = "wrong_aggregate" if wrong else None
+        return self.state(form, common(form), slots, dice, error, ("v",))
+
+
+class OrderFact(Fact):
+    """Says which of two rows comes first; rows stand in order of time."""
+
+    def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
+        table = next(table for table in self.schema.tables if table.name == self.spec["of"])
+        rows = world.record[table.name]
+        first, second = sorted(dice.rng.sample(range(len(rows)), 2))
+        if wrong:
+            first, second = second, first
+        slots = {"a": label(table, rows[first], dice.rng), "b": label(table, rows[second], dice.rng)}
+        error = "wrong_order" if wrong else None
+        return self.state("say", lines(self.spec["say"]), slots, dice, error)
+
+
+class VersusFact(Fact):
+    """Compares two fields of the record: `more` or `less`, with the difference `$d`."""
+
+    def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
+        _, one = self.schema.field(self.spec["of"][0])
+        _, other = self.schema.field(self.spec["of"][1])
+        values = world.record.get(one.name), world.record.get(other.name)
+        if values[0] is None or values[1] is None or values[0] == values[1]:
+            return None
+        gap = values[0] - values[1]
+        unit = world.unit(None, one)
+        form = "more" if (gap > 0) != wrong else "less"
+        slots = {
+            "v": spoken(one, values[0], unit, False, dice.rng),
+            "w": spoken(other, values[1], unit, False, dice.rng),
+            "d": spoken(one, one.kind.grid(abs(gap)), unit, False, dice.rng),
+        }
+        error = "wrong_comparison" if wrong else None
+        return self.state(form, lines(self.spec[form]), slots, dice, error)
+
+

@@ -1,0 +1,122 @@
+"""Schemas of records: their fields, tables, hours, reviews and facts, read from YAML files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from .kinds import KINDS, Kind
+from .yaml_files import lines, read_yaml
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a record or row.
+
+    Attributes:
+        keys: the words of the key it may be printed under.
+        group: the path of the object it lies in, parted by dots; empty at the top.
+        null: the share of records in which it is null.
+        absent: the share of records which lack its key.
+        hidden: never printed; follows from printed fields.
+    """
+
+    name: str
+    kind: Kind
+    keys: tuple[str, ...]
+    group: str
+    null: float
+    absent: float
+    hidden: bool
+
+
+@dataclass(frozen=True)
+class Table:
+    """A list of rows, each named by its `label` field."""
+
+    name: str
+    noun: str
+    nouns: str
+    label: str
+    size: tuple[int, int]
+    keys: tuple[str, ...]
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """One kind of record.
+
+    Attributes:
+        nouns: what a record may be called ("hotel", "property").
+        title: the field that names it.
+        overviews: instructions that ask for an overview.
+        groups: the share of records in which a group is null.
+        hours: whether there are weekly opening hours.
+        reviews: the name of the set of review aspects, or empty.
+        facts: what can be said about a record, as the YAML holds it.
+    """
+
+    name: str
+    nouns: tuple[str, ...]
+    title: str
+    overviews: tuple[str, ...]
+    groups: Mapping[str, float]
+    fields: tuple[Field, ...]
+    tables: tuple[Table, ...]
+    hours: bool
+    reviews: str
+    facts: Mapping[str, Mapping[str, Any]]
+
+    def field(self, path: str) -> tuple[Table | None, Field]:
+        """Find a field by its name or `table.name`."""
+        table_name, _, name = path.rpartition(".")
+        table = next((table for table in self.tables if table.name == table_name), None)
+        fields = table.fields if table else self.fields
+        return table, next(field for field in fields if field.name == name)
+
+
+def _field(name: str, spec: Mapping[str, Any]) -> Field:
+    kind = spec.get("kind", "number")
+    return Field(
+        name=name,
+        kind=KINDS[kind]({**spec, "name": name}),
+        keys=tuple(spec.get("keys", ())) or (name.replace("_", " "),),
+        group=spec.get("group", ""),
+        null=spec.get("null", 0.0),
+        absent=spec.get("absent", 0.0),
+        hidden=spec.get("hidden", kind == "band"),
+    )
+
+
+def _table(name: str, spec: Mapping[str, Any]) -> Table:
+    low, high = spec["size"]
+    return Table(
+        name=name,
+        noun=spec["noun"],
+        nouns=spec["nouns"],
+        label=spec["label"],
+        size=(low, high),
+        keys=tuple(spec.get("keys", (name,))),
+        fields=tuple(_field(*item) for item in spec["fields"].items()),
+    )
+
+
+@cache
+def load_schema(name: str) -> Schema:
+    """Read one schema by the name of its file."""
+    spec = read_yaml(name)
+    return Schema(
+        name=name,
+        nouns=tuple(spec["nouns"]),
+        title=spec["title"],
+        overviews=lines(spec["overview"]),
+        groups=spec.get("groups", {}),
+        fields=tuple(_field(*item) for item in spec["fields"].items()),
+        tables=tuple(_table(*item) for item in spec.get("tables", {}).items()),
+        hours=spec.get("hours", False),
+        reviews=spec.get("reviews", ""),
+        facts=spec["facts"],
+    )

@@ -1,0 +1,235 @@
+"""Stage 2: claims of real answers with their documents, and the wrong claims made from right ones.
+
+Every claim is cut, led in and given its windows by the code that judges (`judge/luna/windows`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from moonlynx.halubench.perturb import KINDS, perturb, remove_support
+from moonlynx.judge.luna.reading import Limits
+from moonlynx.judge.luna.windows import ClaimWindows, read_claims
+from moonlynx.judge.types import Example
+
+from .answers import LabelledAnswer
+from .items import Item
+from .made import HELD_OUT_SCHEMAS, MadeAnswer, generate
+from .mixes import Mix
+from .pairs import load_pairs
+from .settings import Stage
+
+_INVENTED = 0.3  # share of changes that may be an invented clause: any claim can have one
+_FACTS = tuple(kind for kind in KINDS if kind != "invented-clause")
+_RIGHT_PER_WRONG = 2.5  # claims of one set
+_SPARE = 3  # items read for one kept, so that right and wrong can be balanced
+_TRIES = 4  # right answers looked at for one that can be changed, at most
+
+
+class Reader:
+    """Cuts answers into items as the judge would read them."""
+
+    def __init__(self, tokenizer: Tokenizer, limits: Limits, windows: int) -> None:
+        self._arguments = (tokenizer, limits, windows)
+
+    def claims(self, example: Example) -> list[ClaimWindows]:
+        """Give the claims of the answer that are read, with their windows."""
+        found = read_claims(
+            example.question, example.answer, example.context, *self._arguments
+        )
+        return [claim for claim in found if claim.windows]
+
+    def items(self, answer: LabelledAnswer) -> Iterator[Item]:
+        """Give an item for each claim whose label is known."""
+        example = answer.example
+        found = self.claims(example)
+        if example.spans is None and example.label == "FAIL" and len(found) > 1:
+            return  # one of the claims is wrong, but which is not known
+        marked = [(span.start, span.end) for span in example.spans or ()]
+        for claim, windows in found:
+            own = tuple(
+                (max(start, claim.start) - claim.start, min(end, claim.end) - claim.start)
+                for start, end in marked
+                if start < claim.end and claim.start < end
+            )
+            wrong = bool(own) or (example.label == "FAIL" and example.spans is None)
+            yield Item(
+                claim.text,
+                tuple(window.text for window in windows),
+                supported=not wrong,
+                source=example.source or "",
+                lead=claim.lead,
+                spans=own if not wrong or answer.exact else None,
+            )
+
+
+def stage_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -> list[Item]:
+    """Read and make all that a stage is trained on.
+
+    Raises:
+        DataNotFound: a set is not at `root`.
+        SettingsError: the stage names a set that the mix does not allow.
+    """
+    rng = random.Random(seed)
+    items = load_pairs(root, stage.pairs, seed) if stage.pairs else []
+    answers = {name: mix.training(name, root) for name in stage.answers}
+    for name, cap in stage.answers.items():
+        items += _balance(_read(answers[name], reader, cap, rng), cap, rng)
+    right = [row for name in stage.right for row in mix.training_right(name, root)]
+    items += _read(right, reader, stage.right_claims, rng)[: stage.right_claims]
+    right += [row for rows in answers.values() for row in rows if row.example.label == "PASS"]
+    for kind, count in stage.changed.items():
+        items += make(kind, count, right, reader, rng)
+    items += _balance(_read(list(_made(stage.made, seed)), reader, 0, rng), 0, rng)
+    rng.shuffle(items)
+    return items
+
+
+def _read(
+    rows: Sequence[LabelledAnswer], reader: Reader, cap: int, rng: random.Random
+) -> list[Item]:
+    """Read rows in random order until there are more than enough items; 0 reads all."""
+    items: list[Item] = []
+    for row in rng.sample(rows, len(rows)):
+        items += reader.items(row)
+        if cap and len(items) >= _SPARE * cap:
+            break
+    return items
+
+
+def _made(count: int, seed: int) -> Iterator[LabelledAnswer]:
+    for number, row in enumerate(generate(count, seed)):
+        if row.schema not in HELD_OUT_SCHEMAS:
+            yield labelled_made(row, number)
+
+
+def labelled_made(row: MadeAnswer, number: int) -> LabelledAnswer:
+    """Give a made answer the form of a read one."""
+    spans = [span for sentence in row.sentences for span in sentence.spans]
+    example = {
+        "id": f"made/{number}",
+        "question": row.question,
+        "context": row.context,
+        "answer": row.answer,
+        "label": "FAIL" if spans else "PASS",
+        "spans": [{"start": a, "end": b, "text": row.answer[a:b]} for a, b in sorted(spans)],
+        "source": f"made:{row.schema}",
+    }
+    return LabelledAnswer(Example.from_row(example), exact=True, group=f"made/{number}")
+
+
+def _balance(items: list[Item], cap: int, rng: random.Random) -> list[Item]:
+    """Keep at most `cap` items (0: any number), and of supported ones not too many more."""
+    rng.shuffle(items)
+    wrong = [item for item in items if not item.supported]
+    right = [item for item in items if item.supported][: round(_RIGHT_PER_WRONG * len(wrong))]
+    kept = [*wrong, *right]
+    rng.shuffle(kept)
+    return kept[: cap or None]
+
+
+def perturbed(
+    answers: Sequence[LabelledAnswer], reader: Reader, rng: random.Random, tries: int
+) -> Iterator[Item]:
+    """Change right claims so that they become wrong; the changed characters are the exact label."""
+    for example in _right(answers, rng, tries):
+        claims = reader.claims(example)
+        if not claims:
+            continue
+        claim = rng.choice(claims).claim
+        kinds = KINDS if rng.random() < _INVENTED else _FACTS
+        change = perturb(claim.text, example.context, rng, kinds)
+        if change is None:
+            continue
+        answer = example.answer[: claim.start] + change.text + example.answer[claim.end :]
+        span = (claim.start + change.start, claim.start + change.end)
+        yield from _changed(example, reader, f"changed:{change.kind}", answer=answer, span=span)
+
+
+def without_support(
+    answers: Sequence[LabelledAnswer], reader: Reader, rng: random.Random, tries: int
+) -> Iterator[Item]:
+    """Take from the documents what holds a right claim."""
+    for example in _right(answers, rng, tries):
+        claims = reader.claims(example)
+        if not claims:
+            continue
+        claim = rng.choice(claims).claim
+        context = remove_support(claim.text, example.context)
+        if context and any(document.strip() for document in context):
+            span = (claim.start, claim.end)
+            yield from _changed(example, reader, "removed", context=tuple(context), span=span)
+
+
+def shuffled(
+    answers: Sequence[LabelledAnswer], reader: Reader, rng: random.Random, tries: int
+) -> Iterator[Item]:
+    """Give answers the documents of others (the paper's augmentation, section 4.3)."""
+    by_group = {answer.group: answer.example for answer in answers}
+    for example in _right(answers, rng, tries):
+        other = by_group[rng.choice(sorted(by_group))]
+        claims = reader.claims(example)
+        if other.context != example.context and claims:
+            claim = rng.choice(claims).claim
+            span = (claim.start, claim.end)
+            yield from _changed(example, reader, "shuffled", context=other.context, span=span)
+
+
+def _changed(
+    example: Example,
+    reader: Reader,
+    source: str,
+    *,
+    span: tuple[int, int],
+    answer: str | None = None,
+    context: tuple[str, ...] | None = None,
+) -> Iterator[Item]:
+    """Read the changed row again, and keep the claim that the change made wrong."""
+    start, end = span
+    text = example.answer if answer is None else answer
+    row = example.model_dump() | {
+        "answer": text,
+        "context": example.context if context is None else context,
+        "label": "FAIL",
+        "spans": [{"start": start, "end": end, "text": text[start:end]}],
+        "source": source,
+    }
+    changed = LabelledAnswer(Example.from_row(row), exact=True, group="")
+    yield from (item for item in reader.items(changed) if not item.supported)
+
+
+def _right(
+    answers: Sequence[LabelledAnswer], rng: random.Random, tries: int
+) -> Iterator[Example]:
+    """Give right answers at random, each set as often as the other."""
+    by_source: dict[str, list[Example]] = {}
+    for answer in answers:
+        if answer.example.label == "PASS":
+            by_source.setdefault(answer.example.source or "", []).append(answer.example)
+    names = sorted(by_source)
+    for _ in range(tries if names else 0):
+        yield rng.choice(by_source[rng.choice(names)])
+
+
+Maker = Callable[[Sequence[LabelledAnswer], Reader, random.Random, int], Iterator[Item]]
+_MAKERS: dict[str, Maker] = {
+    "perturbed": perturbed,
+    "removed": without_support,
+    "shuffled": shuffled,
+}
+
+
+def make(
+    kind: str,
+    count: int,
+    answers: Sequence[LabelledAnswer],
+    reader: Reader,
+    rng: random.Random,
+) -> list[Item]:
+    """Make `count` wrong claims of a kind from right answers, or as many as come of a few tries."""
+    return list(islice(_MAKERS[kind](answers, reader, rng, _TRIES * count), count))

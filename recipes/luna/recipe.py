@@ -1,0 +1,207 @@
+"""The whole recipe, from data to a judge: the stages, then what is fitted on validation rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokenizers import Tokenizer
+
+from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.backends.encoder import load_encoder
+from moonlynx.judge.backends.torch_encoder import TRUNK, load_network, make_network, save_network
+from moonlynx.judge.calibration import fit_calibration, save_calibration
+from moonlynx.judge.luna.config import CONFIG_FILE, LunaConfig, load_config
+from moonlynx.judge.luna.judge import LunaJudge
+from moonlynx.judge.luna.reading import find_specials
+from moonlynx.judge.luna.weights import CALIBRATION, TOKENIZER, load_tokenizer, write_manifest
+from moonlynx.judge.types import MoonlynxError
+
+from .answers import LabelledAnswer
+from .batches import encode_items
+from .fit import choose, rows_sha256, score_answers
+from .mix import Reader, stage_items
+from .mixes import Mix
+from .settings import Run
+from .train import read_progress, train
+
+if TYPE_CHECKING:
+    from torch import nn
+
+log = logging.getLogger(__name__)
+VERSION = "1"
+_MOST = 200  # validation rows of one set: a large one shall not drown the others
+
+
+class BaseNotFound(MoonlynxError):
+    """The trunk to start from is not at hand, or is another one than the recipe names."""
+
+
+def run_recipe(run: Run, data: Path, out: Path, base: Path | None) -> Path:
+    """Train all stages and fit the judge; a stage that is done is not done again.
+
+    Args:
+        run: the settings.
+        data: folder with the labelled data (MOONLYNX_DATA).
+        out: each stage leaves its checkpoint in a folder of its name, the judge is in `luna`.
+        base: folder of the trunk; None fetches `run.base` from the Hub.
+
+    Returns:
+        The judge's folder, in torch form, without calibration: what is exported is calibrated.
+
+    Raises:
+        BaseNotFound: the trunk cannot be had or has another hash than the recipe gives.
+        DataNotFound: a data set is missing.
+        SettingsError: a stage names a set that the mix does not allow.
+        MissingExtra: torch, transformers, accelerate or scikit-learn is not installed.
+    """
+    start = find_base(run, base)
+    tokenizer = load_tokenizer(start / TOKENIZER)
+    reader = Reader(tokenizer, run.limits, run.windows)
+    mix = Mix(run.mix)
+    network: nn.Module | None = None
+    for name, stage in run.stages.items():
+        folder = out / name
+        if not read_progress(folder).done:
+            log.info("stage %s", name)
+            items = stage_items(stage, mix, data, reader, run.seed)
+            encoded = encode_items(items, tokenizer, find_specials(tokenizer), run.limits)
+            network = network or start_network(start, run)
+            train(run, stage, encoded, network, folder, pad_id(tokenizer))
+        network = load_network(folder)
+    if network is None:
+        raise ValueError("the run has no stage")
+    folder = out / "luna"
+    save_network(network, folder)
+    shutil.copyfile(start / TOKENIZER, folder / TOKENIZER)
+    config = _choose(run, validation_rows(mix, data), network, reader, tokenizer, out)
+    (folder / CONFIG_FILE).write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    write_manifest(folder)
+    return folder
+
+
+def find_base(run: Run, base: Path | None) -> Path:
+    """Find the trunk and check its hash. Raises as `run_recipe`."""
+    if base is None:
+        from huggingface_hub import snapshot_download
+
+        wanted = ["config.json", "tokenizer.json", TRUNK]
+        try:
+            base = Path(snapshot_download(run.base, allow_patterns=wanted))
+        except (OSError, ValueError) as error:
+            raise BaseNotFound(
+                f"{run.base} cannot be had from the Hub ({error}); name its folder with --base"
+            ) from None
+    if not (base / TRUNK).is_file():
+        raise BaseNotFound(f"{base} holds no {TRUNK}")
+    if run.base_sha256:
+        with (base / TRUNK).open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != run.base_sha256:
+            raise BaseNotFound(
+                f"{base / TRUNK} has the SHA-256 {found}, the recipe names {run.base_sha256}"
+            )
+    return base
+
+
+def start_network(base: Path, run: Run) -> nn.Module:
+    """Put new heads on the trunk, or heads that begin as the base's NLI classifier.
+
+    The classifier's entailment row less its contradiction row is the logit between the two
+    (section 4.3 of the paper).
+    """
+    try:
+        from safetensors.torch import load_file
+        from transformers import AutoConfig
+    except ImportError:
+        raise MissingExtra("training", "train") from None
+    config = AutoConfig.from_pretrained(base, local_files_only=True, trust_remote_code=False)
+    network: nn.Module = make_network(config, base)
+    if run.head_from == "nli":
+        labels = {name.lower(): index for name, index in (config.label2id or {}).items()}
+        weights = load_file(base / TRUNK)
+        if not {"entailment", "contradiction"} <= set(labels) or "classifier.weight" not in weights:
+            raise BaseNotFound(f"{base} has no NLI classifier to start from; set head_from: new")
+        for part in ("weight", "bias"):
+            rows = weights[f"classifier.{part}"].float()
+            row = rows[labels["entailment"]] - rows[labels["contradiction"]]
+            for head in (network.claim, network.tokens):
+                getattr(head, part).data.copy_(row.reshape(getattr(head, part).shape))
+    return network
+
+
+def validation_rows(mix: Mix, data: Path) -> dict[str, list[LabelledAnswer]]:
+    """Give the validation rows of the sets that have both labels, at most so many of each."""
+    rows = {name: found[:_MOST] for name, found in mix.validation(data).items()}
+    return {
+        name: found
+        for name, found in rows.items()
+        if len({answer.example.label for answer in found}) == 2
+    }
+
+
+def _choose(
+    run: Run,
+    rows: Mapping[str, Sequence[LabelledAnswer]],
+    network: nn.Module,
+    reader: Reader,
+    tokenizer: Tokenizer,
+    out: Path,
+) -> LunaConfig:
+    """Choose the aggregation that ranks best over the validation sets; all are written down."""
+    scored = {
+        name: score_answers(network, answers, reader, tokenizer, run.limits, 8192)
+        for name, answers in rows.items()
+    }
+    failed = {
+        name: [answer.example.label == "FAIL" for answer in answers]
+        for name, answers in rows.items()
+    }
+    choices = choose(scored, failed)
+    table = [choice._asdict() | {"mean": choice.mean} for choice in choices]
+    (out / "aggregations.json").write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
+    best = choices[0]
+    log.info("aggregation %s, %s: %s", best.aggregation, best.answer, best.auroc)
+    return LunaConfig(
+        version=VERSION,
+        window=run.window,
+        lead=run.lead,
+        claim=run.claim,
+        windows=run.windows,
+        aggregation=best.aggregation,
+        answer=best.answer,
+    )
+
+
+def calibrate(folder: Path, mix: Mix, data: Path) -> None:
+    """Fit threshold and probability of the judge in `folder` to validation rows.
+
+    It is fitted to what is shipped: another number format is another judge.
+
+    Raises:
+        CalibrationError: the rows allow no fit.
+    """
+    config, tokenizer = load_config(folder / CONFIG_FILE), load_tokenizer(folder / TOKENIZER)
+    judge = LunaJudge(load_encoder(folder, None), tokenizer, config)
+    answers = [answer for rows in validation_rows(mix, data).values() for answer in rows]
+    verdicts = judge([answer.example for answer in answers])
+    calibration = fit_calibration(
+        judge.info,
+        [verdict.raw_score for verdict in verdicts],
+        [answer.example.label or "PASS" for answer in answers],
+        method="temperature",
+        objective="balanced-accuracy",
+        data_sha256=rows_sha256(answers),
+    )
+    save_calibration(calibration, folder / CALIBRATION)
+    write_manifest(folder)
+
+
+def pad_id(tokenizer: Tokenizer) -> int:
+    """Give the padding token's id; masked positions are not read, so any will do."""
+    return tokenizer.token_to_id("[PAD]") or tokenizer.token_to_id("<pad>") or 0
