@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from moonlynx.judge.text import words
+from moonlynx.judge.text import body_start, words
 
 from .dates import dates
 from .entities import entities
@@ -23,6 +23,8 @@ from .verify import realise
 _RULES = (numbers, dates, entities, negations)
 _HOLDS = 0.5  # share of a text's content that a sentence must hold to be its support
 _SAME_FACT = 0.3  # the same for a sentence that holds the value that was changed
+_VERB_WORDS = 2  # beside a negated verb that the text must hold, too
+_TOPIC = 3  # sentences; a name in more of them is what the context is about
 _DANGLING = re.compile(
     r"(?:it|he|she|they|this|that|these|those|its|his|her|their|however|also|but|such)\b",
     re.IGNORECASE,
@@ -45,7 +47,8 @@ def alter_context(text: str, context: Sequence[str], rng: Random) -> tuple[str, 
         The documents, one of them at least changed; None where no change contradicts the text.
     """
     source = read(tuple(context))
-    claim = Sentence(0, 0, len(text), text)
+    body = text[body_start(text) :]
+    claim = Sentence(0, 0, len(body), body)
     holder = source.best(claim.content)
     if holder is None or source.coverage(claim.content, holder) < _HOLDS:
         return None
@@ -64,12 +67,11 @@ def alter_context(text: str, context: Sequence[str], rng: Random) -> tuple[str, 
 def _touches(holder: Sentence, draft: Draft, said: set[str]) -> bool:
     """Say whether the draft changes what the text says: its value, or the verb of its clause."""
     edit = draft.edits[0]
-    old = {canonical(word.form) for word in words(holder.text[edit.start : edit.end])}
-    new = {canonical(word.form) for word in words(edit.new)}
+    near = holder.near(edit.start, edit.end) & said
     if draft.kind == "negation":
-        return len(holder.near(edit.start, edit.end) & said) >= 2
-    near = holder.near(edit.start, edit.end)
-    return bool(old) and old <= said and not new & said and bool(near & said)
+        return len(near) >= _VERB_WORDS
+    old, new = _forms(holder.text[edit.start : edit.end]), _forms(edit.new)
+    return bool(old and near) and old <= said and not new & said
 
 
 def _everywhere(
@@ -77,7 +79,9 @@ def _everywhere(
 ) -> tuple[str, ...] | None:
     """Carry the change out in every sentence that states the fact; None where one cannot follow."""
     old = holder.text[draft.edits[0].start : draft.edits[0].end]
-    negated = draft.kind == "negation"
+    negated, forms = draft.kind == "negation", _forms(old)
+    if draft.kind == "entity" and len(source.holding(forms)) > _TOPIC:
+        return None
     edits = [(holder, change.text)]
     for sentence in source.sentences:
         if sentence is holder:
@@ -86,7 +90,7 @@ def _everywhere(
         if negated:
             if shared >= _HOLDS:
                 return None
-        elif shared >= _SAME_FACT and _stated_forms(old) <= {t.form for t in sentence.tokens}:
+        elif shared >= _SAME_FACT and forms <= {t.form for t in sentence.tokens}:
             text = re.sub(
                 rf"(?<!\w){re.escape(old)}(?!\w)", lambda _: draft.edits[0].new, sentence.text
             )
@@ -96,7 +100,7 @@ def _everywhere(
     return _rewrite(source.documents, edits)
 
 
-def _stated_forms(value: str) -> set[str]:
+def _forms(value: str) -> set[str]:
     return {canonical(word.form) for word in words(value)}
 
 

@@ -18,12 +18,12 @@ from .types import Draft, Edit
 
 _CAPITAL = r"(?:(?:St\.\ )?[A-ZÀ-Þ][\wÀ-ÿ]*(?:['’-][A-ZÀ-Þa-z]\w+)*|(?<=\s)[A-Z]\.(?=\s[A-Z]))"
 _NAME = re.compile(
-    rf"(?<![\w'’@/.-]){_CAPITAL}(?:[ ](?:(?:of|de|van|von|der|del|la|bin|al|of[ ]the)[ ])?{_CAPITAL}){{0,5}}"
-    r"(?![\w@/]|-\w)"
+    rf"(?<![\w'’@/.-]){_CAPITAL}"
+    rf"(?:[ ](?:(?:of|de|van|von|der|del|la|bin|al|of[ ]the)[ ])?{_CAPITAL}){{0,5}}(?![\w@/]|-\w)"
 )
 _POSSESSIVE = re.compile(r"['’]s?$")
 # Words that begin sentences, or stand in capitals, without being names.
-_NO_NAMES = frozenset(
+NO_NAMES = frozenset(
     """a about according additionally after all also although among an and another any are as at
     based because before both but by can common current despite did do does due during each either
     even every few finally first following for from furthermore given had has have he her here his
@@ -32,7 +32,7 @@ _NO_NAMES = frozenset(
     overall passage please previous remember several she similarly since so some such than that the
     their then there therefore these they this those though three thus to today two under unlike
     until use was we were what when where whether which while who why will with yes yet you
-    your""".split()  # noqa: SIM905
+    your north south east west internet web earth god""".split()  # noqa: SIM905
 ) | {name.lower() for name in (*MONTHS, *WEEKDAYS)}
 
 _TITLE = re.compile(
@@ -64,15 +64,18 @@ _PLACE = re.compile(
     r"|Africa|America|Asia|Europe)\b"
 )
 _AT_PLACE = re.compile(
-    r"\b(?:in|near|from|across|outside|throughout|located in|based in|city of|town of|state of"
-    r"|capital of|north of|south of|east of|west of|visited|into)\s(?:the\s)?$"
+    r"\b(?:in|near|across|outside|throughout|located in|based in|city of|town of|state of"
+    r"|capital of|north of|south of|east of|west of|visited)\s(?:the\s)?$"
 )
-_STATE_AFTER = re.compile(r",\s[A-Z][a-z]+(?:\s[A-Z][a-z]+)?\b(?=[,.\s])")
-_DEMONYM = re.compile(r"[A-Z][a-z]+(?:ese|ish|ian|ean|can|eli|aqi|eni|udi|tani|ench|rman|utch)|Latin|Greek|Arabic|Thai")
+_ROMAN = re.compile(r"[IVX]+")
+_DEMONYM = re.compile(
+    r"[A-Z][a-z]+(?:ese|ish|ian|ean|can|eli|aqi|eni|udi|tani|ench|utch)"
+    r"|German|Latin|Greek|Arabic|Thai"
+)
 _EVENT = re.compile(
     r"\b(?:War|Cup|Games|Championships?|Olympics|Tournament|Festival|Revolution|Battle|Elections?"
     r"|Season|Series|Bowl|Open|Grand Prix|Age|Era|Awards?|Trophy|Finals?|Doctrine|Act|Treaty|Day"
-    r"|Album|Show|Depression|Crisis|Amendment)\b"
+    r"|Album|Show|Movie|Film|Trilogy|Saga|Depression|Crisis|Amendment)\b"
 )
 _PLAIN = re.compile(r"[A-ZÀ-Þ][a-zß-ÿ’'.-]+(?:\s(?:of|de|del|la|the|[A-ZÀ-Þ][a-zß-ÿ’'.-]+))*")
 _LOWER_NEXT = re.compile(r"\s[a-z]")
@@ -80,9 +83,7 @@ _QUOTED_BEFORE, _QUOTED_AFTER = re.compile(r"[\"“]$"), re.compile(r"[\"”,.]"
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“•*-])\s*(?:\d+[.)]\s*)?[\"“(*]*$")
 
 
-TYPES = frozenset(
-    {"acronym", "title", "organisation", "person", "demonym", "event", "place"}
-)
+TYPES = frozenset({"acronym", "title", "organisation", "person", "demonym", "event", "place"})
 
 
 class Name(NamedTuple):
@@ -105,7 +106,7 @@ def names(text: str, lower_words: frozenset[str]) -> Iterator[Name]:
             before, start = text[start : title.end()], title.end()
         end -= len(found.group()) if (found := _POSSESSIVE.search(text[start:end])) else 0
         name = text[start:end]
-        if len(name) < 3 or name.lower() in _NO_NAMES or name.split()[0].lower() in _NO_NAMES:
+        if len(name) < 3 or name.lower() in NO_NAMES or name.split()[0].lower() in NO_NAMES:
             continue
         if not (name.isupper() and (" " in name or len(name) > 6)):  # a heading
             yield Name(start, end, name, _type(name, before, text[end : end + 24]))
@@ -116,7 +117,7 @@ def _past_common_words(text: str, start: int, end: int, lower_words: frozenset[s
     while start < end:
         word = re.match(r"[\w'’-]+\.?\s?", text[start:end])
         bare = word.group().strip(" .").lower() if word else ""
-        if word is None or not (bare in _NO_NAMES or bare in lower_words):
+        if word is None or not (bare in NO_NAMES or bare in lower_words):
             break
         start += word.end()
     return start
@@ -125,7 +126,7 @@ def _past_common_words(text: str, start: int, end: int, lower_words: frozenset[s
 def _type(name: str, before: str, after: str) -> str:
     single = " " not in name
     if name.isupper():
-        return "acronym" if single else ""
+        return "acronym" if name.isalpha() and not _ROMAN.fullmatch(name) else ""
     if _QUOTED_BEFORE.search(before) and _QUOTED_AFTER.match(after):
         return "title"
     if _ORGANISATION.search(name):
@@ -138,7 +139,7 @@ def _type(name: str, before: str, after: str) -> str:
         return "event"
     if not _PLAIN.fullmatch(name):
         return ""
-    if _PLACE.search(name) or _AT_PLACE.search(before) or _STATE_AFTER.match(after):
+    if _PLACE.search(name) or _AT_PLACE.search(before):
         return "place"
     return ""
 
@@ -151,10 +152,15 @@ def _types(source: Source) -> Mapping[str, str]:
         for name in names(document, source.lower_words):
             votes[name.text][name.type] += 1
     types = {}
-    for name, counts in votes.items():
+    for text, counts in votes.items():
         told = [(count, kind) for kind, count in counts.items() if kind]
-        types[name] = max(told)[1] if told else ""
+        types[text] = max(told)[1] if told else ""
     return types
+
+
+def names_of_type(kind: str, source: Source) -> list[str]:
+    """Give the names of the context that are of one type."""
+    return [name for name, told in _types(source).items() if told == kind]
 
 
 def typed_names(text: str, source: Source) -> Iterator[Name]:
@@ -168,10 +174,12 @@ def typed_names(text: str, source: Source) -> Iterator[Name]:
 def entities(text: str, source: Source, rng: Random) -> Iterator[Draft]:
     """Put another name of the same type from the context in the place of one."""
     for name in typed_names(text, source):
+        if not name.type:
+            continue
         others = [
             other
-            for other, told in _types(source).items()
-            if told and told == name.type and comparable(name.text, other) and other not in text
+            for other in names_of_type(name.type, source)
+            if comparable(name.text, other) and other not in text
         ]
         for other in rng.sample(others, min(3, len(others))):
             yield Draft("entity", (Edit(name.start, name.end, other),))

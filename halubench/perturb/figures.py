@@ -14,17 +14,18 @@ FIGURE = re.compile(
 # What numbers a thing instead of counting it.
 _LABEL = re.compile(
     r"\b(?:passages?|figs?|figures?|tables?|sections?|steps?|pages?|pp?|chapters?|items?|notes?"
-    r"|versions?|articles?|no|nos|number|doi|phone|call|fax|ref|zip|id)"
+    r"|versions?|articles?|parts?|volumes?|no|nos|number|doi|phone|call|fax|ref|zip|id|out of)"
     r"\.?:?\s*(?:\d+(?:,|\s?[-–]|\s(?:and|or|to))\s*)*$",
     re.IGNORECASE,
 )
+_INLINE_MARK = re.compile(r"\(\d{1,2}\)")
 _LIST_MARK = re.compile(r"(?:^|\n)\s*[(]?$")
 _CODE = re.compile(r"0\d+|(?:1[5-9]|20)\d\d")  # with a leading zero, or like a year
 _BEFORE = re.compile(
     r"(?P<figure>\d[\d,]*(?:\.\d+)?)\s?[%°A-Za-z]{0,8}\s?(?:-|–|—|to|and)\s?[$€£]?$"
 )
 _AFTER = re.compile(
-    r"\s?[%°A-Za-z]{0,8}\s?(?:-|–|—|to|and)\s?[$€£]?(?P<figure>\d[\d,]*(?:\.\d+)?)(?!\d)"
+    r"\s?[%°A-Za-z]{0,8}\s?(?:-|–|—|to|and|of|out of)\s?[$€£]?(?P<figure>\d[\d,]*(?:\.\d+)?)(?!\d)"
 )
 
 
@@ -32,6 +33,8 @@ def counts(text: str, match: re.Match[str]) -> bool:
     """Say whether a match of FIGURE measures something: no list mark, label, code or singular 1."""
     before = text[max(0, match.start() - 20) : match.start()]
     if _LABEL.search(before):
+        return False
+    if _INLINE_MARK.fullmatch(text[max(0, match.start() - 1) : match.end() + 1]):
         return False
     if text[match.end() : match.end() + 1] in (".", ")") and _LIST_MARK.search(before):
         return False

@@ -10,17 +10,21 @@ from typing import NamedTuple
 
 from .source import Sentence, Source, read
 from .types import Draft, Edit
-from .verbs import FORMS
+from .verbs import has_verb
 
 _JOINT = re.compile(
     r"\s(?P<word>because of|due to|because|by|after|before|during|from|with|for|in|on|at|as|through"
     r"|against|under|near|while|since)\s(?P<next>[\w$€£\"“]+)"
 )
-_FINITE = re.compile(r"\b(?:is|are|was|were|has|have|had|will|can|could|would|may|should|must)\b")
 _DETERMINER = re.compile(
     r"(?:the|an?|its|their|his|her|this|that|these|those|some|all)$", re.IGNORECASE
 )
 _CLAUSE_JOINTS = frozenset({"because", "while", "since", "after", "before", "as"})
+# Behind these, a tail without a name or figure says too little to be false.
+_WEAK_JOINTS = frozenset(
+    {"in", "on", "at", "as", "for", "with", "from", "through", "under", "near"}
+)
+_TELLING = re.compile(r"[A-Z\d]")
 _LONGEST_TAIL, _LEAST_TAIL, _LEAST_HEAD = 14, 2, 4  # words
 _TRIES = 6
 _SHARED = 0.34  # of a head's or tail's content
@@ -75,14 +79,11 @@ def _ends(sentence: Sentence) -> Iterator[Tail]:
             plain
             and _LEAST_TAIL <= words <= _LONGEST_TAIL
             and head.count(" ") + 1 >= _LEAST_HEAD
-            and _is_clause(head)
-            and not (match["word"] in _CLAUSE_JOINTS and not _is_clause(tail))
+            and has_verb(head)
+            and (match["word"] not in _WEAK_JOINTS or _TELLING.search(tail))
+            and (match["word"] not in _CLAUSE_JOINTS or has_verb(tail))
         ):
             yield Tail(match["word"], _opening(match["next"]), tail, sentence)
-
-
-def _is_clause(text: str) -> bool:
-    return bool(_FINITE.search(text)) or any(word in FORMS for word in text.split())
 
 
 def _opening(word: str) -> str:

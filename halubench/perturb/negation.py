@@ -8,7 +8,7 @@ from random import Random
 
 from .source import Sentence, Source, read
 from .types import Draft, Edit
-from .verbs import FORMS, PASTS, third
+from .verbs import FORMS, PASTS, Form, third
 
 _AUXILIARY = re.compile(
     r"\b(?P<aux>is|are|was|were|will|would|should|must|can|could|may|might|has|have|had)\b"
@@ -42,15 +42,15 @@ _PARTICIPLE = re.compile(
 _SUBJECT = re.compile(r"\b(?:he|she|it|they|we|you|i|who|which|this|that)\s+$", re.IGNORECASE)
 _NAME_BEFORE = re.compile(r"(?:[A-Z][\w'’.]+|\))\s+$")
 _OBJECT = re.compile(
-    r"\s+(?:the|a|an|its|their|his|her|that|these|those|this|both|all|from|in|to|at|on|as|for|with"
-    r"|[A-Z\d$€£\"“])"
+    r"\s+(?:(?:the|an?|its|their|his|her|that|these|those|this|both|all)\b|[A-Z\d$€£\"“])"
 )
+_COMPLEMENT = re.compile(r"\s+(?:from|in|to|at|on|as|for|with)\b")
 _AUXILIARIES = re.compile(
     r"\b(?:is|are|was|were|be|been|being|has|have|had|will|would|can|could|may|might|must|should"
     r"|does|do|did)\b"
 )
 _THERE = re.compile(
-    r"\b(?P<there>[Tt]here (?:is|are|was|were))\s+(?:an?|some|several|many|two|three)\s+"
+    r"\b(?P<there>[Tt]here (?:is|are|was|were))\s+(?:an?|some|several|many|two|three)(?=\s)"
 )
 _COMMAND = re.compile(r"(?P<verb>[A-Z][a-z]+)\s+(?=(?:the|an?|your|it|them|all|some|any|\d)\b)")
 
@@ -85,7 +85,7 @@ def sentence_negations(sentence: Sentence) -> Iterator[Edit]:
         yield from _affirm(text)
         return
     if there := _THERE.search(text):
-        yield Edit(*there.span(), f"{there['there']} no ")
+        yield Edit(*there.span(), f"{there['there']} no")
         return
     command = _COMMAND.match(text)
     if command and command["verb"].lower() in PASTS:
@@ -123,7 +123,7 @@ def _negate_verbs(text: str) -> Iterator[Edit]:
     """Negate finite verbs of the table: "contains" becomes "does not contain"."""
     for match in re.finditer(r"\b[a-z]+\b", text):
         form = FORMS.get(match.group())
-        if form is None or not _is_finite(text, match, sure=form.sure):
+        if form is None or not _is_finite(text, match, form):
             continue
         if _WEAK.search(_clause_before(text, match.start())):
             continue
@@ -131,7 +131,7 @@ def _negate_verbs(text: str) -> Iterator[Edit]:
         yield Edit(*match.span(), f"{helper} not {form.base}")
 
 
-def _is_finite(text: str, match: re.Match[str], *, sure: bool) -> bool:
+def _is_finite(text: str, match: re.Match[str], form: Form) -> bool:
     """Tell a finite verb from a participle or a noun by what stands around it."""
     before = text[: match.start()]
     if (
@@ -149,10 +149,15 @@ def _is_finite(text: str, match: re.Match[str], *, sure: bool) -> bool:
     clause = _clause_before(text, match.start())
     if _AUXILIARIES.search(clause):
         return False
-    if sure:
+    if form.sure:
         return True
-    lone = not _AUXILIARIES.search(text)
-    return bool(_NAME_BEFORE.search(before)) and lone and bool(_OBJECT.match(text, match.end()))
+    if _AUXILIARIES.search(text) or not _NAME_BEFORE.search(before):
+        return False
+    # "Reds included in it" may be no clause, "Reds included the cup" and "Reds plays in it" are.
+    follows = _OBJECT.match(text, match.end()) or (
+        form.tense == "third" and _COMPLEMENT.match(text, match.end())
+    )
+    return follows is not None
 
 
 def _affirm(text: str) -> Iterator[Edit]:

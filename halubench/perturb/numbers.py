@@ -22,6 +22,7 @@ _DOWN = re.compile(
 _CONTEXT_TRIES = 2
 _APART = 0.08  # share by which a made figure differs from the old one, at the least
 _SAME = 0.02  # share by which it differs from every figure of the context, so not a rounding
+_FARTHEST = 8  # times larger or smaller than the old one, at the most
 _SMALL = 20
 
 
@@ -64,7 +65,9 @@ def _other_figures(text: str, match: re.Match[str], source: Source, rng: Random)
     alike = [
         other
         for other, value in source.figures
-        if _shape(other) == _shape(figure) and 0.05 <= value / (old or 1) <= 20 and fits(value)
+        if _shape(other) == _shape(figure)
+        and 1 / _FARTHEST <= value / (old or 1) <= _FARTHEST
+        and fits(value)
     ]
     yield from rng.sample(alike, min(_CONTEXT_TRIES, len(alike)))
     shifted = [_shift(figure, rng) for _ in range(6)]

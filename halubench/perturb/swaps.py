@@ -14,8 +14,11 @@ from .figures import FIGURE, counts
 from .source import Sentence, Source, read
 from .types import Draft, Edit
 
-_COORDINATE = re.compile(r"[\s,;/&–-]*(?:(?:and|or|to|with|by|versus|vs\.?|x)\b[\s,]*)*(?:the\s)?")
-_RANGE = re.compile(r"\b(?:from|between|range[sd]?|ranging)\b", re.IGNORECASE)
+_COORDINATE = re.compile(
+    r"[\s,;/&–-]*(?:(?:million|billion|out of)\s)?"
+    r"(?:(?:and|or|to|with|by|versus|vs\.?|x)\b[\s,]*)*(?:the\s)?"
+)
+_RANGE = re.compile(r"\b(?:from|between|rang(?:es?|ed|ing))\s(?:\w+\s)?\S?$", re.IGNORECASE)
 # What holds both ways round.
 _SYMMETRIC = re.compile(
     r"\b(?:met|marr(?:y|ied)|between|and|or|with|versus|vs|same|similar|equals?|both|like|share[sd]?"
@@ -90,7 +93,7 @@ def _have_own_heads(sentence: Sentence, one: Value, other: Value) -> bool:
     listed = _COORDINATE.fullmatch(between)
     if "respectively" in text.lower():
         return bool(listed) or one.type not in TYPES
-    if listed or _RANGE.search(text[max(0, one.start - 12) : one.start]):
+    if listed or _RANGE.search(text[max(0, one.start - 30) : one.start]):
         return False
     if one.type in TYPES:
         return _related(text, one, other)

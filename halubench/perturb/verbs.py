@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal, NamedTuple
 
 Tense = Literal["third", "past"]
@@ -104,3 +105,14 @@ def _tables() -> tuple[dict[str, str], dict[str, Form]]:
 
 
 PASTS, FORMS = _tables()
+_FINITE = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|will|can|could|would|may|might|should|must|does|did)\b"
+)
+
+
+def has_verb(text: str) -> bool:
+    """Say whether the text holds an auxiliary or a verb known here, nouns like "results" apart."""
+    forms = (FORMS.get(word) for word in text.split())
+    return bool(_FINITE.search(text)) or any(
+        form is not None and (form.sure or form.tense == "past") for form in forms
+    )

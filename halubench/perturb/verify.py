@@ -81,7 +81,7 @@ def _nothing_claimed(text: str, draft: Draft) -> str | None:
 
 def _form_fault(text: str, change: Change, draft: Draft) -> str | None:
     """Name what is wrong with the new text as a text."""
-    if not change.new or _normalised(change.text) == _normalised(text):
+    if not change.new or _normalised(change.old) == _normalised(change.new):
         return "same"
     if _fresh(_DOUBLED, text, change.text):
         return "doubled word"

@@ -16,7 +16,7 @@ _CONTRARY = {"yes": "no", "no": "yes"}
 
 
 def yes_no(text: str, source: Source, rng: Random) -> Iterator[Draft]:
-    """Flip an opening yes or no; where its explanation can be flipped as well, only both at once."""
+    """Flip an opening yes or no, together with its explanation where that can be turned round."""
     opening = _OPENING.match(text)
     if not opening:
         return

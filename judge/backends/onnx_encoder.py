@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .base import BackendError
 from .encoder import EncoderOutput, Input, hash_files
@@ -52,7 +53,7 @@ class OnnxEncoder:
         """Read the inputs, in order."""
         return [self._read(*each) for each in inputs]
 
-    def _read(self, ids: np.ndarray, types: np.ndarray) -> EncoderOutput:
+    def _read(self, ids: NDArray[np.int64], types: NDArray[np.int64]) -> EncoderOutput:
         feed = {"input_ids": ids[None], "attention_mask": np.ones_like(ids)[None]}
         if self._has_types:
             feed["token_type_ids"] = types[None]

@@ -40,7 +40,7 @@ def make_network(config: Any, pretrained: Path | None = None) -> Any:
     import torch
     from transformers import AutoModel
 
-    class Network(torch.nn.Module):
+    class Network(torch.nn.Module):  # type: ignore[misc]  # torch is not typed here
         def __init__(self) -> None:
             super().__init__()
             if pretrained is None:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.backends.encoder import hash_files
 from moonlynx.judge.luna.reading import find_specials
 from moonlynx.judge.text import Piece, body_start, content_tokens, split_sentences
 from moonlynx.judge.text.flatten import flatten
@@ -75,8 +76,8 @@ class FrozenEncoder:
 
     Args:
         base: folder with a transformers encoder (safetensors) and its `tokenizer.json`.
-        cache: folder for the states, a float16 array a text, named by the text's SHA-256. It is
-            for one base only.
+        cache: folder for the states, a float16 array a text, named by the text's SHA-256 below a
+            folder named by the base's.
 
     Raises:
         MissingExtra: torch or transformers is not installed.
@@ -91,12 +92,17 @@ class FrozenEncoder:
         self._tokenizer = Tokenizer.from_file(str(base / "tokenizer.json"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
+        self._tokenizer.encode_special_tokens = True  # "[SEP]" in a text is text
         self._specials = find_specials(self._tokenizer)
-        self._cache = cache
+        self._cache = cache / hash_files(base / "model.safetensors", base / "tokenizer.json")
         self._model: Any = AutoModel.from_pretrained(
-            base, dtype=torch.bfloat16, local_files_only=True, use_safetensors=True
+            base,
+            dtype=torch.bfloat16,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
         ).eval()
-        cache.mkdir(parents=True, exist_ok=True)
+        self._cache.mkdir(parents=True, exist_ok=True)
 
     def read(self, texts: Iterable[str]) -> None:
         """Fill the cache with the texts that it lacks."""

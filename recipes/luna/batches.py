@@ -65,7 +65,10 @@ class Batch(NamedTuple):
 def encode_items(
     items: Sequence[Item], tokenizer: Tokenizer, specials: Specials, limits: Limits
 ) -> list[Encoded]:
-    """Tokenise the items, each text once."""
+    """Tokenise the items, each text once.
+
+    Left out are claims without a token, and wrong ones whose wrong words lie beyond the limit.
+    """
     texts = {text for item in items for text in (item.claim, item.lead, *item.premises)}
     ordered = sorted(texts)
     found = tokenizer.encode_batch(ordered, add_special_tokens=False)
@@ -78,9 +81,8 @@ def encode_items(
             assemble(encodings[premise].ids, lead, claim.ids, specials, limits)
             for premise in item.premises
         )
-        count = readings[0].claim
-        if count:
-            targets = _token_targets(item, claim)[:count]
+        targets = _token_targets(item, claim)[: readings[0].claim]
+        if item.supported and len(targets) or (targets != 1).any():
             encoded.append(Encoded(readings, item.supported, targets, item.source))
     return encoded
 
@@ -156,3 +158,8 @@ def collate(items: Sequence[Encoded], pad: int) -> Batch:
     owner = np.repeat(np.arange(len(items)), [len(item.readings) for item in items])
     supported = np.array([item.supported for item in items], dtype=np.float32)
     return Batch(ids, mask, types, owner, places, claim_mask, tokens, supported)
+
+
+def pad_id(tokenizer: Tokenizer) -> int:
+    """Give the padding token's id; masked positions are not read, so any will do."""
+    return tokenizer.token_to_id("[PAD]") or tokenizer.token_to_id("<pad>") or 0

@@ -9,24 +9,32 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import json
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from itertools import chain
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from moonlynx.judge.text import content_tokens
 from moonlynx.judge.text.flatten import row_text
 
-from .exclusions import load_exclusions
+from .answers.base import read_csv, read_json, read_lines
+from .exclusions import DataNotFound, load_exclusions
 from .items import Item
 
 Exclusions = Mapping[str, frozenset[str]]
 _PREMISE_WORDS = 90  # of a table: about 150 tokens
-_LABELS = {"entailment": True, "E": True, "SUPPORTS": True}
+
+
+class Pair(NamedTuple):
+    """A pair as a set has it; `right` is a true wording of a wrong claim, to find its errors by."""
+
+    premise: str
+    claim: str
+    supported: bool
+    right: str | None = None
 
 
 def load_pairs(root: Path, caps: Mapping[str, int], seed: int) -> list[Item]:
@@ -34,32 +42,35 @@ def load_pairs(root: Path, caps: Mapping[str, int], seed: int) -> list[Item]:
 
     Raises:
         ValueError: a name is not that of a set.
-        FileNotFoundError: a set is not at `root`.
+        DataNotFound: a set is not at `root`.
     """
     unknown = set(caps) - set(_READERS)
     if unknown:
         raise ValueError(f"no pair set is called {sorted(unknown)}; known: {', '.join(_READERS)}")
     exclusions = load_exclusions(root)
     rng = random.Random(seed)
-    pairs: list[Item] = []
+    items: list[Item] = []
     for name, cap in caps.items():
-        rows = list(_READERS[name](root, exclusions, rng))
+        read = [_item(name, pair) for pair in _READERS[name](root, exclusions, rng)]
+        rows = list(dict.fromkeys(item for item in read if item is not None))
         rng.shuffle(rows)
-        for wanted in (True, False):
-            pairs += [row for row in rows if row.supported is wanted][: cap // 2]
-    rng.shuffle(pairs)
-    return pairs
+        sides = [[row for row in rows if row.supported is side] for side in (True, False)]
+        most = min(cap // 2, *map(len, sides))
+        items += [row for side in sides for row in side[:most]]
+    rng.shuffle(items)
+    return items
 
 
-def _pair(
-    source: str, premise: str, claim: str, supported: bool, right: str | None = None
-) -> Item | None:
-    """Make a pair; `right` is a true wording of a wrong claim, to find the wrong words by."""
-    premise, claim = " ".join(premise.split()), " ".join(claim.split())
+def _item(source: str, pair: Pair) -> Item | None:
+    premise, claim = " ".join(pair.premise.split()), " ".join(pair.claim.split())
     if len(claim) < 4 or len(premise) < 4:
         return None
-    spans = () if supported else changed_words(right, claim) if right else None
-    return Item(claim, (premise,), supported, source, spans=spans)
+    spans: tuple[tuple[int, int], ...] | None = None
+    if pair.supported:
+        spans = ()
+    elif pair.right is not None:
+        spans = changed_words(pair.right, claim)
+    return Item(claim, (premise,), pair.supported, source, spans=spans)
 
 
 def changed_words(right: str, wrong: str) -> tuple[tuple[int, int], ...] | None:
@@ -68,14 +79,23 @@ def changed_words(right: str, wrong: str) -> tuple[tuple[int, int], ...] | None:
     blocks = SequenceMatcher(
         None, [m.group().lower() for m in a], [m.group().lower() for m in b], autojunk=False
     ).get_opcodes()
-    changed = [(j1, j2) for tag, _, _, j1, j2 in blocks if tag != "equal"]
+    changed = [(j1, j2) for tag, _, _, j1, j2 in blocks if tag != "equal" and j2 > j1]
     count = sum(j2 - j1 for j1, j2 in changed)
     if not 0 < count <= max(3, len(b) // 3):
         return None
-    return tuple((b[j1].start(), b[j2 - 1].end()) for j1, j2 in changed if j2 > j1)
+    return tuple((b[j1].start(), b[j2 - 1].end()) for j1, j2 in changed)
+
+
+def _find(folder: Path, pattern: str) -> list[Path]:
+    paths = sorted(folder.glob(pattern))
+    if not paths:
+        raise DataNotFound(folder / pattern)
+    return paths
 
 
 def _open(path: Path) -> io.TextIOWrapper:
+    if not path.is_file():
+        raise DataNotFound(path)
     return io.TextIOWrapper(
         gzip.open(path) if path.suffix == ".gz" else path.open("rb"), encoding="utf-8-sig"
     )
@@ -86,77 +106,59 @@ def _tab_separated(path: Path) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
-def _row_key(path: Path) -> str:
-    return f"{path.name.removesuffix('.gz')}: row index from 0"
+def _left_out(exclusions: Exclusions, path: Path) -> frozenset[str]:
+    """Give the rows of a file to leave out, by their number from 0 as a string."""
+    name = path.name.removesuffix(".gz")
+    return exclusions.get(f"{path.parent.name}/{name}: row index from 0", frozenset())
 
 
-def _nli(name: str) -> Callable[..., Iterator[Item]]:
-    def read(root: Path, exclusions: Exclusions, _rng: random.Random) -> Iterator[Item]:
-        for path in sorted((root / "nli_small").glob(f"{name}__*")):
-            left_out = exclusions.get(f"nli_small/{_row_key(path)}", ())
-            with _open(path) as file:
-                for index, row in enumerate(csv.DictReader(file)):
-                    if str(index) not in left_out:
-                        pair = _pair(
-                            name, row["premise"], row["hypothesis"], row["label"] == "entailment"
-                        )
-                        yield from filter(None, [pair])
-
-    return read
+def _nli(name: str, root: Path, exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
+    for path in _find(root / "nli_small", f"{name}__*"):
+        left_out = _left_out(exclusions, path)
+        for index, row in enumerate(read_csv(path)):
+            if str(index) not in left_out:
+                yield Pair(row["premise"], row["hypothesis"], row["label"] == "entailment")
 
 
-def _infotabs(root: Path, _exclusions: Exclusions, rng: random.Random) -> Iterator[Item]:
+def _infotabs(root: Path, _exclusions: Exclusions, rng: random.Random) -> Iterator[Pair]:
     folder = root / "infotabs"
-    tables = json.loads((folder / "tables.json").read_text(encoding="utf-8"))
-    paths = [folder / f"infotabs_{part}.tsv" for part in ("train", "dev")]
-    paths += sorted(folder.glob("infotabs_test_*.tsv"))
-    for row in chain.from_iterable(_tab_separated(path) for path in paths):
-        table = tables[row["table_id"]]
-        title = table.get("title", [""])[0]
-        lines = [f"{key}: {', '.join(values)}." for key, values in table.items() if key != "title"]
-        premise = fit_lines(row["hypothesis"], lines, rng)
-        pair = _pair("infotabs", f"{title}. {premise}", row["hypothesis"], row["label"] == "E")
-        yield from filter(None, [pair])
+    tables = read_json(folder / "tables.json")
+    names = ("infotabs_train.tsv", "infotabs_dev.tsv", "infotabs_test_*.tsv")
+    for path in (path for name in names for path in _find(folder, name)):
+        for row in _tab_separated(path):
+            table = tables[row["table_id"]]
+            title = table.get("title", [""])[0]
+            lines = [f"{key}: {', '.join(v)}." for key, v in table.items() if key != "title"]
+            premise = fit_lines(row["hypothesis"], lines, rng)
+            yield Pair(f"{title}. {premise}", row["hypothesis"], row["label"] == "E")
 
 
-def _tabfact(root: Path, exclusions: Exclusions, rng: random.Random) -> Iterator[Item]:
+def _tabfact(root: Path, exclusions: Exclusions, rng: random.Random) -> Iterator[Pair]:
     tables = _tables(root)
-    left_out = exclusions.get("tabfact: table name", ())
+    left_out = exclusions.get("tabfact: table name", frozenset())
     for part in ("val", "test"):
-        path = root / "tabfact" / f"{part}_examples.json"
-        for name, (claims, labels, caption) in json.loads(path.read_text(encoding="utf-8")).items():
+        rows = read_json(root / "tabfact" / f"{part}_examples.json")
+        for name, (claims, labels, caption) in rows.items():
             if name in left_out:
                 continue
             for claim, label in zip(claims, labels, strict=True):
-                premise = fit_lines(claim, tables[name], rng)
-                pair = _pair("tabfact", f"{caption}. {premise}", claim, label == 1)
-                yield from filter(None, [pair])
+                yield Pair(f"{caption}. {fit_lines(claim, tables[name], rng)}", claim, label == 1)
 
 
-def _tabfact_pairs(root: Path, exclusions: Exclusions, rng: random.Random) -> Iterator[Item]:
+def _tabfact_pairs(root: Path, exclusions: Exclusions, rng: random.Random) -> Iterator[Pair]:
     tables = _tables(root)
-    left_out = exclusions.get("tabfact: table name", ())
-    with _open(root / "tabfact" / "all_positive_negative_pairs.json.gz") as file:
-        rows = json.load(file)
-    for name, right, wrong in rows:
-        if name in left_out or name not in tables:
-            continue
-        premise = fit_lines(f"{right} {wrong}", tables[name], rng)
-        yield from filter(
-            None,
-            [
-                _pair("tabfact-pairs", premise, right, True),
-                _pair("tabfact-pairs", premise, wrong, False, right),
-            ],
-        )
+    left_out = exclusions.get("tabfact: table name", frozenset())
+    for name, right, wrong in read_json(root / "tabfact" / "all_positive_negative_pairs.json.gz"):
+        if name not in left_out and name in tables:
+            premise = fit_lines(f"{right} {wrong}", tables[name], rng)
+            yield Pair(premise, right, True)
+            yield Pair(premise, wrong, False, right)
 
 
 def _tables(root: Path) -> dict[str, list[str]]:
     """Give the lines of each table, one a row, with the column's name before each cell."""
-    with _open(root / "tabfact" / "tables.json.gz") as file:
-        texts: dict[str, str] = json.load(file)
     tables = {}
-    for name, text in texts.items():
+    for name, text in read_json(root / "tabfact" / "tables.json.gz").items():
         names, *rows = (line.split("#") for line in text.splitlines())
         tables[name] = [row_text(names, row) + "." for row in rows if len(row) == len(names)]
     return tables
@@ -164,74 +166,68 @@ def _tables(root: Path) -> dict[str, list[str]]:
 
 def fit_lines(claim: str, lines: Sequence[str], rng: random.Random) -> str:
     """Keep the lines that share most words with the claim, and others by lot, in their order."""
+    if not lines:
+        return ""
     lengths = [len(line.split()) for line in lines]
-    wanted = {token.form for token in content_tokens(claim)}
-    shared = [len(wanted & {token.form for token in content_tokens(line)}) for line in lines]
+    wanted = _forms(claim)
+    shared = [len(wanted & _forms(line)) for line in lines]
     order = sorted(range(len(lines)), key=lambda i: (-shared[i], rng.random()))
     kept, room = set(), _PREMISE_WORDS
     for index in order:
         if lengths[index] <= room:
             kept.add(index)
             room -= lengths[index]
-    return " ".join(lines[index] for index in sorted(kept or {order[0]}) if lines) if lines else ""
+    return " ".join(lines[index] for index in sorted(kept or {order[0]}))
 
 
-def _fever(root: Path, exclusions: Exclusions, _rng: random.Random) -> Iterator[Item]:
+@lru_cache(maxsize=1024)  # the claims over one table come one after the other
+def _forms(text: str) -> frozenset[str]:
+    return frozenset(token.form for token in content_tokens(text))
+
+
+def _fever(root: Path, exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
     for part in ("dev", "test"):
         path = root / "docnli_fever_mctest" / f"binary-FEVER-NLI__{part}.txt.gz"
-        left_out = exclusions.get(f"docnli_fever_mctest/{_row_key(path)}", ())
+        left_out = _left_out(exclusions, path)
         with _open(path) as file:
             for index, line in enumerate(file):
                 label, premise, claim = line.rstrip("\n").split("\t")
                 if str(index) not in left_out:
-                    pair = _pair("fever", premise, claim, label == "entailment")
-                    yield from filter(None, [pair])
+                    yield Pair(premise, claim, label == "entailment")
 
 
-def _fever_symmetric(root: Path, _exclusions: Exclusions, _rng: random.Random) -> Iterator[Item]:
+def _fever_symmetric(root: Path, _exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
     for part in ("dev", "test"):
-        with _open(root / "fever_symmetric" / f"fever_symmetric_{part}.jsonl") as file:
-            rows = [json.loads(line) for line in file]
-        yield from filter(None, (_symmetric(row) for row in rows))
+        for row in read_lines(root / "fever_symmetric" / f"fever_symmetric_{part}.jsonl"):
+            yield Pair(row["evidence"], row["claim"], row["gold_label"] == "SUPPORTS")
 
 
-def _symmetric(row: Mapping[str, Any]) -> Item | None:
-    claim = row.get("claim") or row["sentence2"]
-    premise = row.get("evidence_sentence") or row.get("evidence") or row["sentence1"]
-    return _pair("fever-symmetric", premise, claim, row["gold_label"] == "SUPPORTS")
-
-
-def _conjnli(root: Path, exclusions: Exclusions, _rng: random.Random) -> Iterator[Item]:
-    for path in sorted((root / "conjnli").glob("*.tsv*")):
-        left_out = exclusions.get(f"conjnli/{_row_key(path)}", ())
+def _conjnli(root: Path, exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
+    for path in _find(root / "conjnli", "*.tsv*"):
+        left_out = _left_out(exclusions, path)
         for index, row in enumerate(_tab_separated(path)):
             if str(index) not in left_out:
-                supported = _LABELS.get(row["Label"], False)
                 premise, claim = row["Premise"], row["Hypothesis"]
-                yield from filter(None, [_pair("conjnli", premise, claim, supported, premise)])
+                yield Pair(premise, claim, row["Label"] == "entailment", premise)
 
 
-def _breaking_nli(root: Path, _exclusions: Exclusions, _rng: random.Random) -> Iterator[Item]:
-    with _open(root / "breaking_nli" / "dataset.jsonl.gz") as file:
-        rows = [json.loads(line) for line in file]
-    for row in rows:
+def _breaking_nli(root: Path, _exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
+    for row in read_lines(root / "breaking_nli" / "dataset.jsonl.gz"):
         premise, claim = row["sentence1"], row["sentence2"]
-        supported = row["gold_label"] == "entailment"
-        yield from filter(None, [_pair("breaking-nli", premise, claim, supported, premise)])
+        yield Pair(premise, claim, row["gold_label"] == "entailment", premise)
 
 
-def _monotonicity(root: Path, _exclusions: Exclusions, _rng: random.Random) -> Iterator[Item]:
+def _monotonicity(root: Path, _exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
     columns = {"MED": ("sentence1", "sentence2"), "HELP": ("ori_sentence", "new_sentence")}
-    for path in sorted((root / "monotonicity").glob("*.tsv")):
-        premise, claim = columns[path.name[:4].rstrip("_.t")]
-        for row in _tab_separated(path):
-            supported = row["gold_label"] == "entailment"
-            yield from filter(None, [_pair("monotonicity", row[premise], row[claim], supported)])
+    for prefix, (premise, claim) in columns.items():
+        for path in _find(root / "monotonicity", f"{prefix}*.tsv"):
+            for row in _tab_separated(path):
+                yield Pair(row[premise], row[claim], row["gold_label"] == "entailment")
 
 
-Reader = Callable[[Path, Exclusions, random.Random], Iterable[Item]]
+Reader = Callable[[Path, Exclusions, random.Random], Iterator[Pair]]
 _READERS: dict[str, Reader] = {
-    **{name: _nli(name) for name in ("mnli", "snli", "scitail", "sick", "rte")},
+    **{name: partial(_nli, name) for name in ("mnli", "snli", "scitail", "sick", "rte")},
     "infotabs": _infotabs,
     "tabfact": _tabfact,
     "tabfact-pairs": _tabfact_pairs,

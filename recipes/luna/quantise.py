@@ -74,7 +74,7 @@ class _Rewriter:
         array = self.constants.get(name)
         if array is None or array.ndim != 2 or array.dtype != np.float32:
             return False
-        return array.shape[0] >= rows and array.shape[1] >= columns
+        return bool(array.shape[0] >= rows and array.shape[1] >= columns)
 
     def _rewrite_product(self, node: Any) -> None:
         """Give `x @ w`, where `x = scale * q + lowest`, as `scale * (q @ w) + lowest * sum(w)`."""
@@ -121,7 +121,7 @@ class _Rewriter:
 
         self._add("Cast", [x], y, to=helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
 
-    def _add(self, operator: str, inputs: Sequence[str], output: str, **attributes: int) -> None:
+    def _add(self, operator: str, inputs: Sequence[str], output: str, **attributes: Any) -> None:
         from onnx import helper
 
         self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))

@@ -11,6 +11,7 @@ from . import __version__
 from .eval.cli import app as eval_app
 from .judge.cli import app as judge_app
 from .judge.types import ExitCode, MoonlynxError
+from .model_card.cli import app as card_app
 
 app = typer.Typer(
     name="moonlynx",
@@ -22,6 +23,7 @@ app = typer.Typer(
 )
 app.add_typer(judge_app)
 app.add_typer(eval_app)
+app.add_typer(card_app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -74,7 +74,7 @@ def test_states_are_of_unit_length_and_follow_the_tokens(encoder):
 
 
 @pytest.mark.heavy
-def test_a_text_is_encoded_once(encoder, tmp_path):
+def test_a_text_is_encoded_once(encoder):
     path = encoder._path(COPIED)
     encoder.read([COPIED, COPIED])
     written = path.stat().st_mtime_ns
@@ -93,9 +93,10 @@ def test_states_hardly_depend_on_what_is_encoded_beside(encoder, tmp_path):
 
 @pytest.mark.heavy
 def test_a_long_text_is_read_whole(encoder):
-    text = encoder(ARTICLE * 40)
+    text = encoder(f"{ARTICLE} [SEP]" * 40)
     assert len(text.ids) > 1_000
     assert np.isfinite(text.states).all()
+    assert 3 not in text.ids  # [SEP]
     assert len(encoder(" ").ids) == 0
 
 

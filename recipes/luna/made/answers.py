@@ -49,7 +49,7 @@ class MadeAnswer:
         form: how the context is printed, one of `printing.FORMS`.
         context: the record.
         question: an instruction, a question or nothing.
-        answer: one to seven sentences, parted by blanks or line breaks.
+        answer: one to eight sentences, parted by blanks or line breaks.
         sentences: they in order.
     """
 
@@ -74,7 +74,7 @@ def generate(count: int, seed: int) -> Iterator[MadeAnswer]:
     Raises:
         MissingExtra: PyYAML is not installed.
     """
-    dice = Dice(Random(seed))
+    dice = Dice(Random(seed))  # noqa: S311 - chance, not secrecy
     for at in range(count):
         world = draw_world(load_schema(_TURNS[at % len(_TURNS)]), dice.rng)
         context, form = print_world(world, dice.rng)
@@ -86,7 +86,7 @@ def generate(count: int, seed: int) -> Iterator[MadeAnswer]:
 def _join(sentences: list[Sentence], gap: str) -> tuple[str, tuple[MadeSentence, ...]]:
     """Put sentences one after the other and move their spans along."""
     answer = gap.lstrip()
-    placed = []
+    placed: list[MadeSentence] = []
     for sentence in sentences:
         if placed:
             answer += gap

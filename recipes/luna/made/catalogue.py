@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from .facts import Fact, ListFact, ProfileFact, StateFact, ValueFact
+from .facts import Fact
+from .facts_fields import ListFact, ProfileFact, StateFact, ValueFact
 from .facts_hours import HoursFact
 from .facts_reviews import JudgementFact, ReviewFact
 from .facts_rows import CountFact, MeasureFact, OrderFact, TallyFact, VersusFact

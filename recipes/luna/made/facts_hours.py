@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from typing_extensions import override
+
 from .facts import Dice, Fact, Statement, common
 from .numbers import WEEKDAYS, clock, length
 from .schema import Schema
@@ -20,9 +22,10 @@ class HoursFact(Fact):
 
     def __init__(self, name: str, spec: Mapping[str, Any], schema: Schema) -> None:
         super().__init__(name, spec, schema)
-        self.makers = (self._day, self._day, self._run, self._run, self._shut, self._lasts)
-        self.makers += (self._later, self._every, self._always)
+        self.makers = [self._day, self._day, self._run, self._run, self._shut, self._lasts]
+        self.makers += [self._later, self._every, self._always]
 
+    @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
         if not world.hours:
             return None
@@ -42,27 +45,27 @@ class HoursFact(Fact):
         return (opens, closes + shift) if rng.random() < 0.5 else (opens + shift, closes)
 
     def _day(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
-        """Give the hours of one day."""
+        """Give the hours of one day, or one end of them."""
         rng = dice.rng
         days = self._open(world)
-        if (0, 1440) in days.values():
+        if not days or (0, 1440) in days.values():
             return None
-        day = rng.choice(WEEKDAYS if wrong else list(days) or [""])
-        if not day:
-            return None
-        error, bad = None, ("o", "c")
-        if wrong and day not in days:
+        form, ends = rng.choice((("both", (0, 1)), ("opens", (0,)), ("closes", (1,))))
+        day = rng.choice(WEEKDAYS if wrong else list(days))
+        error: str | None = None
+        bad = tuple("oc"[end] for end in ends)
+        if day not in days:
+            times = rng.choice(list(days.values()))
             error = "wrong_days" if day in world.hours else "null_claimed"
-            opens, closes = rng.choice(list(days.values()) or [(540, 1080)])
-            bad = ("day",) if error == "wrong_days" else ("o", "c")
+            bad = ("day",) if day in world.hours else bad
         elif wrong:
-            error = "wrong_time"
-            opens, closes = self._other(world, days[day], dice)
-            bad = tuple(n for n, one, two in zip("oc", (opens, closes), days[day], strict=True) if one != two)
+            times, error = self._other(world, days[day], dice), "wrong_time"
+            bad = tuple("oc"[end] for end in ends if times[end] != days[day][end])
+            if not bad:
+                return None
         else:
-            opens, closes = days[day]
-        form = rng.choice(("both", "closes", "opens")) if len(bad) == 2 else "both"
-        slots = {"day": day, "o": clock(opens, rng), "c": clock(closes, rng)}
+            times = days[day]
+        slots = {"day": day, "o": clock(times[0], rng), "c": clock(times[1], rng)}
         return self.state(form, common(f"hours_{form}"), slots, dice, error, bad)
 
     def _runs(self, world: World) -> list[tuple[str, str, Times]]:
@@ -85,7 +88,8 @@ class HoursFact(Fact):
         if not runs:
             return None
         first, last, times = rng.choice(runs)
-        error, bad = None, ()
+        error: str | None = None
+        bad: tuple[str, ...] = ()
         if wrong and rng.random() < 0.5:
             here = WEEKDAYS.index(last)
             lasts = [d for d in WEEKDAYS[here + 1 :] if world.hours.get(d) != times]
@@ -121,6 +125,8 @@ class HoursFact(Fact):
         minutes = closes - opens
         if wrong:
             minutes += 60 * dice.rng.choice((-3, -2, -1, 1, 2, 3))
+        if minutes > 1440:
+            return None
         slots = {"day": day, "v": length(minutes, dice.rng)}
         error = "wrong_time" if wrong else None
         return self.state("lasts", common("hours_lasts"), slots, dice, error, ("v",))

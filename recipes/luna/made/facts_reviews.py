@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from .facts import Dice, Fact, FieldFact, Statement, common
+from typing_extensions import override
+
+from .facts import Dice, Fact, Statement, common
+from .facts_fields import FieldFact
 from .reviews import Aspect, Review, aspects
 from .world import World
 
@@ -12,6 +15,7 @@ class ReviewFact(Fact):
 
     manifold = True
 
+    @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
         if not wrong and not world.reviews:
             return None
@@ -44,9 +48,9 @@ class ReviewFact(Fact):
         if form in {"praised", "blamed"}:
             phrases += aspect.praised if form == "praised" else aspect.blamed
         slots = {"t": dice.rng.choice(aspect.words)}
-        statement = self.state(form, phrases, slots, dice, error, ("t",))
+        statement = self.state(form, phrases, slots, dice, error)
         family = statement.family.replace(self.name, fact, 1)
-        return Statement(statement.phrase, slots, error, ("t",), family)
+        return Statement(statement.phrase, slots, error, (), family)
 
     def _quote(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
         """Quote a sentence of a review, or one that stands in none."""
@@ -111,6 +115,7 @@ def _perhaps(marks: list[bool]) -> set[str]:
 class JudgementFact(FieldFact):
     """Sums up a rating as good, fair or poor; `bands` are the limits between them."""
 
+    @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
         value = world.record.get(self.field.name)
         if value is None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .facts import Dice, Fact, Statement, common, label, spoken
-from .kinds import Values
+from typing_extensions import override
+
+from .facts import Dice, Fact, Statement, common
+from .facts_fields import label, spoken
+from .kind import Values
 from .numbers import words
 from .schema import Schema
 from .world import World
@@ -18,6 +21,7 @@ _FLIP = {"more": "less", "most": "least", "higher": "lower", "highest": "lowest"
 class CountFact(Fact):
     """Says how many rows a table has."""
 
+    @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
         table = next(table for table in self.schema.tables if table.name == self.spec["of"])
         count = len(world.record[table.name])
@@ -39,13 +43,13 @@ class TallyFact(Fact):
         super().__init__(name, spec, schema)
         self.table, self.field = schema.field(spec["of"])
 
+    @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
         assert self.table is not None
-        rows = world.record[self.table.name]
-        values = [row.get(self.field.name) for row in rows]
+        values = [row.get(self.field.name) for row in world.record[self.table.name]]
         if any(value is None for value in values):
             return None
-        slots = {"n": words(len(rows)), "nouns": self.table.nouns, "noun": self.table.noun}
+        slots = {"n": words(len(values)), "nouns": self.table.nouns, "noun": self.table.noun}
         if self.spec.get("above"):
             chosen = dice.rng.choice(values)
             hits = [value > chosen for value in values]
@@ -55,11 +59,9 @@ class TallyFact(Fact):
             hits = [value == self.spec["is"] for value in values]
         for part in ("single", "plural", "negated"):
             slots[part] = self.spec[part].replace("$t", slots.get("t", ""))
-        return self._count(rows, hits, slots, wrong, dice)
+        return self._count(hits, slots, wrong, dice)
 
-    def _count(
-        self, rows: list[Values], hits: list[bool], slots: dict[str, str], wrong: bool, dice: Dice
-    ) -> Statement | None:
+    def _count(self, hits: list[bool], slots: dict[str, str], wrong: bool, dice: Dice) -> Statement:
         count, total = sum(hits), len(hits)
         form = {0: "none", 1: "one", total: "all"}.get(count, "many")
         if wrong:
@@ -94,6 +96,7 @@ class MeasureFact(Fact):
         if spec.get("sum"):
             self.makers.append(self._sum)
 
+    @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
         assert self.table is not None
         rows = world.record[self.table.name]
@@ -137,9 +140,7 @@ class MeasureFact(Fact):
         form = "least" if flip else "most"
         return self.state(form, common("extreme"), slots, dice, error, ("a",))
 
-    def _compare(
-        self, world: World, rows: list[Values], wrong: bool, dice: Dice
-    ) -> Statement | None:
+    def _compare(self, _: World, rows: list[Values], wrong: bool, dice: Dice) -> Statement | None:
         """Compare two rows."""
         one, other = dice.rng.sample(rows, 2)
         gap = one[self.field.name] - other[self.field.name]
@@ -151,7 +152,7 @@ class MeasureFact(Fact):
         error = "wrong_comparison" if wrong else None
         return self.state("less" if flip else "more", common("compare"), slots, dice, error)
 
-    def _rank(self, world: World, rows: list[Values], wrong: bool, dice: Dice) -> Statement | None:
+    def _rank(self, _: World, rows: list[Values], wrong: bool, dice: Dice) -> Statement | None:
         """Name the row in second place."""
         name = self.field.name
         if len(rows) < 3:
@@ -171,7 +172,8 @@ class MeasureFact(Fact):
         values = sorted({row[self.field.name] for row in rows})
         if len(values) < 3:
             return None
-        low, high, bad = values[0], values[-1], ()
+        low, high = values[0], values[-1]
+        bad: tuple[str, ...] = ()
         if wrong and dice.rng.random() < 0.5:
             low, bad = dice.rng.choice(values[1:-1]), ("v",)
         elif wrong:
@@ -210,13 +212,17 @@ class MeasureFact(Fact):
 class OrderFact(Fact):
     """Says which of two rows comes first; rows stand in order of time."""
 
+    @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
         table = next(table for table in self.schema.tables if table.name == self.spec["of"])
         rows = world.record[table.name]
         first, second = sorted(dice.rng.sample(range(len(rows)), 2))
         if wrong:
             first, second = second, first
-        slots = {"a": label(table, rows[first], dice.rng), "b": label(table, rows[second], dice.rng)}
+        slots = {
+            "a": label(table, rows[first], dice.rng),
+            "b": label(table, rows[second], dice.rng),
+        }
         error = "wrong_order" if wrong else None
         return self.state("say", lines(self.spec["say"]), slots, dice, error)
 
@@ -224,6 +230,7 @@ class OrderFact(Fact):
 class VersusFact(Fact):
     """Compares two fields of the record: `more` or `less`, with the difference `$d`."""
 
+    @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
         _, one = self.schema.field(self.spec["of"][0])
         _, other = self.schema.field(self.spec["of"][1])
@@ -240,5 +247,3 @@ class VersusFact(Fact):
         }
         error = "wrong_comparison" if wrong else None
         return self.state(form, lines(self.spec[form]), slots, dice, error)
-
-

@@ -6,10 +6,35 @@ from math import floor, log10
 from random import Random
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
-_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_WORDS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+]
 _CURRENCY = {"USD": ("$", "dollars"), "EUR": ("€", "euros"), "GBP": ("£", "pounds")}
 # Each unit: how it is written after a number, and by how much of which smaller unit it is made up.
 _UNITS: dict[str, tuple[str, ...]] = {
@@ -108,7 +133,11 @@ def amount(value: float, unit: str, rng: Random) -> str:
     form = rng.choice(_UNITS[unit])
     if value == 1 and form.endswith("s") and len(form) > 3:
         form = form.removesuffix("s")
-    gap = "" if form in {"%", "°C", "°F"} or (form in {"GB", "mm", "W"} and rng.random() < 0.5) else " "
+    gap = (
+        ""
+        if form in {"%", "°C", "°F"} or (form in {"GB", "mm", "W"} and rng.random() < 0.5)
+        else " "
+    )
     return f"{digits(value)}{gap}{form}"
 
 
@@ -154,8 +183,14 @@ def length(minutes: int, rng: Random) -> str:
     if rest == 0:
         return whole
     if rest == 30 and rng.random() < 0.5:
-        return f"{hours}.5 hours" if rng.random() < 0.5 or hours == 1 else f"{words(hours)} and a half hours"
-    return rng.choice((f"{whole} {rest} minutes", f"{whole} and {rest} minutes", f"{hours}h {rest}m"))
+        return (
+            f"{hours}.5 hours"
+            if rng.random() < 0.5 or hours == 1
+            else f"{words(hours)} and a half hours"
+        )
+    return rng.choice(
+        (f"{whole} {rest} minutes", f"{whole} and {rest} minutes", f"{hours}h {rest}m")
+    )
 
 
 def date(ordinal: int, rng: Random) -> str:

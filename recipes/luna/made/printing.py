@@ -9,7 +9,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from .kinds import Values
+from .kind import Values
 from .numbers import UNIT_KEYS, WEEKDAYS
 from .schema import Field, Table
 from .world import World
@@ -65,7 +65,9 @@ def _tree(world: World, rng: Random) -> dict[str, Any]:
             _row(world, table, row, names, case) for row in world.record[table.name]
         ]
     if world.reviews:
-        stars, text = rng.choice((("stars", "text"), ("rating", "comment"), ("score", "review text")))
+        stars, text = rng.choice(
+            (("stars", "text"), ("rating", "comment"), ("score", "review text"))
+        )
         tree[case(rng.choice(("reviews", "customer reviews", "review info")))] = [
             {case(stars): review.stars, case(text): review.text} for review in world.reviews
         ]

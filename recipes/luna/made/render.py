@@ -1,7 +1,7 @@
 """Fills phrases with values and keeps which characters are wrong.
 
-In a phrase `$word` is a slot and `<...>` marks what is wrong if the whole claim is; a phrase
-without marks is wrong where its bad slots stand.
+In a phrase `$word` is a slot and `<...>` marks what is wrong if the claim is. A phrase without
+marks is wrong where its bad slots stand, or all over if it has none of them.
 """
 
 from __future__ import annotations
@@ -96,6 +96,8 @@ def render(phrase: str, slots: Mapping[str, str], wrong: bool, bad: tuple[str, .
         flags += [flag] * len(piece)
     if text.endswith(".."):
         text, flags = text[:-1], flags[:-1]
+    if wrong and True not in flags:  # nothing of it holds
+        flags = [at < len(text.rstrip(".!:")) for at in range(len(text))]
     slot_first = next(kind for kind, _ in parts if kind != "mark") == "slot"
     common = text[0].islower() if slot_first else not (text[1].isupper() or _FIXED.match(text))
     text = text[0].upper() + text[1:]

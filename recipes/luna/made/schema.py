@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from .kinds import KINDS, Kind
+from .kind import Kind
+from .kinds import KINDS
 from .yaml_files import lines, read_yaml
 
 
@@ -85,7 +86,7 @@ def _field(name: str, spec: Mapping[str, Any]) -> Field:
         kind=KINDS[kind]({**spec, "name": name}),
         keys=tuple(spec.get("keys", ())) or (name.replace("_", " "),),
         group=spec.get("group", ""),
-        null=spec.get("null", 0.0),
+        null=spec.get("nulls", 0.0),
         absent=spec.get("absent", 0.0),
         hidden=spec.get("hidden", kind == "band"),
     )

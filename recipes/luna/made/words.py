@@ -5,13 +5,96 @@ from __future__ import annotations
 import re
 from random import Random
 
-_STARTS = (
-    "Ald Bren Cald Dorv Elm Fenn Gorv Hask Ilv Jorb Keld Lorv Marv Nelv Olm Pell Quor Rusk Selv "
-    "Torv Ulv Vant Wexl Yarv Zeld Brask Crenn Drusk Felb Grav Holv Kest Lusk Morv Narb Orsk Prell "
-    "Rond Stelv Tamb Verv Wolb Zarn Thald Skel Plen"
-).split()
-_MIDDLES = "a e i o u an en or il em ar ov ell is un ath eb ond im".split()
-_ENDS = "by dale ford mere wick ton rick sa via nor lo dra quist moor fell haven stad den ra".split()
+_STARTS = [
+    "Ald",
+    "Bren",
+    "Cald",
+    "Dorv",
+    "Elm",
+    "Fenn",
+    "Gorv",
+    "Hask",
+    "Ilv",
+    "Jorb",
+    "Keld",
+    "Lorv",
+    "Marv",
+    "Nelv",
+    "Olm",
+    "Pell",
+    "Quor",
+    "Rusk",
+    "Selv",
+    "Torv",
+    "Ulv",
+    "Vant",
+    "Wexl",
+    "Yarv",
+    "Zeld",
+    "Brask",
+    "Crenn",
+    "Drusk",
+    "Felb",
+    "Grav",
+    "Holv",
+    "Kest",
+    "Lusk",
+    "Morv",
+    "Narb",
+    "Orsk",
+    "Prell",
+    "Rond",
+    "Stelv",
+    "Tamb",
+    "Verv",
+    "Wolb",
+    "Zarn",
+    "Thald",
+    "Skel",
+    "Plen",
+]
+_MIDDLES = [
+    "a",
+    "e",
+    "i",
+    "o",
+    "u",
+    "an",
+    "en",
+    "or",
+    "il",
+    "em",
+    "ar",
+    "ov",
+    "ell",
+    "is",
+    "un",
+    "ath",
+    "eb",
+    "ond",
+    "im",
+]
+_ENDS = [
+    "by",
+    "dale",
+    "ford",
+    "mere",
+    "wick",
+    "ton",
+    "rick",
+    "sa",
+    "via",
+    "nor",
+    "lo",
+    "dra",
+    "quist",
+    "moor",
+    "fell",
+    "haven",
+    "stad",
+    "den",
+    "ra",
+]
 _CHOICE = re.compile(r"\[([^\]]*)\]")
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from .kinds import Style, Values
+from .kind import Style, Values
+from .kinds import Choice, Flag
 from .numbers import WEEKDAYS
 from .reviews import Review, draw_reviews
 from .schema import Field, Schema, Table
@@ -94,10 +95,18 @@ def _rows(table: Table, rng: Random) -> list[Values]:
     rows: list[Values] = []
     labels: set[Any] = set()
     wanted = rng.randint(*table.size)
+    # In some tables all rows agree on a column, so that "all" and "none" are often right too.
+    same = [
+        field.name
+        for field in table.fields
+        if isinstance(field.kind, Choice | Flag) and field.name != table.label
+    ]
+    same = [name for name in same if rng.random() < 0.25]
     while len(rows) < wanted:
         row: Values = {}
         for field in table.fields:
             row[field.name] = field.kind.draw(rng, row, rows[-1] if rows else None)
+        row |= {name: rows[0][name] for name in same if rows}
         if row[table.label] not in labels:
             labels.add(row[table.label])
             rows.append(row)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .catalogue import facts_of
-from .facts import Dice, Fact, FieldFact, Statement, common
+from .facts import Dice, Fact, Statement, common
+from .facts_fields import FieldFact
 from .render import Rendered, render
 from .world import World
+
+_SUBJECTS = ("The ", "It ", "Its ", "There ", "A ", "An ", "Guests ", "No ", "None ", "Only ")
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ class Writer:
 
     def _draw(self, wrong: bool) -> Fact:
         """Draw a fact; wrong claims are often about what the record leaves open."""
-        if wrong and self.rng.random() < 0.2:
+        if wrong and self.rng.random() < 0.12:
             silent = [f for f in self.facts if isinstance(f, FieldFact) and f.silent(self.world)]
             if silent:
                 return self.rng.choice(silent)
@@ -127,7 +130,10 @@ class Writer:
         if "/unknown/" in sentence.family:
             return sentence  # says already where it is from
         if dice < 0.2:
-            text = text.after(self.rng.choice(common("connective")) + " ")
+            link = self.rng.choice(common("connective"))
+            if link.endswith("that") and text.common and not text.text.startswith(_SUBJECTS):
+                return sentence  # "Note that look for gate B7" would not do
+            text = text.after(link + " ")
         elif dice > 0.95 and text.text.endswith("."):
             text = text.before(self.rng.choice(common("attribution")))
         return replace(sentence, text=text)

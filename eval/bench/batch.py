@@ -1,6 +1,6 @@
 """Measure the batch command as a user runs it: rows per second and peak memory.
 
-`python -m moonlynx.eval.bench` (or `make bench`) judges RAGTruth's test rows, once and four times
+`python -m moonlynx.eval.bench.batch` (or `make bench`) judges RAGTruth's test rows, once and four times
 over, with the default judge and its sisters side by side. Ratios, not seconds, carry over to other
 machines; memory that stays flat from 1x to 4x shows that rows are streamed.
 """
@@ -22,7 +22,7 @@ from rich.table import Table
 
 from moonlynx.judge.types import Example
 
-from .benchmarks import load_benchmark
+from ..benchmarks import load_benchmark
 
 JUDGES = (
     "token-similarity",

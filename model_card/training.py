@@ -1,0 +1,156 @@
+"""What a card says of training: its data with their licences, its stages, what was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from moonlynx.eval.markdown import UNDEFINED, table
+from moonlynx.judge.luna.config import LunaConfig
+from moonlynx.recipes.luna.licences import SOURCES
+from moonlynx.recipes.luna.record import TrainingRecord
+from moonlynx.recipes.luna.settings import Run, Stage
+
+from .results import CardError
+
+# Licences of the trunks that training may start from, as their Hub pages state them.
+BASES = {
+    "sentence-transformers/all-MiniLM-L6-v2": "Apache-2.0",
+    "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli": "MIT",
+}
+
+
+def check_record(record: TrainingRecord, run: Run, config: LunaConfig) -> None:
+    """Hold the record, the settings and the weights to being of one run.
+
+    Raises:
+        CardError: they are not, or the base's licence is not known; names the field.
+    """
+    pairs = {
+        "mix": (record.mix, run.mix),
+        "base": (record.base, run.base),
+        "base_sha256": (record.base_sha256, run.base_sha256 or record.base_sha256),
+        "stages": ([stage.name for stage in record.stages], list(run.stages)),
+    }
+    for field, (recorded, set_) in pairs.items():
+        if recorded != set_:
+            raise CardError(f"{field}: the record has {recorded}, the run's settings {set_}")
+    read = (config.window, config.lead, config.claim)
+    if read != (run.window, run.lead, run.claim):
+        raise CardError(
+            f"window, lead, claim: the weights have {read}, the run's settings "
+            f"{(run.window, run.lead, run.claim)}"
+        )
+    chosen = (config.aggregation, config.answer)
+    if chosen not in {(each.aggregation, each.answer) for each in record.aggregations}:
+        raise CardError(f"aggregations: the record has none that is the weights' {chosen}")
+    if run.base not in BASES:
+        raise CardError(f"base: the licence of {run.base} is not in moonlynx.model_card.training")
+
+
+def used_sets(run: Run) -> list[str]:
+    """Name the sets that the stages read, in their order.
+
+    Raises:
+        CardError: the table of licences does not have one.
+    """
+    stages = run.stages.values()
+    names = dict.fromkeys(n for s in stages for n in (*s.pairs, *s.answers, *s.right))
+    for name in names:
+        if name not in SOURCES:
+            raise CardError(f"{name} is not in the table of licences, recipes/luna/licences.py")
+    return list(names)
+
+
+def may_ship(run: Run) -> bool:
+    """Say whether all sets' licences let the weights be shipped."""
+    return all(SOURCES[name].shipped for name in used_sets(run))
+
+
+def data_table(run: Run) -> str:
+    """Write each set with its rows, what each stage takes of it at most, and its licence."""
+    rows = []
+    for name in used_sets(run):
+        source = SOURCES[name]
+        taken = [_taken(stage, name) for stage in run.stages.values()]
+        rows.append([name, source.use, *taken, source.licence, source.why])
+    stages = [f"stage `{name}`" for name in run.stages]
+    header = ["set", "has", *stages, "licence as stated", "what it is"]
+    return table(header, rows, range(len(header)))
+
+
+def made_data(run: Run) -> list[str]:
+    """Say what each stage reads that is made by rule or from right answers, a sentence each."""
+    found = []
+    for name, stage in run.stages.items():
+        parts = []
+        if stage.right_claims:
+            parts.append(f"at most {stage.right_claims:,} claims of right answers as they are")
+        parts += [
+            f"at most {count:,} wrong claims made of right ones ({kind})"
+            for kind, count in stage.changed.items()
+            if count
+        ]
+        if stage.made:
+            parts.append(f"the claims of {stage.made:,} answers over records, both made by rule")
+        if parts:
+            found.append(f"Stage `{name}`: {'; '.join(parts)}.")
+    return found
+
+
+def attributions(run: Run) -> list[str]:
+    """Name the sets under a Creative Commons licence that asks for attribution, with it."""
+    found = []
+    for name in used_sets(run):
+        stated = (SOURCES[name].licence, SOURCES[name].why)
+        licence = next((text for text in stated if "CC BY" in text), None)
+        if licence:
+            found.append(f"{name} ({licence})")
+    return found
+
+
+def stage_table(record: TrainingRecord) -> str:
+    """Write what each stage read, how long it took and how far it came."""
+    rows = [
+        [
+            each.name,
+            f"{each.items:,}",
+            f"{each.tokens:,}",
+            f"{each.seconds / 3600:.2f}",
+            f"{each.held_back:,}",
+            _percent(each.auroc),
+        ]
+        for each in record.stages
+    ]
+    header = ["stage", "claims", "tokens read", "hours", "claims held back", "their AUROC"]
+    return table(header, rows)
+
+
+def aggregation_table(record: TrainingRecord, config: LunaConfig) -> str:
+    """Write the AUROC of every aggregation on the validation sets; the weights' own is in bold."""
+    sets = sorted({name for each in record.aggregations for name in each.auroc})
+    rows = []
+    for each in record.aggregations:
+        own = (each.aggregation, each.answer) == (config.aggregation, config.answer)
+        name = f"{each.aggregation}, {each.answer}"
+        scores = [_percent(each.mean), *(_percent(each.auroc.get(one)) for one in sets)]
+        rows.append([f"**{name}**" if own else name, *scores])
+    return table(["claim, answer", "mean", *sets], rows)
+
+
+def _taken(stage: Stage, name: str) -> str:
+    """Say what a stage takes of a set."""
+    return "; ".join(_uses(stage, name)) or UNDEFINED
+
+
+def _uses(stage: Stage, name: str) -> Iterator[str]:
+    if name in stage.pairs:
+        yield f"at most {stage.pairs[name]:,} pairs"
+    if name in stage.answers:
+        cap = stage.answers[name]
+        yield f"at most {cap:,} claims" if cap else "all claims"
+    if name in stage.right:
+        yield "right answers"
+
+
+def _percent(share: float | None) -> str:
+    return UNDEFINED if share is None else f"{100 * share:.1f}"
