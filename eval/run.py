@@ -11,6 +11,7 @@ from pathlib import Path
 
 from moonlynx.judge.batch import Tally, judge_rows, read_verdicts
 from moonlynx.judge.calibration import Calibrated
+from moonlynx.judge.commit import git_commit
 from moonlynx.judge.names import parse_spec
 from moonlynx.judge.registry import load_judge
 from moonlynx.judge.rows import Row
@@ -20,7 +21,7 @@ from .benchmarks import Benchmark, BenchmarkError
 from .extras import scipy_stats
 from .figures import figures
 from .markdown import render
-from .provenance import JudgeRun, git_commit
+from .provenance import JudgeRun
 from .records import Report
 from .report import Judged, build_report
 

@@ -15,7 +15,7 @@ from .results import CardError
 # Licences of the trunks that training may start from, as their Hub pages state them.
 BASES = {
     "sentence-transformers/all-MiniLM-L6-v2": "Apache-2.0",
-    "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli": "MIT",
+    "cross-encoder/nli-deberta-v3-large": "Apache-2.0",
 }
 
 

@@ -1,8 +1,8 @@
 """Measure the batch command as a user runs it: rows per second and peak memory.
 
-`python -m moonlynx.eval.bench.batch` (or `make bench`) judges RAGTruth's test rows, once and four times
-over, with the default judge and its sisters side by side. Ratios, not seconds, carry over to other
-machines; memory that stays flat from 1x to 4x shows that rows are streamed.
+`python -m moonlynx.eval.bench.batch` (or `make bench`) judges RAGTruth's test rows, once and four
+times over, with the default judge and its sisters side by side. Ratios, not seconds, carry over to
+other machines; memory that stays flat from 1x to 4x shows that rows are streamed.
 """
 
 from __future__ import annotations

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
 
 from moonlynx.judge.backends.onnx_encoder import MODEL
-from moonlynx.judge.backends.torch_encoder import HEADS, TRUNK
+from moonlynx.judge.backends.torch_encoder import HEADS, TRUNK, Precision
 from moonlynx.judge.luna.weights import EMBEDDED
 
 from .networks import describe, write_random
+from .processes import own_process
 from .products import Products, Shape
 from .subjects import EncoderForm
 
 _INT8 = b"MatMulInteger"  # an operator that only the int8 form has
+_TORCH: tuple[Precision, ...] = ("fp32", "bf16")
 
 
 @dataclass
@@ -47,18 +48,15 @@ def find_forms(weights: Path | None, scratch: Path, window: int) -> Forms:
         window: tokens that the forms read at once.
     """
     forms = Forms("trained weights" if weights else "random weights")
-    torch_folder, shipped = weights or scratch / "torch", weights or EMBEDDED
-    if weights is None:
-        _try(forms, "torch", lambda: _apart(write_random, torch_folder))
-    if all((torch_folder / name).is_file() for name in ("config.json", TRUNK, HEADS)):
-        for precision in ("fp32", "bf16"):
-            _add(forms, EncoderForm(f"torch {precision}", torch_folder, "torch", precision, window))
-        _try(forms, "the floor", lambda: _describe(forms, torch_folder, window))
-        for scheme in ("fp32", "int8"):
-            out = scratch / scheme
-            _try(forms, f"ONNX {scheme}", lambda: _export(torch_folder, out, scheme))
-            if (out / MODEL).is_file():
-                _add(forms, _onnx_form(out, window))
+    folder, shipped = weights or scratch / "torch", weights or EMBEDDED
+    with own_process() as apart:  # torch stays out of this one
+        if weights is None:
+            with _noting(forms, "torch"):
+                apart.submit(write_random, folder).result()
+        if all((folder / name).is_file() for name in ("config.json", TRUNK, HEADS)):
+            with _noting(forms, "the floor"):
+                forms.shape, forms.products = apart.submit(describe, folder, window).result()
+            _make_forms(forms, folder, scratch, window)
     if (shipped / MODEL).is_file():
         _add(forms, _onnx_form(shipped, window))
         if weights is None:
@@ -66,26 +64,26 @@ def find_forms(weights: Path | None, scratch: Path, window: int) -> Forms:
     return forms
 
 
+def _make_forms(forms: Forms, folder: Path, scratch: Path, window: int) -> None:
+    for precision in _TORCH:
+        _add(forms, EncoderForm(f"torch {precision}", folder, "torch", precision, window))
+    for scheme in ("fp32", "int8"):
+        with _noting(forms, f"ONNX {scheme}"):
+            _export(folder, scratch / scheme, scheme)
+            _add(forms, _onnx_form(scratch / scheme, window))
+
+
 def _add(forms: Forms, form: EncoderForm) -> None:
     forms.by_name[form.name] = form
 
 
-def _try(forms: Forms, name: str, make: Callable[[], None]) -> None:
-    """Leave out what this machine cannot make, such as where a package is missing."""
+@contextmanager
+def _noting(forms: Forms, name: str) -> Iterator[None]:
+    """Leave out what cannot be made here, such as where a package is missing."""
     try:
-        make()
+        yield
     except (ImportError, RuntimeError) as error:
         forms.left_out[name] = str(error)
-
-
-def _describe(forms: Forms, folder: Path, window: int) -> None:
-    forms.shape, forms.products = _apart(describe, folder, window)
-
-
-def _apart[**P, T](function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call it in a process that ends: torch stays out of this one, and out of what it starts."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(function, *args, **kwargs).result()
 
 
 def _onnx_form(folder: Path, window: int) -> EncoderForm:

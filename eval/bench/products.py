@@ -7,7 +7,7 @@ faster than its products alone. A network's other work (norms, softmax, GELU) is
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 _REPEATS = 5
 _ONNX_OPSET, _ONNX_IR = 20, 9
+_Shapes = Sequence[tuple[tuple[int, ...], tuple[int, ...]]]  # of both factors
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def count_products(network: Any, rows: int, width: int) -> Products:
     device = next(network.parameters()).device
     ids, mask = torch.ones((2, rows, width), dtype=torch.int64, device=device)
     try:
-        with torch.inference_mode(), FlopCounterMode(display=False) as counter:
+        with torch.no_grad(), FlopCounterMode(display=False) as counter:
             network(ids, mask, torch.zeros_like(ids))
     finally:
         trunk.set_attn_implementation(usual)
@@ -83,17 +84,13 @@ def measure_rates(shape: Shape, width: int) -> dict[str, float]:
     states = (shape.heads, width, size)
     scores = (shape.heads, width, width)
     pairs = [(states, (shape.heads, size, width)), (scores, states)]
-    rates = {
+    return {
         "linear fp32": max(_torch(weights, torch.float32), _onnx(weights, np.float32)),
         "linear bf16": _torch(weights, torch.bfloat16),
         "linear int8": _onnx(weights, np.int8),
         "attention fp32": max(_torch(pairs, torch.float32), _onnx(pairs, np.float32)),
         "attention bf16": _torch(pairs, torch.bfloat16),
     }
-    return rates
-
-
-_Shapes = list[tuple[tuple[int, ...], tuple[int, ...]]]
 
 
 def _torch(shapes: _Shapes, dtype: Any) -> float:

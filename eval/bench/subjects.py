@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
-from tokenizers import Tokenizer
 
-from moonlynx.judge.backends.encoder import EncoderBackend, EncoderOutput, Input
+from moonlynx.judge.backends.encoder import EncoderBackend, Input
 from moonlynx.judge.backends.torch_encoder import Precision
-from moonlynx.judge.luna.blocks import read_blocks
-from moonlynx.judge.luna.claims import split_claims
+from moonlynx.judge.luna import judge as luna_judge
+from moonlynx.judge.luna import windows
 from moonlynx.judge.luna.config import CONFIG_FILE, load_config
 from moonlynx.judge.luna.judge import LunaJudge
-from moonlynx.judge.luna.reading import premise_room
 from moonlynx.judge.luna.weights import TOKENIZER, load_tokenizer
-from moonlynx.judge.luna.windows import read_claims
-from moonlynx.judge.types import Example
+from moonlynx.judge.types import Example, MoonlynxError
 
 from .products import Shape, measure_rates
 from .texts import make_examples
 
 Facts = Mapping[str, float]
+PARTS = ("cut documents", "cut answer", "choose windows", "encode", "write verdict")
 _KB = 1 if sys.platform == "darwin" else 1024  # what a process's peak memory is given in
 
 
@@ -51,7 +52,15 @@ class Sample(NamedTuple):
 
 
 class Subject(Protocol):
-    """Something to measure, which can be sent to another process."""
+    """Something to measure, which can be sent to another process.
+
+    Attributes:
+        grows: its cost grows with the tokens it is given.
+    """
+
+    grows: ClassVar[bool]
+
+    def __hash__(self) -> int: ...
 
     @property
     def name(self) -> str:
@@ -69,8 +78,16 @@ def _bring_up(subject: Subject) -> Callable[[Work], Callable[[], Facts]]:
 
 
 def measure(subject: Subject, work: Work) -> Sample:
-    """Bring the subject up where it is not yet, and do the work once."""
-    run = _bring_up(subject)(work)
+    """Bring the subject up where it is not yet, and do the work once.
+
+    Raises:
+        RuntimeError: it cannot be brought up here; says why.
+    """
+    try:
+        prepare = _bring_up(subject)
+    except (ImportError, MoonlynxError) as error:
+        raise RuntimeError(str(error)) from None  # not every error can cross processes
+    run = prepare(work)
     started = time.perf_counter()
     facts = run()
     seconds = time.perf_counter() - started
@@ -79,7 +96,7 @@ def measure(subject: Subject, work: Work) -> Sample:
 
 
 def _facts(inputs: Sequence[Input]) -> Facts:
-    """Say what an encoder read: tokens, and each input's square, which attention's work grows by."""
+    """Say what an encoder read: tokens, and squares of lengths, as attention's work grows."""
     lengths = np.array([len(ids) for ids, _ in inputs], dtype=np.float64)
     return {"read": lengths.sum(), "squares": (lengths**2).sum()}
 
@@ -87,6 +104,8 @@ def _facts(inputs: Sequence[Input]) -> Facts:
 @dataclass(frozen=True)
 class EncoderForm:
     """An encoder alone: all of an input, once, in windows of so many tokens."""
+
+    grows: ClassVar[bool] = True
 
     name: str
     folder: Path
@@ -122,105 +141,77 @@ class EncoderForm:
         def cut(example: Example) -> list[Input]:
             text = " ".join([example.question, *example.context, example.answer])
             ids = np.array(tokenizer.encode(text, add_special_tokens=False).ids, dtype=np.int64)
-            windows = np.split(ids, range(self.window, len(ids), self.window))
-            return [(window, np.zeros_like(window)) for window in windows]
+            parts = np.split(ids, range(self.window, len(ids), self.window))
+            return [(part, np.zeros_like(part)) for part in parts]
 
         return prepare
 
 
-class _Watched:
-    """An encoder that notes what it read, and how long that took."""
+class _Clock:
+    """Notes how long steps take, and what an encoder reads, from one `reset` to the next."""
 
-    def __init__(self, encoder: EncoderBackend) -> None:
-        self.name, self.version = encoder.name, encoder.version
-        self._encoder = encoder
+    def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        self.seconds = 0.0
+        self.seconds: defaultdict[str, float] = defaultdict(float)
         self.inputs: list[Input] = []
 
-    def encode(self, inputs: Sequence[Input]) -> list[EncoderOutput]:
-        started = time.perf_counter()
-        outputs = self._encoder.encode(inputs)
-        self.seconds += time.perf_counter() - started
-        self.inputs += inputs
-        return outputs
+    def watch(self, holder: object, name: str) -> None:
+        """Put a clock before a function, which only this process sees."""
+        function = getattr(holder, name)
 
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            started = time.perf_counter()
+            found = function(*args, **kwargs)
+            self.seconds[name] += time.perf_counter() - started
+            if name == "encode":
+                self.inputs += args[0]
+            return found
 
-def _load_judge(form: EncoderForm) -> tuple[LunaJudge, _Watched, Tokenizer]:
-    encoder, tokenizer = _Watched(form.load()), load_tokenizer(form.folder / TOKENIZER)
-    return LunaJudge(encoder, tokenizer, load_config(form.folder / CONFIG_FILE)), encoder, tokenizer
+        setattr(holder, name, watched)
 
 
 @dataclass(frozen=True)
 class WholeJudge:
-    """The judge from texts to verdicts."""
+    """The judge from texts to verdicts, and where its time goes."""
+
+    grows: ClassVar[bool] = True
 
     name: str
     form: EncoderForm
 
     def bring_up(self) -> Callable[[Work], Callable[[], Facts]]:
-        """Load the judge."""
-        judge, encoder, tokenizer = _load_judge(self.form)
+        """Load the judge, with a clock before each step."""
+        encoder, tokenizer = self.form.load(), load_tokenizer(self.form.folder / TOKENIZER)
+        judge = LunaJudge(encoder, tokenizer, load_config(self.form.folder / CONFIG_FILE))
+        clock = _Clock()
+        for holder, step in (
+            (windows, "read_blocks"),
+            (windows, "split_claims"),
+            (luna_judge, "read_claims"),
+            (encoder, "encode"),
+            (luna_judge, "write_verdict"),
+        ):
+            clock.watch(holder, step)
 
         def prepare(work: Work) -> Callable[[], Facts]:
             examples = make_examples(tokenizer, *work)
 
             def run() -> Facts:
-                encoder.reset()
+                clock.reset()
                 judge(examples)
-                return _facts(encoder.inputs)
+                return {**_facts(clock.inputs), **parts(clock.seconds)}
 
             return run
 
-        return prepare
-
-
-@dataclass(frozen=True)
-class JudgeParts:
-    """The judge's steps one after the other, to see where its time goes."""
-
-    name: str
-    form: EncoderForm
-
-    def bring_up(self) -> Callable[[Work], Callable[[], Facts]]:
-        """Load the judge."""
-        judge, encoder, tokenizer = _load_judge(self.form)
-        config = load_config(self.form.folder / CONFIG_FILE)
-        longest = premise_room(config.limits, config.lead, config.claim) // 2
-
-        def prepare(work: Work) -> Callable[[], Facts]:
-            examples = make_examples(tokenizer, *work)
-
-            def run() -> Facts:
-                parts = [split(example) for example in examples]
-                return {name: sum(each[name] for each in parts) for name in _PARTS}
-
-            return run
-
-        def split(example: Example) -> Facts:
-            marks = [time.perf_counter()]
-            for index, document in enumerate(example.context):
-                read_blocks(document, index, tokenizer, longest)
-            marks.append(time.perf_counter())
-            split_claims(example.question, example.answer, tokenizer, config.limits)
-            marks.append(time.perf_counter())
-            texts = (example.question, example.answer, example.context)
-            read_claims(*texts, tokenizer, config.limits, config.windows)
-            encoder.reset()
-            marks.append(time.perf_counter())
-            judge([example])
-            marks.append(time.perf_counter())
-            # What was cut once is remembered, so the later steps hold the earlier ones' rest only.
-            blocks, claims, both, whole = np.diff(marks).tolist()
-            rest = whole - both - encoder.seconds
-            return dict(zip(_PARTS, (blocks, claims, both - claims, encoder.seconds, rest)))
+        def parts(seconds: Mapping[str, float]) -> Facts:
+            documents, answer = seconds["read_blocks"], seconds["split_claims"]
+            choice = seconds["read_claims"] - documents - answer  # it calls both
+            found = (documents, answer, choice, seconds["encode"], seconds["write_verdict"])
+            return dict(zip(PARTS, found, strict=True))
 
         return prepare
-
-
-_PARTS = ("cut documents", "cut answer", "choose windows", "read", "verdict")
 
 
 @dataclass(frozen=True)
@@ -231,6 +222,8 @@ class LettuceDetect:
     answer in one input of up to 4,096 tokens, longer ones in several.
     """
 
+    grows: ClassVar[bool] = True
+
     name: str
     package: Path
     tokenizer: Path
@@ -238,7 +231,6 @@ class LettuceDetect:
     def bring_up(self) -> Callable[[Work], Callable[[], Facts]]:
         """Write the model and load it as the package's users do."""
         sys.path.append(str(self.package))
-        from lettucedetect.models.inference import HallucinationDetector
         from transformers import ModernBertForTokenClassification, PreTrainedTokenizerFast
         from transformers.utils import logging
 
@@ -251,7 +243,8 @@ class LettuceDetect:
         with tempfile.TemporaryDirectory() as folder:
             ModernBertForTokenClassification(ettin_config()).save_pretrained(folder)
             PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(folder)
-            detector = HallucinationDetector(method="transformer", model_path=folder, device="cpu")
+            package = import_module("lettucedetect.models.inference")
+            detector = package.HallucinationDetector(model_path=folder, device="cpu")
         _use_every_core()
 
         def prepare(work: Work) -> Callable[[], Facts]:
@@ -272,6 +265,8 @@ class LettuceDetect:
 class ProductsAlone:
     """An encoder's matrix products by themselves; the work asked for makes no difference."""
 
+    grows: ClassVar[bool] = False
+
     name: str
     shape: Shape
     window: int
@@ -284,8 +279,6 @@ class ProductsAlone:
 
 def _use_every_core() -> None:
     """Undo what `OMP_NUM_THREADS` may say: it binds torch, and not onnxruntime."""
-    import os
-
     import torch
 
     torch.set_num_threads(os.cpu_count() or 1)

@@ -17,19 +17,21 @@ _QUESTION, _ANSWER = 25, 75  # tokens, as in the paper's appendix D
 _DOCUMENT = 500  # tokens
 _SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 # Most frequent first: words are drawn with a chance of 1 / rank.
-_WORDS = """the of and in to a was is for on by with that from at it as were which are an this after
+_LISTED = """
+the of and in to a was is for on by with that from at it as were which are an this after
 first also its their city between during under where over year before only later most river school
 other time into many part used three area early known until called however since than team season
 work built company music state about local small large house road north south station public water
-church line history population game village group number century single second century family main
+church line history population game village group number single second century family main
 opened member country service national island record children university building high place named
 general former right several union power within against law order term body form open air sea land
-report test price member market bridge tower garden museum castle harbour valley forest mountain
+report test price market bridge tower garden museum castle harbour valley forest mountain
 winter summer spring autumn morning evening letter paper bottle window table engine driver teacher
 doctor farmer painter writer singer soldier captain mayor judge king queen guest hotel room kitchen
 bread coffee sugar salt copper iron silver gold glass stone wood wool cotton silk leather stock bank
-loan debt profit loss share owner tenant lawyer court prison police army navy fleet ship boat train
-""".split()
+loan debt profit share owner tenant lawyer court prison police army navy fleet ship boat train
+"""
+_WORDS = _LISTED.split()
 _SYLLABLES = ("ka", "lo", "mi", "ren", "tas", "vo", "bel", "dur", "fin", "gar", "hul", "nos")
 
 

@@ -25,14 +25,15 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 # Words that begin sentences, or stand in capitals, without being names.
 NO_NAMES = frozenset(
     """a about according additionally after all also although among an and another any are as at
-    based because before both but by can common current despite did do does due during each either
-    even every few finally first following for from furthermore given had has have he her here his
-    how however i if in indeed instead is it its just last later let like many may meanwhile more
-    moreover most mr mrs ms much my next no nor not now of often on once one only or other our
-    overall passage please previous remember several she similarly since so some such than that the
-    their then there therefore these they this those though three thus to today two under unlike
-    until use was we were what when where whether which while who why will with yes yet you
-    your north south east west internet web earth god""".split()  # noqa: SIM905
+    based because before both but by can common current despite did do does due during each
+    either even every few finally first following for from furthermore given had has have he
+    her here his how however i if in indeed instead is it its just last later let like many
+    may meanwhile more moreover most mr mrs ms much my next no nor not now of often on once
+    one only or other our overall passage please previous remember several she similarly
+    since so some such than that the their then there therefore these they this those though
+    three thus to today two under unlike until use was we were what when where whether which
+    while who why will with within without yes through across against beyond yet you your
+    north south east west internet web earth god""".split()  # noqa: SIM905
 ) | {name.lower() for name in (*MONTHS, *WEEKDAYS)}
 
 _TITLE = re.compile(

@@ -9,7 +9,7 @@ FIGURE = re.compile(
     r"(?<![\w.,:/'’#&@\[])(?:(?<=\d[-–])|(?<![-–])|(?<=[\s(][-–]))"
     r"(?P<currency>[$€£¥]\s?)?(?P<figure>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
     rf"(?P<percent>\s?(?:%|percent\b))?(?P<suffix>st|nd|rd|th)?(?=(?:{_UNITS})\b|(?!\w))"
-    r"(?![.,/:]\d|\]|-\d+-)"
+    r"(?![.,/:]\d|\]|-\d+-|-\w*[A-Z])"
 )
 # What numbers a thing instead of counting it.
 _LABEL = re.compile(

@@ -33,6 +33,7 @@ _WHOLE = re.compile(
 )
 _ARTICLE = re.compile(r"\bthe\s$", re.IGNORECASE)
 _FARTHEST = 60  # characters between two names that one verb relates
+_LENGTH_APART = 2  # characters; 50 and 1,200,000 do not count the same kind of thing
 _MOST_PAIRS = 6
 _SURE_DAY = 28  # that every month has
 _DASHED = re.compile(r"\s?[-–—]\s?[$€£]?\d")
@@ -97,6 +98,8 @@ def _have_own_heads(sentence: Sentence, one: Value, other: Value) -> bool:
         return False
     if one.type in TYPES:
         return _related(text, one, other)
+    if abs(len(one.text) - len(other.text)) > _LENGTH_APART:
+        return False
     near = sentence.near(one.start, one.end), sentence.near(other.start, other.end)
     return near[0] != near[1] and bool(re.search(r"[a-z]{3}", between))
 

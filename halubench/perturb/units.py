@@ -36,6 +36,7 @@ _FORMS = {form: unit for unit in _UNITS_OF for form in (_plural(unit), unit)}
 _MEASURE = re.compile(
     r"(?:\d|\b(?:a|an|one|two|three|four|five|six|seven|eight|nine|ten|few|several|many|degrees))"
     rf"[\s-]?(?:degrees\s)?(?P<unit>{'|'.join(sorted(_FORMS, key=len, reverse=True))})\b(?!-?\w)"
+    r"(?<!\ba second)(?<!\bA second)"  # an ordinal
 )
 
 

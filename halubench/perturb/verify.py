@@ -11,8 +11,8 @@ from .types import Change, Draft, Edit, Rejections
 
 _ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 _VOWEL_SOUND = re.compile(
-    r"(?!eu|one\b|once\b|uni[^n]|us[ae]|uti|ur[aio]|u[.k]|US|UN|UK)(?i:[aeiou])|8|11(?!\d)|18(?!\d)"
-    r"|(?i:hono|honest|hour|heir)|[FHLMNRSX][A-Z]"
+    r"(?!(?i:eu|one\b|once\b|uni[tovqfcls]|us[ae]|uti|ur[aio])|u[.k]|US|UN|UK)(?i:[aeiou])"
+    r"|8|11(?!\d)|18(?!\d)|(?i:hono|honest|hour|heir)|[FHLMNRSX][A-Z]"
 )
 _DOUBLED = re.compile(r"\b(\w+)\s+\1\b", re.IGNORECASE)
 _BROKEN = re.compile(r"\s[,;:.!?](?=\s|$)|[,;:]{2}|,\.|\(\s|\s\)| {2}")

@@ -82,7 +82,7 @@ def encode_items(
             for premise in item.premises
         )
         targets = _token_targets(item, claim)[: readings[0].claim]
-        if item.supported and len(targets) or (targets != 1).any():
+        if ((targets == 1) == item.supported).any():
             encoded.append(Encoded(readings, item.supported, targets, item.source))
     return encoded
 

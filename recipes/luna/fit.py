@@ -16,7 +16,7 @@ from moonlynx.judge.luna.aggregate import AnswerScore, Support, answer_score, cl
 from moonlynx.judge.luna.reading import Limits, find_specials
 
 from .answers import LabelledAnswer
-from .batches import Encoded, batches, collate, encode_items
+from .batches import Encoded, batches, collate, encode_items, pad_id
 from .items import Item
 from .mix import Reader
 
@@ -61,8 +61,7 @@ def score_answers(
             items.append(Item(claim.text, texts, False, str(len(items)), claim.lead))
             owners.append(index)
     encoded = encode_items(items, tokenizer, find_specials(tokenizer), limits)
-    pad = tokenizer.token_to_id("[PAD]") or 0
-    scored = run_network(network, encoded, batch_tokens, pad)
+    scored = run_network(network, encoded, batch_tokens, pad_id(tokenizer))
     found: list[list[Scored]] = [[] for _ in answers]
     for item in encoded:
         found[owners[int(item.source)]].append(scored[item.source])
@@ -76,18 +75,17 @@ def run_network(
     import torch
 
     scored: dict[str, Scored] = {}
+    device = next(network.parameters()).device
     network.eval()
     with torch.inference_mode():
         for chosen in batches(items, batch_tokens, None):
             batch = collate(chosen, pad)
-            ids, mask, types = (torch.from_numpy(array) for array in batch[:3])
-            token_logits, claim_logits = (part.float() for part in network(ids, mask, types))
-            own = token_logits.gather(1, torch.from_numpy(batch.places)).numpy()
+            ids, mask, types = (torch.from_numpy(array).to(device) for array in batch[:3])
+            tokens, claims = (part.float().cpu().numpy() for part in network(ids, mask, types))
+            own = np.take_along_axis(tokens, batch.places, axis=1)
             for row, item in enumerate(chosen):
                 windows = batch.owner == row
-                scored[item.source] = Scored(
-                    own[windows, : len(item.tokens)], claim_logits.numpy()[windows]
-                )
+                scored[item.source] = Scored(own[windows, : len(item.tokens)], claims[windows])
     return scored
 
 
@@ -98,7 +96,7 @@ def raw_scores(
     return [
         round(
             answer_score(
-                [1.0 - round(claim_support(*claim, aggregation).support, 4) for claim in claims],
+                [round(1.0 - claim_support(*claim, aggregation).support, 4) for claim in claims],
                 answer,
             ),
             4,

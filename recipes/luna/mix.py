@@ -7,27 +7,28 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from tokenizers import Tokenizer
 
 from moonlynx.halubench.perturb import KINDS, perturb, remove_support
+from moonlynx.judge.luna.claims import Claim, split_claims
 from moonlynx.judge.luna.reading import Limits
 from moonlynx.judge.luna.windows import ClaimWindows, read_claims
 from moonlynx.judge.types import Example
 
 from .answers import LabelledAnswer
 from .items import Item
+from .licences import SOURCES
 from .made import HELD_OUT_SCHEMAS, MadeAnswer, generate
 from .mixes import Mix
-from .pairs import load_pairs
-from .settings import Stage
+from .pairs import PAIR_SETS, load_pairs
+from .settings import SettingsError, Stage
 
 _INVENTED = 0.3  # share of changes that may be an invented clause: any claim can have one
 _FACTS = tuple(kind for kind in KINDS if kind != "invented-clause")
 _RIGHT_PER_WRONG = 2.5  # claims of one set
-_SPARE = 3  # items read for one kept, so that right and wrong can be balanced
 _TRIES = 4  # right answers looked at for one that can be changed, at most
 
 
@@ -35,20 +36,34 @@ class Reader:
     """Cuts answers into items as the judge would read them."""
 
     def __init__(self, tokenizer: Tokenizer, limits: Limits, windows: int) -> None:
-        self._arguments = (tokenizer, limits, windows)
+        self._tokenizer = tokenizer
+        self._limits = limits
+        self._windows = windows
 
     def claims(self, example: Example) -> list[ClaimWindows]:
         """Give the claims of the answer that are read, with their windows."""
         found = read_claims(
-            example.question, example.answer, example.context, *self._arguments
+            example.question,
+            example.answer,
+            example.context,
+            self._tokenizer,
+            self._limits,
+            self._windows,
         )
         return [claim for claim in found if claim.windows]
+
+    def choose(self, example: Example, rng: random.Random) -> Claim | None:
+        """Choose one of the claims that are read; the documents are not looked at."""
+        found = split_claims(example.question, example.answer, self._tokenizer, self._limits)
+        read = [claim for claim in found if not claim.empty]
+        return rng.choice(read) if read else None
 
     def items(self, answer: LabelledAnswer) -> Iterator[Item]:
         """Give an item for each claim whose label is known."""
         example = answer.example
+        unmarked = example.label == "FAIL" and not example.spans
         found = self.claims(example)
-        if example.spans is None and example.label == "FAIL" and len(found) > 1:
+        if unmarked and len(found) > 1:
             return  # one of the claims is wrong, but which is not known
         marked = [(span.start, span.end) for span in example.spans or ()]
         for claim, windows in found:
@@ -57,15 +72,30 @@ class Reader:
                 for start, end in marked
                 if start < claim.end and claim.start < end
             )
-            wrong = bool(own) or (example.label == "FAIL" and example.spans is None)
+            wrong = unmarked or bool(own)
             yield Item(
                 claim.text,
                 tuple(window.text for window in windows),
                 supported=not wrong,
                 source=example.source or "",
                 lead=claim.lead,
-                spans=own if not wrong or answer.exact else None,
+                spans=own if not wrong or (own and answer.exact) else None,
             )
+
+
+def check_stage(stage: Stage, mix: Mix) -> None:
+    """Hold the stage to sets that there are and that the mix allows.
+
+    Raises:
+        SettingsError: it names another one.
+    """
+    pairs = tuple(n for n in PAIR_SETS if SOURCES[n].shipped or mix.name == "research")
+    for field, allowed in (("pairs", pairs), ("answers", mix.answers), ("right", mix.right)):
+        for name in getattr(stage, field):
+            if name not in allowed:
+                raise SettingsError(
+                    f"{field}: {name} is not in the mix {mix.name!r}: {', '.join(allowed)}"
+                )
 
 
 def stage_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -> list[Item]:
@@ -75,31 +105,34 @@ def stage_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -
         DataNotFound: a set is not at `root`.
         SettingsError: the stage names a set that the mix does not allow.
     """
-    rng = random.Random(seed)
+    check_stage(stage, mix)
+    rng = random.Random(seed)  # noqa: S311 - chance, not secrecy
     items = load_pairs(root, stage.pairs, seed) if stage.pairs else []
     answers = {name: mix.training(name, root) for name in stage.answers}
     for name, cap in stage.answers.items():
-        items += _balance(_read(answers[name], reader, cap, rng), cap, rng)
+        items += _balance(_read(answers[name], reader, None, rng), cap or None, rng)
     right = [row for name in stage.right for row in mix.training_right(name, root)]
-    items += _read(right, reader, stage.right_claims, rng)[: stage.right_claims]
+    items += _read(right, reader, stage.right_claims, rng)
     right += [row for rows in answers.values() for row in rows if row.example.label == "PASS"]
     for kind, count in stage.changed.items():
         items += make(kind, count, right, reader, rng)
-    items += _balance(_read(list(_made(stage.made, seed)), reader, 0, rng), 0, rng)
+    items += _balance(_read(list(_made(stage.made, seed)), reader, None, rng), None, rng)
     rng.shuffle(items)
     return items
 
 
 def _read(
-    rows: Sequence[LabelledAnswer], reader: Reader, cap: int, rng: random.Random
+    rows: Sequence[LabelledAnswer], reader: Reader, most: int | None, rng: random.Random
 ) -> list[Item]:
-    """Read rows in random order until there are more than enough items; 0 reads all."""
-    items: list[Item] = []
+    """Read rows in random order until there are `most` items; None reads all.
+
+    Rows over one document come one after the other, so that it is cut into blocks once.
+    """
+    groups: dict[str, list[LabelledAnswer]] = {}
     for row in rng.sample(rows, len(rows)):
-        items += reader.items(row)
-        if cap and len(items) >= _SPARE * cap:
-            break
-    return items
+        groups.setdefault(row.group, []).append(row)
+    in_order = chain.from_iterable(groups.values())
+    return list(islice(chain.from_iterable(map(reader.items, in_order)), most))
 
 
 def _made(count: int, seed: int) -> Iterator[LabelledAnswer]:
@@ -123,14 +156,14 @@ def labelled_made(row: MadeAnswer, number: int) -> LabelledAnswer:
     return LabelledAnswer(Example.from_row(example), exact=True, group=f"made/{number}")
 
 
-def _balance(items: list[Item], cap: int, rng: random.Random) -> list[Item]:
-    """Keep at most `cap` items (0: any number), and of supported ones not too many more."""
+def _balance(items: list[Item], most: int | None, rng: random.Random) -> list[Item]:
+    """Keep at most so many items (None: any number), and not too many more right than wrong."""
     rng.shuffle(items)
     wrong = [item for item in items if not item.supported]
     right = [item for item in items if item.supported][: round(_RIGHT_PER_WRONG * len(wrong))]
     kept = [*wrong, *right]
     rng.shuffle(kept)
-    return kept[: cap or None]
+    return kept[:most]
 
 
 def perturbed(
@@ -138,10 +171,9 @@ def perturbed(
 ) -> Iterator[Item]:
     """Change right claims so that they become wrong; the changed characters are the exact label."""
     for example in _right(answers, rng, tries):
-        claims = reader.claims(example)
-        if not claims:
+        claim = reader.choose(example, rng)
+        if claim is None:
             continue
-        claim = rng.choice(claims).claim
         kinds = KINDS if rng.random() < _INVENTED else _FACTS
         change = perturb(claim.text, example.context, rng, kinds)
         if change is None:
@@ -156,10 +188,9 @@ def without_support(
 ) -> Iterator[Item]:
     """Take from the documents what holds a right claim."""
     for example in _right(answers, rng, tries):
-        claims = reader.claims(example)
-        if not claims:
+        claim = reader.choose(example, rng)
+        if claim is None:
             continue
-        claim = rng.choice(claims).claim
         context = remove_support(claim.text, example.context)
         if context and any(document.strip() for document in context):
             span = (claim.start, claim.end)
@@ -170,12 +201,11 @@ def shuffled(
     answers: Sequence[LabelledAnswer], reader: Reader, rng: random.Random, tries: int
 ) -> Iterator[Item]:
     """Give answers the documents of others (the paper's augmentation, section 4.3)."""
-    by_group = {answer.group: answer.example for answer in answers}
+    others = list({answer.group: answer.example for answer in answers}.values())
     for example in _right(answers, rng, tries):
-        other = by_group[rng.choice(sorted(by_group))]
-        claims = reader.claims(example)
-        if other.context != example.context and claims:
-            claim = rng.choice(claims).claim
+        other = rng.choice(others)
+        claim = reader.choose(example, rng)
+        if claim is not None and other.context != example.context:
             span = (claim.start, claim.end)
             yield from _changed(example, reader, "shuffled", context=other.context, span=span)
 
@@ -203,9 +233,7 @@ def _changed(
     yield from (item for item in reader.items(changed) if not item.supported)
 
 
-def _right(
-    answers: Sequence[LabelledAnswer], rng: random.Random, tries: int
-) -> Iterator[Example]:
+def _right(answers: Sequence[LabelledAnswer], rng: random.Random, tries: int) -> Iterator[Example]:
     """Give right answers at random, each set as often as the other."""
     by_source: dict[str, list[Example]] = {}
     for answer in answers:

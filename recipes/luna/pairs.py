@@ -11,9 +11,9 @@ import gzip
 import io
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,9 +29,14 @@ _PREMISE_WORDS = 90  # of a table: about 150 tokens
 
 
 class Pair(NamedTuple):
-    """A pair as a set has it; `right` is a true wording of a wrong claim, to find its errors by."""
+    """A pair as a set has it.
 
-    premise: str
+    Attributes:
+        premise: the text, or what gives it: that of a table is made of those pairs that are taken.
+        right: a true wording of a wrong claim, to find its errors by.
+    """
+
+    premise: str | Callable[[], str]
     claim: str
     supported: bool
     right: str | None = None
@@ -48,21 +53,36 @@ def load_pairs(root: Path, caps: Mapping[str, int], seed: int) -> list[Item]:
     if unknown:
         raise ValueError(f"no pair set is called {sorted(unknown)}; known: {', '.join(_READERS)}")
     exclusions = load_exclusions(root)
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311 - chance, not secrecy
     items: list[Item] = []
     for name, cap in caps.items():
-        read = [_item(name, pair) for pair in _READERS[name](root, exclusions, rng)]
-        rows = list(dict.fromkeys(item for item in read if item is not None))
-        rng.shuffle(rows)
-        sides = [[row for row in rows if row.supported is side] for side in (True, False)]
-        most = min(cap // 2, *map(len, sides))
-        items += [row for side in sides for row in side[:most]]
+        pairs = list(_READERS[name](root, exclusions, rng))
+        rng.shuffle(pairs)
+        sides = [
+            _take(name, (pair for pair in pairs if pair.supported is side), cap // 2)
+            for side in (True, False)
+        ]
+        most = min(map(len, sides))
+        items += [item for side in sides for item in side[:most]]
     rng.shuffle(items)
     return items
 
 
+def _take(source: str, pairs: Iterable[Pair], most: int) -> list[Item]:
+    """Take at most so many different items."""
+    taken: dict[Item, None] = {}
+    for pair in pairs:
+        if len(taken) == most:
+            break
+        item = _item(source, pair)
+        if item is not None:
+            taken[item] = None
+    return list(taken)
+
+
 def _item(source: str, pair: Pair) -> Item | None:
-    premise, claim = " ".join(pair.premise.split()), " ".join(pair.claim.split())
+    premise = pair.premise if isinstance(pair.premise, str) else pair.premise()
+    premise, claim = " ".join(premise.split()), " ".join(pair.claim.split())
     if len(claim) < 4 or len(premise) < 4:
         return None
     spans: tuple[tuple[int, int], ...] | None = None
@@ -129,8 +149,8 @@ def _infotabs(root: Path, _exclusions: Exclusions, rng: random.Random) -> Iterat
             table = tables[row["table_id"]]
             title = table.get("title", [""])[0]
             lines = [f"{key}: {', '.join(v)}." for key, v in table.items() if key != "title"]
-            premise = fit_lines(row["hypothesis"], lines, rng)
-            yield Pair(f"{title}. {premise}", row["hypothesis"], row["label"] == "E")
+            claim = row["hypothesis"]
+            yield Pair(partial(fit_lines, claim, lines, rng, title), claim, row["label"] == "E")
 
 
 def _tabfact(root: Path, exclusions: Exclusions, rng: random.Random) -> Iterator[Pair]:
@@ -142,7 +162,8 @@ def _tabfact(root: Path, exclusions: Exclusions, rng: random.Random) -> Iterator
             if name in left_out:
                 continue
             for claim, label in zip(claims, labels, strict=True):
-                yield Pair(f"{caption}. {fit_lines(claim, tables[name], rng)}", claim, label == 1)
+                premise = partial(fit_lines, claim, tables[name], rng, caption)
+                yield Pair(premise, claim, label == 1)
 
 
 def _tabfact_pairs(root: Path, exclusions: Exclusions, rng: random.Random) -> Iterator[Pair]:
@@ -150,7 +171,7 @@ def _tabfact_pairs(root: Path, exclusions: Exclusions, rng: random.Random) -> It
     left_out = exclusions.get("tabfact: table name", frozenset())
     for name, right, wrong in read_json(root / "tabfact" / "all_positive_negative_pairs.json.gz"):
         if name not in left_out and name in tables:
-            premise = fit_lines(f"{right} {wrong}", tables[name], rng)
+            premise = partial(fit_lines, f"{right} {wrong}", tables[name], rng)
             yield Pair(premise, right, True)
             yield Pair(premise, wrong, False, right)
 
@@ -164,25 +185,20 @@ def _tables(root: Path) -> dict[str, list[str]]:
     return tables
 
 
-def fit_lines(claim: str, lines: Sequence[str], rng: random.Random) -> str:
-    """Keep the lines that share most words with the claim, and others by lot, in their order."""
-    if not lines:
-        return ""
+def fit_lines(claim: str, lines: Sequence[str], rng: random.Random, title: str = "") -> str:
+    """Keep the lines that share most words with the claim, and others by lot, in their order.
+
+    The best one is kept however long it is.
+    """
     lengths = [len(line.split()) for line in lines]
-    wanted = _forms(claim)
-    shared = [len(wanted & _forms(line)) for line in lines]
-    order = sorted(range(len(lines)), key=lambda i: (-shared[i], rng.random()))
-    kept, room = set(), _PREMISE_WORDS
+    wanted, *forms = ({token.form for token in content_tokens(text)} for text in (claim, *lines))
+    order = sorted(range(len(lines)), key=lambda i: (-len(wanted & forms[i]), rng.random()))
+    kept, room = set[int](), _PREMISE_WORDS
     for index in order:
-        if lengths[index] <= room:
+        if lengths[index] <= room or not kept:
             kept.add(index)
             room -= lengths[index]
-    return " ".join(lines[index] for index in sorted(kept or {order[0]}))
-
-
-@lru_cache(maxsize=1024)  # the claims over one table come one after the other
-def _forms(text: str) -> frozenset[str]:
-    return frozenset(token.form for token in content_tokens(text))
+    return " ".join([f"{title}."] * bool(title) + [lines[index] for index in sorted(kept)])
 
 
 def _fever(root: Path, exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
@@ -237,3 +253,4 @@ _READERS: dict[str, Reader] = {
     "breaking-nli": _breaking_nli,
     "monotonicity": _monotonicity,
 }
+PAIR_SETS = tuple(_READERS)

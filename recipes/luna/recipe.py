@@ -5,11 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import random
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx
 from tokenizers import Tokenizer
 
 from moonlynx.judge.backends.base import MissingExtra
@@ -23,26 +27,34 @@ from moonlynx.judge.luna.weights import CALIBRATION, TOKENIZER, load_tokenizer, 
 from moonlynx.judge.types import MoonlynxError
 
 from .answers import LabelledAnswer
-from .batches import encode_items
+from .batches import encode_items, pad_id
 from .fit import choose, rows_sha256, score_answers
-from .mix import Reader, stage_items
+from .mix import Reader, check_stage, stage_items
 from .mixes import Mix
-from .settings import Run
-from .train import read_progress, train
+from .record import (
+    StageRecord,
+    TrainingRecord,
+    estimate_energy,
+    find_hardware,
+    package_versions,
+)
+from .settings import Run, SettingsError
+from .train import HELD_BACK, read_progress, train
 
 if TYPE_CHECKING:
     from torch import nn
 
 log = logging.getLogger(__name__)
-VERSION = "1"
+JUDGE, RUN, AGGREGATIONS = "luna", "run.json", "aggregations.json"
 _MOST = 200  # validation rows of one set: a large one shall not drown the others
+_LEAST = 10  # rows of either label in a validation set: the AUROC over fewer is chance
 
 
 class BaseNotFound(MoonlynxError):
     """The trunk to start from is not at hand, or is another one than the recipe names."""
 
 
-def run_recipe(run: Run, data: Path, out: Path, base: Path | None) -> Path:
+def run_recipe(run: Run, data: Path, out: Path, base: Path | None) -> Path | None:
     """Train all stages and fit the judge; a stage that is done is not done again.
 
     Args:
@@ -53,36 +65,58 @@ def run_recipe(run: Run, data: Path, out: Path, base: Path | None) -> Path:
 
     Returns:
         The judge's folder, in torch form, without calibration: what is exported is calibrated.
+        None in all processes but the first, where `accelerate launch` started several.
 
     Raises:
         BaseNotFound: the trunk cannot be had or has another hash than the recipe gives.
         DataNotFound: a data set is missing.
-        SettingsError: a stage names a set that the mix does not allow.
+        SettingsError: a stage names a set that the mix does not allow, or `out` holds another run.
         MissingExtra: torch, transformers, accelerate or scikit-learn is not installed.
     """
+    try:
+        import torch
+        from accelerate import PartialState
+    except ImportError:
+        raise MissingExtra("training", "train") from None
+    mix = Mix(run.mix)
+    for stage in run.stages.values():
+        check_stage(stage, mix)
+    first = PartialState().is_main_process
+    if first:
+        _claim(out, run)
     start = find_base(run, base)
     tokenizer = load_tokenizer(start / TOKENIZER)
     reader = Reader(tokenizer, run.limits, run.windows)
-    mix = Mix(run.mix)
-    network: nn.Module | None = None
+    before: Path | None = None
     for name, stage in run.stages.items():
-        folder = out / name
-        if not read_progress(folder).done:
+        if not read_progress(out / name).done:
             log.info("stage %s", name)
             items = stage_items(stage, mix, data, reader, run.seed)
             encoded = encode_items(items, tokenizer, find_specials(tokenizer), run.limits)
-            network = network or start_network(start, run)
-            train(run, stage, encoded, network, folder, pad_id(tokenizer))
-        network = load_network(folder)
-    if network is None:
-        raise ValueError("the run has no stage")
-    folder = out / "luna"
+            network = start_network(start, run) if before is None else load_network(before)
+            train(run, stage, encoded, network, out / name, pad_id(tokenizer))
+        before = out / name
+    if not first or before is None:
+        return None
+    network = load_network(before)
+    folder = out / JUDGE
     save_network(network, folder)
     shutil.copyfile(start / TOKENIZER, folder / TOKENIZER)
+    network.to("cuda" if torch.cuda.is_available() else "cpu")
     config = _choose(run, validation_rows(mix, data), network, reader, tokenizer, out)
     (folder / CONFIG_FILE).write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")
     write_manifest(folder)
     return folder
+
+
+def _claim(out: Path, run: Run) -> None:
+    """Note which run the folder holds; one with other settings does not go on from it."""
+    path = out / RUN
+    content = run.model_dump_json(indent=2) + "\n"
+    if path.exists() and path.read_text(encoding="utf-8") != content:
+        raise SettingsError(f"{path} has other settings; name another folder, or remove this one")
+    out.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")
 
 
 def find_base(run: Run, base: Path | None) -> Path:
@@ -93,15 +127,14 @@ def find_base(run: Run, base: Path | None) -> Path:
         wanted = ["config.json", "tokenizer.json", TRUNK]
         try:
             base = Path(snapshot_download(run.base, allow_patterns=wanted))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, httpx.HTTPError) as error:
             raise BaseNotFound(
                 f"{run.base} cannot be had from the Hub ({error}); name its folder with --base"
             ) from None
     if not (base / TRUNK).is_file():
         raise BaseNotFound(f"{base} holds no {TRUNK}")
     if run.base_sha256:
-        with (base / TRUNK).open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = _sha256(base / TRUNK)
         if found != run.base_sha256:
             raise BaseNotFound(
                 f"{base / TRUNK} has the SHA-256 {found}, the recipe names {run.base_sha256}"
@@ -116,10 +149,12 @@ def start_network(base: Path, run: Run) -> nn.Module:
     (section 4.3 of the paper).
     """
     try:
+        import torch
         from safetensors.torch import load_file
         from transformers import AutoConfig
     except ImportError:
         raise MissingExtra("training", "train") from None
+    torch.manual_seed(run.seed)
     config = AutoConfig.from_pretrained(base, local_files_only=True, trust_remote_code=False)
     network: nn.Module = make_network(config, base)
     if run.head_from == "nli":
@@ -136,13 +171,15 @@ def start_network(base: Path, run: Run) -> nn.Module:
 
 
 def validation_rows(mix: Mix, data: Path) -> dict[str, list[LabelledAnswer]]:
-    """Give the validation rows of the sets that have both labels, at most so many of each."""
-    rows = {name: found[:_MOST] for name, found in mix.validation(data).items()}
-    return {
-        name: found
-        for name, found in rows.items()
-        if len({answer.example.label for answer in found}) == 2
-    }
+    """Give validation rows of the sets with enough of both labels: the same ones every time."""
+    rng = random.Random(0)  # noqa: S311 - chance, not secrecy
+    chosen = {}
+    for name, rows in mix.validation(data).items():
+        rows = rng.sample(rows, min(_MOST, len(rows)))
+        counts = Counter(row.example.label for row in rows)
+        if min(counts["PASS"], counts["FAIL"]) >= _LEAST:
+            chosen[name] = rows
+    return chosen
 
 
 def _choose(
@@ -164,18 +201,10 @@ def _choose(
     }
     choices = choose(scored, failed)
     table = [choice._asdict() | {"mean": choice.mean} for choice in choices]
-    (out / "aggregations.json").write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
+    (out / AGGREGATIONS).write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
     best = choices[0]
     log.info("aggregation %s, %s: %s", best.aggregation, best.answer, best.auroc)
-    return LunaConfig(
-        version=VERSION,
-        window=run.window,
-        lead=run.lead,
-        claim=run.claim,
-        windows=run.windows,
-        aggregation=best.aggregation,
-        answer=best.answer,
-    )
+    return run.config(best.aggregation, best.answer)
 
 
 def calibrate(folder: Path, mix: Mix, data: Path) -> None:
@@ -202,6 +231,50 @@ def calibrate(folder: Path, mix: Mix, data: Path) -> None:
     write_manifest(folder)
 
 
-def pad_id(tokenizer: Tokenizer) -> int:
-    """Give the padding token's id; masked positions are not read, so any will do."""
-    return tokenizer.token_to_id("[PAD]") or tokenizer.token_to_id("<pad>") or 0
+def training_record(
+    run: Run, out: Path, base: Path, *, recipe: str, command: str
+) -> TrainingRecord:
+    """Gather what the card says of a run that is done.
+
+    Args:
+        run: the settings.
+        out: the run's folder.
+        base: folder of the trunk that it started from.
+        recipe: name of the settings' file.
+        command: the command line.
+    """
+    stages = []
+    for name in run.stages:
+        progress = read_progress(out / name)
+        figures = json.loads((out / name / HELD_BACK).read_text(encoding="utf-8"))
+        held_back, auroc = figures["claims"].get("all", (0, None))
+        stages.append(
+            StageRecord(
+                name=name,
+                items=progress.items,
+                tokens=progress.tokens,
+                seconds=progress.seconds,
+                held_back=held_back,
+                auroc=auroc,
+            )
+        )
+    hardware = find_hardware()
+    return TrainingRecord(
+        recipe=recipe,
+        mix=run.mix,
+        base=run.base,
+        base_sha256=_sha256(base / TRUNK),
+        stages=tuple(stages),
+        hardware=hardware,
+        energy=estimate_energy(hardware, sum(stage.seconds for stage in stages)),
+        aggregations=json.loads((out / AGGREGATIONS).read_text(encoding="utf-8")),
+        date=datetime.now(UTC).date(),
+        command=command,
+        commit=None,
+        versions=package_versions(),
+    )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -9,11 +9,16 @@ from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.luna.aggregate import AnswerScore, Support
+from moonlynx.judge.luna.config import LunaConfig
 from moonlynx.judge.luna.reading import Limits
 from moonlynx.judge.types import MoonlynxError, Record
 
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
+
+
+VERSION = "1"  # of the models that this recipe trains
 
 
 class SettingsError(MoonlynxError, ValueError):
@@ -25,7 +30,8 @@ class Stage(Record):
 
     Attributes:
         pairs: pair sets (`pairs`) with the most pairs to take of each.
-        answers: sets of labelled answers (`answers`) with the most claims to take of each.
+        answers: sets of labelled answers (`answers`) with the most claims to take of each; 0 takes
+            all.
         right: sets of right answers, which wrong ones are made of; `right_claims` of their claims
             are trained on as they are.
         made: claims over made records (`made`).
@@ -76,8 +82,11 @@ class Run(Record):
         base_sha256: hash that its weights must have; null takes any.
         head_from: "nli" starts the heads from the base's NLI classifier, entailment against
             contradiction (section 4.3 of the paper); "new" starts them at random.
+        window, lead, claim, windows: as in `LunaConfig`.
         precision: "bf16", "fp16" or "fp32"; mixed but for the last.
         held_back: share of the items that is not trained on and measures progress.
+        save_every: optimiser steps between checkpoints.
+        stages: in order, by name; each has a folder of its name.
     """
 
     mix: Literal["shipped", "research", "no-ragtruth"] = "shipped"
@@ -92,12 +101,43 @@ class Run(Record):
     seed: int = 0
     held_back: Share = 0.02
     save_every: Annotated[int, Field(gt=0)] = 200
-    stages: dict[str, Stage]
+    stages: Annotated[dict[str, Stage], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _readable(self) -> Self:
+        self.config()  # what no judge could be read with is refused before it is trained
+        return self
 
     @property
     def limits(self) -> Limits:
         """Give the limits of one reading."""
         return Limits(self.window, self.lead, self.claim)
+
+    def config(self, aggregation: Support = "claim", answer: AnswerScore = "max") -> LunaConfig:
+        """Give the configuration of the judge that is trained."""
+        return LunaConfig(
+            version=VERSION,
+            window=self.window,
+            lead=self.lead,
+            claim=self.claim,
+            windows=self.windows,
+            aggregation=aggregation,
+            answer=answer,
+        )
+
+
+def find_recipe(name: str) -> Path:
+    """Find a run's YAML file: one of those beside this module by its bare name, or any by its path.
+
+    Raises:
+        SettingsError: there is none; names those that there are.
+    """
+    known = {path.stem: path for path in sorted(Path(__file__).parent.glob("*.yaml"))}
+    if name in known:
+        return known[name]
+    if Path(name).is_file():
+        return Path(name)
+    raise SettingsError(f"no recipe is called {name!r}, and no file; known: {', '.join(known)}")
 
 
 def read_run(path: Path) -> Run:
@@ -122,4 +162,4 @@ def read_run(path: Path) -> Run:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
-        raise SettingsError(f"{path}: {field}: {first['msg']}") from None
+        raise SettingsError(f"{path}: {field}: {first['msg']}".replace(": :", ":")) from None

@@ -1,4 +1,4 @@
-"""Trains the encoder on encoded items: step by step, with checkpoints that a killed run goes on from.
+"""Trains the encoder on encoded items, with checkpoints that a killed run goes on from.
 
 On one processor, one GPU or, under `accelerate launch`, several; which is not seen from here.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import logging
 import random
+import shutil
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from itertools import count
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,21 +21,31 @@ from moonlynx.judge.backends.torch_encoder import HEADS, TRUNK, save_network
 
 from .batches import Encoded, batches, collate
 from .loss import Support, best_windows, support_loss
-from .settings import Run, Stage
+from .settings import Run, SettingsError, Stage
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
 log = logging.getLogger(__name__)
+HELD_BACK = "held_back.json"
 _PROGRESS = "progress.json"
+_OPTIMIZER = "optimizer.safetensors"
 
 
 class Progress(NamedTuple):
-    """How far a stage is: batches and tokens read, seconds spent, and whether that is all."""
+    """How far a stage is.
+
+    Attributes:
+        batches, tokens: read so far, padding not counted.
+        seconds: spent in training, over all resumptions.
+        items: how many the stage trains on.
+        done: that is all; the stage's folder holds the network.
+    """
 
     batches: int = 0
     tokens: int = 0
     seconds: float = 0.0
+    items: int = 0
     done: bool = False
 
 
@@ -44,12 +55,15 @@ def train(
     """Train `network` on the items and save it to `out`, going on from what is there.
 
     A share of the items (`run.held_back`) is not trained on; what is measured on it goes to
-    `held_back.json`.
+    `held_back.json`. A run that was killed ends, on one processor, with the very weights of one
+    that was not.
 
     Raises:
-        MissingExtra: torch or accelerate is not installed.
+        MissingExtra: torch, accelerate or scikit-learn is not installed.
+        SettingsError: there is nothing to train on.
     """
     try:
+        import sklearn.metrics  # noqa: F401 (read at the end, missed now)
         import torch
         from accelerate import Accelerator
     except ImportError:
@@ -59,8 +73,9 @@ def train(
         mixed_precision="no" if run.precision == "fp32" else run.precision,
         gradient_accumulation_steps=stage.accumulate,
     )
-    torch.manual_seed(run.seed)
     held_back, trained = _hold_back(items, run)
+    if not trained:
+        raise SettingsError(f"{out.name}: the stage has no item to train on")
     heads = [*network.claim.parameters(), *network.tokens.parameters()]
     groups = [
         {"params": list(network.trunk.parameters()), "lr": stage.lr_trunk, "peak": stage.lr_trunk},
@@ -73,14 +88,16 @@ def train(
     budget = stage.budget(sum(_tokens(item) for item in trained))
     log.info("%d items to train on, %d held back", len(trained), len(held_back))
     began, losses = time.monotonic() - progress.seconds, list[float]()
-    share = slice(accelerator.process_index, None, accelerator.num_processes)
+    process, processes = accelerator.process_index, accelerator.num_processes
     for index, chosen in _endless(trained, stage.batch_tokens, run.seed, progress.batches):
         if progress.tokens >= budget:
             break
+        torch.manual_seed(_seeded(f"{run.seed}/{index}/{process}").getrandbits(63))  # of dropout
         for group in optimizer.param_groups:
             group["lr"] = group["peak"] * _rate(progress.tokens / budget, stage.warmup)
-        with accelerator.accumulate(network), accelerator.autocast():
-            support, targets = read_batch(network, chosen[share] or chosen, pad, accelerator.device)
+        with accelerator.accumulate(network):
+            own = chosen[process::processes] or chosen
+            support, targets = read_batch(network, own, pad, accelerator.device)
             loss = support_loss(support, *targets, stage.token_weight)
             accelerator.backward(loss)
             if accelerator.sync_gradients:
@@ -88,18 +105,18 @@ def train(
             optimizer.step()
             optimizer.zero_grad()
         losses.append(float(loss.detach()))
-        read = sum(_tokens(item) for item in chosen)
-        progress = Progress(index + 1, progress.tokens + read, time.monotonic() - began)
-        if progress.batches % run.save_every == 0 and accelerator.is_main_process:
+        read = progress.tokens + sum(_tokens(item) for item in chosen)
+        progress = Progress(index + 1, read, time.monotonic() - began, len(trained))
+        if progress.batches % (run.save_every * stage.accumulate) == 0 and process == 0:
             _log(progress, budget, losses)
             losses.clear()
             _save(out, bare, optimizer, progress)
     progress = progress._replace(done=True)
-    if accelerator.is_main_process:
-        _save(out, bare, optimizer, progress)
+    if process == 0:
         figures = measure(bare, held_back, stage.batch_tokens, pad)
         log.info("held back: %s", figures)
-        (out / "held_back.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+        _finish(out, bare, figures, progress)
+    accelerator.wait_for_everyone()
     return progress
 
 
@@ -169,7 +186,7 @@ def _tokens(item: Encoded) -> int:
 
 def _hold_back(items: Sequence[Encoded], run: Run) -> tuple[list[Encoded], list[Encoded]]:
     order = list(items)
-    random.Random(run.seed).shuffle(order)
+    _seeded(f"{run.seed}").shuffle(order)
     cut = round(len(order) * run.held_back)
     return order[:cut], order[cut:]
 
@@ -177,13 +194,13 @@ def _hold_back(items: Sequence[Encoded], run: Run) -> tuple[list[Encoded], list[
 def _endless(
     items: Sequence[Encoded], batch_tokens: int, seed: int, skip: int
 ) -> Iterator[tuple[int, list[Encoded]]]:
-    """Give numbered batches, epoch after epoch, the same ones every time; the first are skipped."""
-    index = 0
-    for epoch in count():
-        for batch in batches(items, batch_tokens, random.Random(f"{seed}/{epoch}")):
-            if index >= skip:
-                yield index, batch
-            index += 1
+    """Give numbered batches, epoch after epoch, the same ones every time, from the skip-th on."""
+    epochs = (batches(items, batch_tokens, _seeded(f"{seed}/{epoch}")) for epoch in count())
+    return islice(enumerate(chain.from_iterable(epochs)), skip, None)
+
+
+def _seeded(seed: str) -> random.Random:
+    return random.Random(seed)  # noqa: S311 - chance, not secrecy
 
 
 def _rate(done: float, warmup: float) -> float:
@@ -192,19 +209,43 @@ def _rate(done: float, warmup: float) -> float:
 
 
 def _save(out: Path, network: nn.Module, optimizer: Any, progress: Progress) -> None:
-    """Write weights, optimiser and progress; the last one last, by renaming, so that it is whole."""
+    """Write a checkpoint; it counts, and the one before is gone, once `progress.json` names it."""
     from safetensors.torch import save_file
 
-    save_network(network, out)
+    folder = _checkpoint(out, progress)
+    save_network(network, folder)
     moments = {
-        f"{index}.{name}": value.reshape(-1) if value.ndim else value.reshape(1)
+        f"{index}.{name}": value
         for index, state in optimizer.state_dict()["state"].items()
         for name, value in state.items()
     }
-    save_file(moments, out / "optimizer.safetensors")
+    save_file(moments, folder / _OPTIMIZER)
+    _commit(out, progress)
+    _clear(out, keep=folder)
+
+
+def _finish(out: Path, network: nn.Module, figures: Mapping[str, Any], progress: Progress) -> None:
+    save_network(network, out)
+    (out / HELD_BACK).write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    _commit(out, progress)
+    _clear(out)
+
+
+def _checkpoint(out: Path, progress: Progress) -> Path:
+    return out / f"checkpoint-{progress.batches}"
+
+
+def _commit(out: Path, progress: Progress) -> None:
+    """Write `progress.json`, whole or not at all."""
     part = out / f"{_PROGRESS}.part"
     part.write_text(json.dumps(progress._asdict()) + "\n", encoding="utf-8")
     part.replace(out / _PROGRESS)
+
+
+def _clear(out: Path, keep: Path | None = None) -> None:
+    for folder in out.glob("checkpoint-*"):
+        if folder != keep:
+            shutil.rmtree(folder)
 
 
 def _resume(out: Path, network: nn.Module, optimizer: Any) -> Progress:
@@ -213,15 +254,14 @@ def _resume(out: Path, network: nn.Module, optimizer: Any) -> Progress:
     progress = read_progress(out)
     if not progress.batches:
         return progress
-    network.trunk.load_state_dict(load_file(out / TRUNK))
-    for name, value in load_file(out / HEADS).items():
+    folder = _checkpoint(out, progress)
+    network.trunk.load_state_dict(load_file(folder / TRUNK))
+    for name, value in load_file(folder / HEADS).items():
         network.get_parameter(name).data.copy_(value)
     content = optimizer.state_dict()
-    shapes = [p.shape for group in optimizer.param_groups for p in group["params"]]
-    for key, value in load_file(out / "optimizer.safetensors").items():
+    for key, value in load_file(folder / _OPTIMIZER).items():
         index, name = key.split(".")
-        whole = value.reshape(()) if name == "step" else value.reshape(shapes[int(index)])
-        content["state"].setdefault(int(index), {})[name] = whole
+        content["state"].setdefault(int(index), {})[name] = value
     optimizer.load_state_dict(content)
     return progress
 

@@ -12,6 +12,7 @@ from .eval.cli import app as eval_app
 from .judge.cli import app as judge_app
 from .judge.types import ExitCode, MoonlynxError
 from .model_card.cli import app as card_app
+from .recipes.cli import app as recipes_app
 
 app = typer.Typer(
     name="moonlynx",
@@ -24,6 +25,7 @@ app = typer.Typer(
 app.add_typer(judge_app)
 app.add_typer(eval_app)
 app.add_typer(card_app)
+app.add_typer(recipes_app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -24,9 +24,8 @@ def test_an_altered_context_contradicts_the_text(seed):
 
 def test_the_value_is_changed_wherever_it_is_stated():
     context = ("The old bridge is 385 meters long.", "At 385 meters, the old bridge is long.")
-    altered = {
-        alter_context("The bridge is 385 meters long.", context, Random(s)) for s in range(30)
-    }
+    text = "The bridge is 385 meters long."
+    altered = {alter_context(text, context, Random(seed)) for seed in range(30)}
     numbers = [pair for pair in altered if pair and "not" not in pair[0]]
     assert numbers
     for one, other in numbers:

@@ -1,3 +1,4 @@
+import re
 from random import Random
 
 import pytest
@@ -41,8 +42,6 @@ NEWS = (
     ],
 )
 def test_a_number_keeps_its_form(text, old, form):
-    import re
-
     found = made("number", text, NEWS)
     assert found
     for was, new, _ in found:
@@ -61,6 +60,7 @@ def test_a_number_keeps_its_form(text, old, form):
         "The rest is given in [12].",
         "There is 1 door.",
         "Fill in Form W-2 by hand.",
+        "It is called 2019-nCoV.",
     ],
 )
 def test_what_is_no_quantity_is_no_number(text):
@@ -94,6 +94,7 @@ def test_a_figure_stated_of_the_same_thing_is_refused():
         ("It weighs 5 kg.", {"g"}),
         ("The deal is worth 20 million euros.", {"billion", "thousand"}),
         ("A 3-year contract.", {"month", "decade"}),
+        ("There is a second for news.", set()),
     ],
 )
 def test_units(text, new):
@@ -188,7 +189,6 @@ def test_negations(text, new):
         "Is it open?",
         "Some people are tall.",
         "It is not only big.",
-        "He wants to have a house.",
         "The following options are available:",
         "If it is late, wait.",
     ],
@@ -223,10 +223,8 @@ def test_comparatives(text, new):
 @pytest.mark.parametrize(
     "text",
     [
-        "After all, it works.",
-        "It is more or less done.",
-        "North Korea replied.",
-        "It was named after it.",
+        *("After all, it works.", "It is more or less done."),
+        *("North Korea replied.", "It was named after it."),
     ],
 )
 def test_set_phrases_compare_nothing(text):
@@ -270,14 +268,9 @@ def test_other_openings_are_left(text):
 @pytest.mark.parametrize(
     ("text", "new"),
     [
-        (
-            "The Reds won 3 games and the Blues lost 5.",
-            "The Reds won 5 games and the Blues lost 3.",
-        ),
-        (
-            "The film came in May 2001, the book in June 2003.",
-            "The film came in June 2001, the book in May 2003.",
-        ),
+        ("The Reds won 3 games, the Blues lost 5.", "The Reds won 5 games, the Blues lost 3."),
+        ("The film came in May, the book in June.", "The film came in June, the book in May."),
+        ("It opened in 1991 and shut in 1998.", "It opened in 1998 and shut in 1991."),
         ("It grew by 5% and then shrank by 9%.", "It grew by 9% and then shrank by 5%."),
         (
             "Sales and costs were $5 and $7, respectively.",
@@ -292,10 +285,8 @@ def test_list_swaps(text, new):
 @pytest.mark.parametrize(
     "text",
     [
-        "It takes 5 to 10 days.",
-        "It was between 3 and 5 feet.",
-        "Add 3, 5 or 7.",
-        "1. Bake it for 20 minutes.",
+        *("It takes 5 to 10 days.", "It was between 3 and 5 feet.", "Add 3, 5 or 7."),
+        *("1. Bake it for 20 minutes.", "Marie Curie met Lise Meitner."),
     ],
 )
 def test_equals_are_not_swapped(text):

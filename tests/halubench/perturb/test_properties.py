@@ -17,25 +17,8 @@ from moonlynx.halubench.perturb.bank import ANY_TENSE, PAST, PRESENT
 from ...strategies import any_strings, prose
 
 _WORDS = st.sampled_from(
-    [
-        *(
-            "The",
-            "old",
-            "bridge",
-            "is",
-            "not",
-            "a",
-            "an",
-            "8",
-            "1,200",
-            "$4.5",
-            "42%",
-            "May",
-            "26,",
-        ),
-        *("1998", "in", "Paris", "Marie Curie", "and", "both", "all", "of", "more", "than", "Yes,"),
-        *("won", "by", "3-5", "(", ")", "years.", "first", "never", "Vienna.", "said", "million"),
-    ]
+    """The old bridge is not a an 8 1,200 $4.5 42% May 26, 1998 in Paris Curie and both all of more
+    than Yes, won by 3-5 ( ) years. first never Vienna. said million""".split()  # noqa: SIM905
 )
 sentences = st.lists(_WORDS, min_size=1, max_size=25).map(" ".join)
 texts = sentences | prose | any_strings

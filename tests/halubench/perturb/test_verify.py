@@ -12,9 +12,8 @@ CONTEXT = ("The Blues won 5 games. The Reds won 3 games. The hall is in Vienna."
 
 def verdict(kind, text, *edits):
     rejections = Rejections()
-    change = realise(
-        text, Draft(kind, tuple(Edit(*edit) for edit in edits)), read(CONTEXT), rejections
-    )
+    draft = Draft(kind, tuple(Edit(*edit) for edit in edits))
+    change = realise(text, draft, read(CONTEXT), rejections)
     return change.text if change else next(iter(rejections))[1]
 
 
@@ -27,7 +26,6 @@ def edit(text, old, new):
     [
         ("number", "It costs 1,200 euros.", "1,200", "1200", "same"),
         ("number", "It takes three days.", "three", "3", "same"),
-        ("number", "The Reds won 3 games.", "3", "5", "It"),
         ("comparative", "It is very low here.", "low", "very", "doubled word"),
         ("quantifier", "It is (partly) shut.", "(partly)", "(entirely", "ill-formed"),
         ("comparative", "Higher prices hurt.", "Higher", "lower", "ill-formed"),
@@ -39,10 +37,7 @@ def edit(text, old, new):
     ],
 )
 def test_each_reason_is_counted(kind, text, old, new, reason):
-    found = verdict(kind, text, edit(text, old, new))
-    if reason == "It":
-        pytest.skip("replaced below")
-    assert found == reason
+    assert verdict(kind, text, edit(text, old, new)) == reason
 
 
 def test_what_the_context_says_of_the_same_thing_is_refused():

@@ -1,0 +1,73 @@
+"""The commands that train judges: `moonlynx train`."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from moonlynx.judge.backends.base import MissingExtra
+
+app = typer.Typer()
+train_app = typer.Typer(help="Train a judge.", no_args_is_help=True)
+app.add_typer(train_app, name="train")
+
+_NEEDED = ("accelerate", "onnx", "onnxscript", "sklearn", "torch", "transformers", "yaml")
+
+DataOption = Annotated[
+    Path, typer.Option(envvar="MOONLYNX_DATA", help="Folder with the labelled data.")
+]
+BaseOption = Annotated[
+    Path | None, typer.Option(help="Folder of the encoder to start from (default: from the Hub).")
+]
+
+
+@train_app.command()
+def luna(
+    recipe: Annotated[
+        str,
+        typer.Argument(
+            help="mini (the embedded model), deberta-v3-large, modernbert-base, modernbert-large, "
+            "or a YAML file like those of moonlynx/recipes/luna."
+        ),
+    ],
+    data: DataOption,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for checkpoints and judge; a stopped run goes on from it "
+            "(default: runs/RECIPE)."
+        ),
+    ] = None,
+    base: BaseOption = None,
+) -> None:
+    """Train Luna's encoder, quantise it to int8, and fit threshold and probability to it."""
+    if any(find_spec(name) is None for name in _NEEDED):
+        raise MissingExtra("training", "train")
+    # These bring numpy, which the other commands start without.
+    from .luna.export import export
+    from .luna.mixes import Mix
+    from .luna.recipe import calibrate, find_base, run_recipe, training_record
+    from .luna.record import write_record
+    from .luna.settings import find_recipe, read_run
+
+    logging.basicConfig(format="%(asctime)s %(message)s")
+    logging.getLogger("moonlynx").setLevel(logging.INFO)
+    path = find_recipe(recipe)
+    run = read_run(path)
+    out = out or Path("runs") / path.stem
+    start = find_base(run, base)
+    trained = run_recipe(run, data, out, start)
+    if trained is None:
+        return  # another of several processes finishes
+    judge = out / "luna-int8"
+    export(trained, judge)
+    calibrate(judge, Mix(run.mix), data)
+    command = shlex.join(["moonlynx", *sys.argv[1:]])
+    write_record(training_record(run, out, start, recipe=path.stem, command=command), judge)
+    typer.echo(f"The judge is in {judge}. To use it: moonlynx judge --judge luna:{judge}")

@@ -1,0 +1,90 @@
+import math
+
+import pytest
+
+from moonlynx.recipes.luna.batches import UNKNOWN
+
+pytestmark = pytest.mark.heavy
+
+
+def loss_of(claims, tokens, supported, targets, mask=None, weight=1.0):
+    """Give the loss of rows of logits, and its gradients."""
+    import torch
+
+    from moonlynx.recipes.luna.loss import Support, support_loss
+
+    claims, tokens = (torch.tensor(rows, requires_grad=True) for rows in (claims, tokens))
+    targets = torch.tensor(targets)
+    mask = torch.ones_like(targets, dtype=torch.bool) if mask is None else torch.tensor(mask)
+    loss = support_loss(Support(claims, tokens), torch.tensor(supported), targets, mask, weight)
+    loss.backward()
+    return loss.item(), claims.grad, tokens.grad
+
+
+def softplus(x):
+    return math.log1p(math.exp(x))
+
+
+def test_the_best_window_speaks_and_learns():
+    import torch
+
+    from moonlynx.recipes.luna.loss import best_windows
+
+    # Two items, the first with two windows; claims of two tokens, at places 1 and 2.
+    tokens = torch.tensor(
+        [[9.0, 1.0, -2.0], [9.0, -1.0, 3.0], [9.0, 0.5, 0.25]], requires_grad=True
+    )
+    claims = torch.tensor([-1.0, 2.0, -3.0], requires_grad=True)
+    owner, places = torch.tensor([0, 0, 1]), torch.tensor([[1, 2]] * 3)
+    support = best_windows(tokens, claims, owner, places, 2)
+    assert support.claims.tolist() == [2.0, -3.0]
+    assert support.tokens.tolist() == [[1.0, 3.0], [0.5, 0.25]]
+    (support.claims.sum() + support.tokens.sum()).backward()
+    assert claims.grad.tolist() == [0, 1, 1]
+    assert tokens.grad.tolist() == [[0, 1, 0], [0, 0, 1], [0, 1, 1]]
+
+
+def test_a_supported_claim_and_its_tokens_are_pulled_up():
+    loss, claims, tokens = loss_of([0.5], [[1.0, -1.0]], [1.0], [[1, 1]])
+    assert loss == pytest.approx(softplus(-0.5) + (softplus(-1) + softplus(1)) / 2)
+    assert claims.item() < 0
+    assert (tokens < 0).all()
+
+
+def test_wrong_tokens_are_pushed_down_and_right_ones_pulled_up():
+    _, claims, tokens = loss_of([0.5], [[1.0, -1.0]], [0.0], [[1, 0]])
+    assert claims.item() > 0
+    assert tokens[0, 0] < 0 < tokens[0, 1]
+
+
+def test_one_wrong_token_weighs_as_much_as_nine_right_ones():
+    _, _, tokens = loss_of([0.0], [[0.0] * 10], [0.0], [[1] * 9 + [0]])
+    assert tokens[0, 9].item() == pytest.approx(-tokens[0, :9].sum().item())
+    loss, _, _ = loss_of([0.0], [[2.0] * 9 + [-2.0]], [0.0], [[1] * 9 + [0]])
+    assert loss == pytest.approx(softplus(0) + softplus(-2))
+
+
+def test_of_unknown_tokens_the_least_supported_one_is_wrong():
+    targets = [[UNKNOWN] * 3]
+    loss, _, tokens = loss_of([0.0], [[3.0, -0.5, 1.0]], [0.0], targets)
+    assert loss == pytest.approx(softplus(0) + softplus(-0.5))
+    assert tokens[0, 1] > 0
+    assert tokens[0, [0, 2]].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("target", [1, UNKNOWN])
+def test_padding_is_not_learned_from(target):
+    rows = [[target, target], [1, UNKNOWN]]
+    mask = [[True, True], [True, False]]
+    supported = [float(target == 1), 1.0]
+    loss, _, tokens = loss_of([0.0, 0.0], [[1.0, 2.0], [1.0, -50.0]], supported, rows, mask)
+    other, _, _ = loss_of([0.0, 0.0], [[1.0, 2.0], [1.0, 50.0]], supported, rows, mask)
+    assert loss == other
+    assert tokens[1, 1] == 0
+
+
+def test_the_weight_is_of_the_tokens():
+    arguments = [0.5], [[1.0, -1.0]], [1.0], [[1, 1]]
+    alone, half, whole = (loss_of(*arguments, weight=w)[0] for w in (0.0, 0.5, 1.0))
+    assert alone == pytest.approx(softplus(-0.5))
+    assert half == pytest.approx((alone + whole) / 2)

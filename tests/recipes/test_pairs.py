@@ -1,0 +1,256 @@
+import gzip
+import json
+import os
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from moonlynx.recipes.luna.exclusions import DataNotFound, load_exclusions
+from moonlynx.recipes.luna.pairs import (
+    _READERS,
+    PAIR_SETS,
+    _item,
+    changed_words,
+    fit_lines,
+    load_pairs,
+)
+
+needs_data = pytest.mark.skipif(
+    "MOONLYNX_DATA" not in os.environ, reason="MOONLYNX_DATA names no folder with the data"
+)
+# A row that is to be left out by its number says so.
+EXCLUDED = {
+    "nli_small/mnli__dev.csv: row index from 0": [1],
+    "tabfact: table name": ["out.csv"],
+    "docnli_fever_mctest/binary-FEVER-NLI__dev.txt: row index from 0": [1],
+    "conjnli/conj_dev.tsv: row index from 0": [1],
+}
+NLI = "premise,hypothesis,label\n"
+FILES = {
+    "nli_small/mnli__dev.csv.gz": NLI
+    + '"It rained, and\nit snowed.",It rained.,entailment\nLeft out.,Left out.,entailment\n'
+    + "It rained.,It snowed.,neutral\n",
+    "nli_small/snli__dev.csv": NLI + "A dog runs.,A cat runs.,contradiction\n",
+    "nli_small/scitail__dev.csv": NLI + "Salt dissolves.,Salt dissolves.,entailment\n",
+    "nli_small/sick__dev.csv": NLI + "A dog runs.,No dog runs.,contradiction\n",
+    "nli_small/sick__train.csv": NLI + "A cat runs.,A cat runs.,entailment\n",
+    "nli_small/rte__dev.csv": NLI + "A dog runs.,A cat runs.,not_entailment\n",
+    "infotabs/tables.json": json.dumps(
+        {"T1": {"title": ["Rainbow"], "Genre": ["rock", "folk"], "Year": ["1999"]}}
+    ),
+    "infotabs/infotabs_train.tsv": "table_id\thypothesis\tlabel\nT1\tIt is rock.\tE\n",
+    "infotabs/infotabs_dev.tsv": "table_id\thypothesis\tlabel\nT1\tIt is from 1998.\tC\n",
+    "infotabs/infotabs_test_alpha1.tsv": 'table_id\thypothesis\tlabel\nT1\tIt is "it".\tN\n',
+    "tabfact/tables.json.gz": json.dumps(
+        {"in.csv": "team#wins\nreds#12\nblues#3\n", "out.csv": "team#wins\nreds#12\n"}
+    ),
+    "tabfact/val_examples.json": json.dumps(
+        {"in.csv": [["reds have 12 wins", "reds have 3 wins"], [1, 0], "league"]}
+    ),
+    "tabfact/test_examples.json": json.dumps({"out.csv": [["left out"], [1], "league"]}),
+    "tabfact/all_positive_negative_pairs.json.gz": json.dumps(
+        [["in.csv", "blues have 3 wins", "blues have 12 wins"], ["out.csv", "left out", "left"]]
+    ),
+    "docnli_fever_mctest/binary-FEVER-NLI__dev.txt.gz": (
+        "entailment\tOslo is in Norway.\tOslo is Norwegian.\nentailment\tLeft.\tLeft out.\n"
+    ),
+    "docnli_fever_mctest/binary-FEVER-NLI__test.txt.gz": (
+        "not_entailment\tOslo is in Norway.\tOslo is in Spain.\n"
+    ),
+    "fever_symmetric/fever_symmetric_dev.jsonl": json.dumps(
+        {"claim": "It is hot.", "evidence": "It is cold.", "gold_label": "REFUTES"}
+    ),
+    "fever_symmetric/fever_symmetric_test.jsonl": json.dumps(
+        {"claim": "It is cold.", "evidence": "It is cold.", "gold_label": "SUPPORTS"}
+    ),
+    "conjnli/adversarial_train_15k.tsv.gz": (
+        "Premise\tHypothesis\tLabel\nHe sings and runs.\tHe sings.\tentailment\n"
+    ),
+    "conjnli/conj_dev.tsv": (
+        "\ufeffPremise\tHypothesis\tLabel\nHe sings or runs.\tHe sings and runs.\tneutral\n"
+        "Left out.\tLeft out.\tentailment\n"
+    ),
+    "breaking_nli/dataset.jsonl.gz": json.dumps(
+        {
+            "sentence1": "A red line.",
+            "sentence2": "A blue line.",
+            "gold_label": "contradiction",
+        }
+    ),
+    "monotonicity/MED.tsv": (
+        "sentence1\tsentence2\tgold_label\nAll dogs run.\tAll pets run.\tneutral\n"
+    ),
+    "monotonicity/HELP_leskexppmb_and.tsv": (
+        "ori_sentence\tnew_sentence\tgold_label\nI had milk and eggs.\tI had milk.\tentailment\n"
+    ),
+}
+# Per set: premise, claim, label and the words that are marked.
+EXPECTED = {
+    "mnli": [
+        ("It rained, and it snowed.", "It rained.", True, []),
+        ("It rained.", "It snowed.", False, None),
+    ],
+    "snli": [("A dog runs.", "A cat runs.", False, None)],
+    "scitail": [("Salt dissolves.", "Salt dissolves.", True, [])],
+    "sick": [
+        ("A dog runs.", "No dog runs.", False, None),
+        ("A cat runs.", "A cat runs.", True, []),
+    ],
+    "rte": [("A dog runs.", "A cat runs.", False, None)],
+    "infotabs": [
+        ("Rainbow. Genre: rock, folk. Year: 1999.", "It is rock.", True, []),
+        ("Rainbow. Genre: rock, folk. Year: 1999.", "It is from 1998.", False, None),
+        ("Rainbow. Genre: rock, folk. Year: 1999.", 'It is "it".', False, None),
+    ],
+    "tabfact": [
+        ("league. team: reds; wins: 12. team: blues; wins: 3.", "reds have 12 wins", True, []),
+        ("league. team: reds; wins: 12. team: blues; wins: 3.", "reds have 3 wins", False, None),
+    ],
+    "tabfact-pairs": [
+        ("team: reds; wins: 12. team: blues; wins: 3.", "blues have 3 wins", True, []),
+        ("team: reds; wins: 12. team: blues; wins: 3.", "blues have 12 wins", False, ["12"]),
+    ],
+    "fever": [
+        ("Oslo is in Norway.", "Oslo is Norwegian.", True, []),
+        ("Oslo is in Norway.", "Oslo is in Spain.", False, None),
+    ],
+    "fever-symmetric": [
+        ("It is cold.", "It is hot.", False, None),
+        ("It is cold.", "It is cold.", True, []),
+    ],
+    "conjnli": [
+        ("He sings and runs.", "He sings.", True, []),
+        ("He sings or runs.", "He sings and runs.", False, ["and"]),
+    ],
+    "breaking-nli": [("A red line.", "A blue line.", False, ["blue"])],
+    "monotonicity": [
+        ("All dogs run.", "All pets run.", False, None),
+        ("I had milk and eggs.", "I had milk.", True, []),
+    ],
+}
+
+
+def write_files(root, files):
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = text.encode("utf-8")
+        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+
+
+@pytest.fixture
+def root(tmp_path):
+    write_files(tmp_path, FILES)
+    sections = {"note": "A text.", "one": {}, "two": EXCLUDED}
+    (tmp_path / "exclude_from_training.json").write_text(json.dumps(sections))
+    return tmp_path
+
+
+def test_every_set_has_an_example():
+    assert tuple(EXPECTED) == PAIR_SETS
+
+
+@pytest.mark.parametrize("name", PAIR_SETS)
+def test_a_set_is_read_in_its_own_form(root, name):
+    pairs = _READERS[name](root, load_exclusions(root), random.Random(0))
+    found = [_item(name, pair) for pair in pairs]
+    marked = [
+        None if item.spans is None else [item.claim[a:b] for a, b in item.spans] for item in found
+    ]
+    assert [
+        (*item.premises, item.claim, item.supported, words)
+        for item, words in zip(found, marked, strict=True)
+    ] == EXPECTED[name]
+    assert {item.source for item in found} == {name}
+    assert {item.lead for item in found} == {""}
+
+
+@pytest.mark.parametrize("name", PAIR_SETS)
+def test_a_set_that_is_not_there_is_said_to_be_missing(root, name):
+    folder = {
+        **dict.fromkeys(("mnli", "snli", "scitail", "sick", "rte"), "nli_small"),
+        "fever": "docnli_fever_mctest",
+        "tabfact-pairs": "tabfact",
+    }.get(name, name.replace("-", "_"))
+    for path in (root / folder).iterdir():
+        path.unlink()
+    with pytest.raises(DataNotFound, match=folder):
+        load_pairs(root, {name: 2}, 0)
+
+
+def test_sides_are_equal_and_capped(root):
+    rows = "".join(f"It is {n}.,It is {n}.,entailment\n" for n in range(30))
+    rows += "".join(f"It is {n}.,It is {n + 1}.,neutral\n" for n in range(20))
+    rows += "It is 1.,It is 2.,neutral\n" * 20  # again and again the same
+    write_files(root, {"nli_small/snli__dev.csv": NLI + rows})
+    for cap, each in ((10, 5), (100, 20)):
+        items = load_pairs(root, {"snli": cap, "breaking-nli": 10}, 0)
+        assert Counter(item.supported for item in items) == {True: each, False: each}
+        assert len(set(items)) == len(items)
+        assert items == load_pairs(root, {"snli": cap, "breaking-nli": 10}, 0)
+    assert items != load_pairs(root, {"snli": cap, "breaking-nli": 10}, 1)
+
+
+def test_an_unknown_set_is_refused(root):
+    with pytest.raises(ValueError, match=r"no pair set is called \['nli'\]; known: mnli"):
+        load_pairs(root, {"nli": 4}, 0)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "marked"),
+    [
+        ("It cost 3.50 in May.", "It cost 3.75 in May.", ["3.75"]),
+        ("She sang in Rome.", "She never sang in Rome in May.", ["never", "in May"]),
+        ("He ran.", "he RAN.", None),  # nothing differs
+        ("He ran far away.", "He ran.", None),  # nothing of the claim itself
+        ("One two three four.", "Five six seven eight nine.", None),
+    ],
+)
+def test_changed_words(right, wrong, marked):
+    found = changed_words(right, wrong)
+    assert (None if found is None else [wrong[a:b] for a, b in found]) == marked
+
+
+def test_the_lines_kept_are_those_that_share_words():
+    lines = [f"team {n}: {' '.join(['x'] * 28)}." for n in range(10)]
+    for seed in range(5):
+        kept = fit_lines("team 7 beat team 2", lines, random.Random(seed))
+        assert len(kept.split()) == 90
+        assert lines[2] in kept
+        assert kept.index(lines[2]) < kept.index(lines[7])
+    assert fit_lines("team", [], random.Random(0)) == ""
+    assert fit_lines("team", [lines[0] * 4], random.Random(0)) == lines[0] * 4
+
+
+@needs_data
+@pytest.mark.parametrize("name", PAIR_SETS)
+def test_the_real_sets(name):
+    root = Path(os.environ["MOONLYNX_DATA"])
+    items = load_pairs(root, {name: 200}, 0)
+    sides = Counter(item.supported for item in items)
+    assert sides == {True: 100, False: 100}
+    assert all(item.claim.strip() and item.premises[0].strip() for item in items)
+    assert all(item.spans == () for item in items if item.supported)
+    for item in items:
+        for start, end in item.spans or ():
+            assert 0 <= start < end <= len(item.claim)
+
+
+@needs_data
+def test_rows_to_leave_out_are_left_out():
+    root = Path(os.environ["MOONLYNX_DATA"])
+    listed = load_exclusions(root)
+
+    def texts(name, exclusions):
+        read = _READERS[name](root, exclusions, random.Random(0))
+        return [(pair.premise, pair.claim) for pair in read]
+
+    for name, keys in {
+        "fever": [key for key in listed if "FEVER" in key],
+        "conjnli": [key for key in listed if key.startswith("conjnli")],
+    }.items():
+        rows = sum(len(listed[key]) for key in keys)
+        assert rows > 0
+        assert len(texts(name, {})) - len(texts(name, listed)) == rows
