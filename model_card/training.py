@@ -16,6 +16,8 @@ from .results import CardError
 BASES = {
     "sentence-transformers/all-MiniLM-L6-v2": "Apache-2.0",
     "cross-encoder/nli-deberta-v3-large": "Apache-2.0",
+    "answerdotai/ModernBERT-base": "Apache-2.0",
+    "answerdotai/ModernBERT-large": "Apache-2.0",
 }
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import shlex
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -68,6 +66,7 @@ def luna(
     judge = out / "luna-int8"
     export(trained, judge)
     calibrate(judge, Mix(run.mix), data)
-    command = shlex.join(["moonlynx", *sys.argv[1:]])
+    # Without the options: they name folders of this machine and decide nothing.
+    command = f"moonlynx train luna {path.stem}"
     write_record(training_record(run, out, start, recipe=path.stem, command=command), judge)
     typer.echo(f"The judge is in {judge}. To use it: moonlynx judge --judge luna:{judge}")

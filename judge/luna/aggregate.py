@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Support = Literal["claim", "min", "lowest-3"]
-AnswerScore = Literal["max", "noisy-or", "mean-top2"]
+AnswerScore = Literal["max", "noisy-or", "noisy-or-root", "mean-top2"]
 _LOWEST = 3
 _SHORT = 3  # characters of a token over which two marked runs are joined
 
@@ -67,6 +67,9 @@ def answer_score(claims: Sequence[float], form: AnswerScore) -> float:
 
     "max" is the worst claim's, "noisy-or" the probability that any is wrong if they were
     independent, and "mean-top2" the mean of the two worst, or the worst where there is one.
+    "noisy-or-root" divides noisy-or's evidence, -log of the probability that none is wrong, by the
+    root of the number of claims: they are not independent, and a long answer is no worse for its
+    length.
     """
     if not claims:
         return 0.0
@@ -75,6 +78,8 @@ def answer_score(claims: Sequence[float], form: AnswerScore) -> float:
         return float(scores[0])
     if form == "noisy-or":
         return float(1.0 - np.prod(1.0 - scores))
+    if form == "noisy-or-root":
+        return float(1.0 - np.prod(1.0 - scores) ** (len(scores) ** -0.5))
     return float(scores[:2].mean())
 
 

@@ -33,7 +33,7 @@ class LunaConfig(Record):
         aggregation: a claim's support: "claim" by the encoder's own head, "min" its least
             supported token (the paper's eq. 4), "lowest-3" the mean of its three.
         answer: the answer's raw score from those of its claims: "max" (with "min" the paper's
-            eq. 5), "noisy-or" or "mean-top2".
+            eq. 5), "noisy-or", "noisy-or-root" or "mean-top2".
         threshold: the answer is FAIL where its raw score reaches it; a calibration that lies beside
             the weights brings its own.
         token_threshold: tokens of an unsupported claim are marked below this P(supported).

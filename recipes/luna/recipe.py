@@ -20,6 +20,7 @@ from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.encoder import load_encoder
 from moonlynx.judge.backends.torch_encoder import TRUNK, load_network, make_network, save_network
 from moonlynx.judge.calibration import fit_calibration, save_calibration
+from moonlynx.judge.commit import git_commit
 from moonlynx.judge.luna.config import CONFIG_FILE, LunaConfig, load_config
 from moonlynx.judge.luna.judge import LunaJudge
 from moonlynx.judge.luna.reading import find_specials
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 JUDGE, RUN, AGGREGATIONS = "luna", "run.json", "aggregations.json"
 _MOST = 200  # validation rows of one set: a large one shall not drown the others
+# Answers of several sentences to what was retrieved, as users' are. Sets of single sentences, or with
+# more FAIL than PASS, fit a threshold that calls most long answers hallucinated.
+_LIKE_USERS = ("ragtruth_train_part", "qa_feedback")
 _LEAST = 10  # rows of either label in a validation set: the AUROC over fewer is chance
 
 
@@ -208,16 +212,19 @@ def _choose(
 
 
 def calibrate(folder: Path, mix: Mix, data: Path) -> None:
-    """Fit threshold and probability of the judge in `folder` to validation rows.
+    """Fit threshold and probability of the judge in `folder` to validation rows like users' own.
 
-    It is fitted to what is shipped: another number format is another judge.
+    It is fitted to what is shipped: another number format is another judge. A mix without such rows
+    is calibrated on all that it has.
 
     Raises:
         CalibrationError: the rows allow no fit.
     """
     config, tokenizer = load_config(folder / CONFIG_FILE), load_tokenizer(folder / TOKENIZER)
     judge = LunaJudge(load_encoder(folder, None), tokenizer, config)
-    answers = [answer for rows in validation_rows(mix, data).values() for answer in rows]
+    rows = validation_rows(mix, data)
+    names = [name for name in _LIKE_USERS if name in rows] or list(rows)
+    answers = [answer for name in names for answer in rows[name]]
     verdicts = judge([answer.example for answer in answers])
     calibration = fit_calibration(
         judge.info,
@@ -270,7 +277,7 @@ def training_record(
         aggregations=json.loads((out / AGGREGATIONS).read_text(encoding="utf-8")),
         date=datetime.now(UTC).date(),
         command=command,
-        commit=None,
+        commit=git_commit(),
         versions=package_versions(),
     )
 

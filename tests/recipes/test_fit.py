@@ -14,7 +14,7 @@ def claim(logit, tokens):
 def test_the_aggregation_that_ranks_best_is_chosen():
     rng = np.random.default_rng(0)
     failed = [bool(n % 2) for n in range(40)]
-    # A wrong answer has one wrong claim of four, known by one token; the claim's own logit is noise.
+    # Wrong answers have one wrong token in one claim of four; the claims' own logits are noise.
     scored = [
         [
             claim(rng.normal(), [*rng.normal(3, 0.3, 6), -2.0 if wrong and at == 2 else 3.0])
@@ -27,7 +27,7 @@ def test_the_aggregation_that_ranks_best_is_chosen():
     assert best.auroc == {"one": 1.0}
     claim_max = next(c for c in others if (c.aggregation, c.answer) == ("claim", "max"))
     assert claim_max.mean < 0.8
-    assert [c.mean for c in (best, *others)] == sorted((c.mean for c in (best, *others)))[::-1]
+    assert [c.mean for c in (best, *others)] == sorted(c.mean for c in (best, *others))[::-1]
     assert len({(c.aggregation, c.answer) for c in (best, *others)}) == 9
 
 

@@ -15,7 +15,20 @@ from moonlynx.recipes.luna.train import Progress, _rate, measure, read_progress,
 
 from .tiny_base import build_base
 
-WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "knoll")
+WORDS = [
+    "amber",
+    "birch",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "heath",
+    "inlet",
+    "knoll",
+    "larch",
+    "maple",
+]
 FILES = ("model.safetensors", "heads.safetensors")
 
 
@@ -61,19 +74,22 @@ def run_train(run, items, base, out, tokenizer):
 
 
 @pytest.mark.heavy
-def test_it_learns_a_rule_and_measures_it_on_what_was_held_back(base, items, tokenizer, tmp_path):
-    stage = Stage(epochs=15, batch_tokens=256, lr_trunk=1e-2, lr_heads=1e-2)
-    progress = run_train(run_of(stage, save_every=100), items, base, tmp_path, tokenizer)
-    figures = json.loads((tmp_path / "held_back.json").read_text())
+def test_it_learns_a_rule_and_measures_it_on_what_was_held_back(items, tokenizer, tmp_path):
+    sizes = {"hidden_size": 64, "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0}
+    base = build_base(tmp_path / "base", WORDS, initializer_range=0.1, **sizes)
+    stage = Stage(epochs=20, batch_tokens=256, lr_trunk=3e-3, lr_heads=3e-3)
+    out = tmp_path / "out"
+    progress = run_train(run_of(stage, save_every=100), items, base, out, tokenizer)
+    figures = json.loads((out / "held_back.json").read_text())
     count, auroc = figures["claims"]["all"]
-    assert (count, progress.items) == (72, 288)
+    assert (count, progress.items) == (106, 422)
     assert figures["claims"]["membership"] == [count, auroc]
     assert auroc > 0.9
     assert figures["tokens"][1] > 0.9
     assert progress.done
-    assert progress == read_progress(tmp_path)
+    assert progress == read_progress(out)
     tokens = sum(len(reading.ids) for item in items for reading in item.readings)
-    assert progress.tokens == pytest.approx(15 * 0.8 * tokens, rel=0.01)
+    assert progress.tokens == pytest.approx(20 * 0.8 * tokens, rel=0.01)
 
 
 class Killed(BaseException):

@@ -147,7 +147,9 @@ def test_the_server_is_given_the_time_it_asks_for(server):
     assert time.monotonic() - start >= 0.3
 
 
-@pytest.mark.parametrize("far", ["3600", formatdate(time.time() + 3600, usegmt=True)])
+@pytest.mark.parametrize(
+    "far", ["3600", formatdate(time.time() + 3600, usegmt=True)], ids=["seconds", "date"]
+)
 def test_a_server_that_asks_for_an_hour_is_taken_to_refuse(server, far):
     server.answer = lambda _: (429, error("quota"), ("Retry-After", far))
     (reply,) = server.load().complete([ask()])
