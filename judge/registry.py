@@ -20,7 +20,7 @@ from .names import CascadeSpec, JudgeSpec, SpecError, parse_spec
 from .types import MoonlynxError
 
 GROUP = "moonlynx.judges"
-DEFAULT_JUDGE = "luna"
+DEFAULT_JUDGE = "token-similarity"
 LYNX_MODEL = "PatronusAI/Llama-3-Patronus-Lynx-8B-Instruct"
 
 
@@ -245,6 +245,7 @@ _BUILT_IN: dict[str, Factory] = {
     "luna": Factory(
         "Luna: a small encoder reads each claim with the documents and marks unsupported spans",
         _luna,
+        needs="trained weights: luna:FOLDER_OR_HUB_ID",
     ),
     "lynx": Factory("Lynx: a reasoning judge that emits REASONING and SCORE", _lynx, needs=_CHAT),
 }

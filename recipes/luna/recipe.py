@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 JUDGE, RUN, AGGREGATIONS = "luna", "run.json", "aggregations.json"
 _MOST = 200  # validation rows of one set: a large one shall not drown the others
-# Answers of several sentences to what was retrieved, as users' are. Sets of single sentences, or with
-# more FAIL than PASS, fit a threshold that calls most long answers hallucinated.
+# Answers of several sentences to what was retrieved, as users' are. Sets of single sentences, or
+# with more FAIL than PASS, fit a threshold that calls most long answers hallucinated.
 _LIKE_USERS = ("ragtruth_train_part", "qa_feedback")
 _LEAST = 10  # rows of either label in a validation set: the AUROC over fewer is chance
 

@@ -1,7 +1,10 @@
+from itertools import product
+from typing import get_args
+
 import numpy as np
 import pytest
 
-from moonlynx.judge.luna.aggregate import answer_score, claim_support
+from moonlynx.judge.luna.aggregate import AnswerScore, Support, answer_score, claim_support
 from moonlynx.recipes.luna.answers.base import labelled
 from moonlynx.recipes.luna.fit import Scored, choose, raw_scores, rows_sha256
 
@@ -28,7 +31,9 @@ def test_the_aggregation_that_ranks_best_is_chosen():
     claim_max = next(c for c in others if (c.aggregation, c.answer) == ("claim", "max"))
     assert claim_max.mean < 0.8
     assert [c.mean for c in (best, *others)] == sorted(c.mean for c in (best, *others))[::-1]
-    assert len({(c.aggregation, c.answer) for c in (best, *others)}) == 9
+    assert {(c.aggregation, c.answer) for c in (best, *others)} == set(
+        product(get_args(Support), get_args(AnswerScore))
+    )
 
 
 def test_every_set_counts_the_same():

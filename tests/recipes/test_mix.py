@@ -194,7 +194,7 @@ def test_a_stage_is_its_parts(reader, tmp_path):
 def test_a_stage_of_real_answers(reader):
     root = Path(os.environ["MOONLYNX_DATA"])
     stage = Stage(
-        answers={"e2e_cleaned": 100, "ragtruth_train_part": 60},
+        answers={"ragtruth_train_part": 60},
         right=("xquad_en",),
         right_claims=30,
         changed={"perturbed": 20, "removed": 10, "shuffled": 5},
@@ -203,7 +203,6 @@ def test_a_stage_of_real_answers(reader):
     items = stage_items(stage, Mix("shipped"), root, reader, 0)
     sources = Counter(item.source.partition(":")[0] for item in items)
     assert sources == {
-        "e2e_cleaned": 100,
         "ragtruth_train_part": 60,
         "xquad_en": 30,
         "changed": 20,
@@ -213,9 +212,3 @@ def test_a_stage_of_real_answers(reader):
     for item in items:
         assert item.supported == (item.spans == ()), item
         assert item.premises
-    held = {
-        row.example.answer
-        for name in ("e2e_cleaned", "ragtruth_train_part")
-        for row in Mix("shipped").validation(root)[name]
-    }
-    assert not any(item.claim in held for item in items if len(item.claim) > 60)

@@ -43,7 +43,13 @@ def test_probabilities_do_not_overflow():
 
 
 @pytest.mark.parametrize(
-    ("form", "score"), [("max", 0.5), ("noisy-or", 1 - 0.5 * 0.8 * 0.9), ("mean-top2", 0.35)]
+    ("form", "score"),
+    [
+        ("max", 0.5),
+        ("noisy-or", 1 - 0.5 * 0.8 * 0.9),
+        ("noisy-or-root", 1 - (0.5 * 0.8 * 0.9) ** (1 / 3**0.5)),
+        ("mean-top2", 0.35),
+    ],
 )
 def test_an_answers_score(form, score):
     assert answer_score([0.1, 0.5, 0.2], form) == pytest.approx(score)

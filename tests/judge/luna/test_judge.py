@@ -95,7 +95,7 @@ def test_the_threshold_is_the_configurations_or_the_one_given(make):
 
 
 @pytest.mark.parametrize("aggregation", ["claim", "min", "lowest-3"])
-@pytest.mark.parametrize("answer", ["max", "noisy-or", "mean-top2"])
+@pytest.mark.parametrize("answer", ["max", "noisy-or", "noisy-or-root", "mean-top2"])
 def test_every_form_of_aggregation_agrees_with_itself(make, aggregation, answer):
     (verdict,) = make(aggregation=aggregation, answer=answer)([EXAMPLE])
     labels = {sentence.label for sentence in verdict.sentences}
