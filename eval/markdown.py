@@ -112,7 +112,7 @@ def _micro(group: Group) -> str:
         [
             [
                 _label(each.system, group.majority),
-                *(_written(name, each.metrics[name]) for name in _DECISION),
+                *(write_value(name, each.metrics[name]) for name in _DECISION),
                 f"{each.unscored:,}",
             ]
             for each in group.systems
@@ -124,7 +124,7 @@ def _micro(group: Group) -> str:
         [
             [
                 _label(each.system, group.majority),
-                *(_written(name, each.metrics[name]) for name in names),
+                *(write_value(name, each.metrics[name]) for name in names),
                 f"{each.with_raw_score:,}",
                 f"{each.with_probability:,}",
             ]
@@ -141,7 +141,7 @@ def _macro(report: Report) -> str:
     def cell(scores: MacroScores, name: str) -> str:
         count = scores.subsets[name]
         note = f" ({count} of {total})" if 0 < count < total else ""
-        return _written(name, scores.metrics[name]) + note
+        return write_value(name, scores.metrics[name]) + note
 
     return "\n\n".join(
         table(
@@ -162,7 +162,7 @@ def _other_names(group: Group) -> tuple[str, ...]:
     return (*_RANKING, *places, *(_CALIBRATION if calibrated else ()))
 
 
-def _written(name: str, value: Value) -> str:
+def write_value(name: str, value: Value) -> str:
     """Write a metric with its interval: a share in percent, an error as it is."""
     if value.value is None:
         return UNDEFINED
@@ -185,7 +185,7 @@ def _by_part(title: str, column: str, groups: Sequence[Group]) -> str:
         if not group.systems:
             rows.append([*about, *[UNDEFINED] * (len(names) + 2)])
         for each in group.systems:
-            cells = [_written(name, each.metrics[name]) for name in names]
+            cells = [write_value(name, each.metrics[name]) for name in names]
             if each.with_raw_score < group.rows and each.metrics["auroc"].value is not None:
                 cells[names.index("auroc")] += f" (n = {each.with_raw_score:,})"
             rows.append([*about, _label(each.system, group.majority), f"{each.unscored:,}", *cells])

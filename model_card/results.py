@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
-from moonlynx.eval.bootstrap import Value
-from moonlynx.eval.markdown import TITLES, UNDEFINED, table
+from moonlynx.eval.markdown import TITLES, table, write_value
 from moonlynx.eval.records import ALWAYS_FAIL, MAJORITY, Group, MacroScores, Report, SystemScores
 from moonlynx.judge.names import JudgeSpec, parse_spec
 from moonlynx.judge.types import JudgeInfo, MoonlynxError
@@ -118,7 +117,7 @@ def probability_table(measured: Sequence[Measured]) -> str:
     for each in measured:
         scores = _own(each.report.micro, each.system)
         if scores.with_probability:
-            cells = [_written(name, scores.metrics[name]) for name in _PLAIN]
+            cells = [write_value(name, scores.metrics[name]) for name in _PLAIN]
             rows.append([each.title, f"{scores.with_probability:,}", *cells])
     return table(["benchmark", "rows", *(TITLES[name] for name in _PLAIN)], rows) if rows else ""
 
@@ -166,7 +165,7 @@ def at_chance(measured: Sequence[Measured], metric: str) -> list[str]:
         for name, group in _parts(each.report):
             value = _own(group, each.system).metrics[metric]
             if value.value is not None and (value.low is None or value.low <= _CHANCE):
-                score = f"{TITLES[metric]} {_written(metric, value)}, {group.rows:,} rows"
+                score = f"{TITLES[metric]} {write_value(metric, value)}, {group.rows:,} rows"
                 found.append(f"{each.title}, {name} ({score})")
     return found
 
@@ -204,7 +203,7 @@ def _rows(
     labels = {own: "**these weights**", MAJORITY: f"{MAJORITY} ({majority})"}
     for each in systems:
         if each.system in (own, MAJORITY, ALWAYS_FAIL):
-            cells = [_written(name, each.metrics[name]) for name in names]
+            cells = [write_value(name, each.metrics[name]) for name in names]
             yield [*about, labels.get(each.system, each.system), *cells]
             about = [""] * len(about)
 
@@ -222,14 +221,3 @@ def _parts(report: Report) -> Iterator[tuple[str, Group]]:
 
 def _own(group: Group, system: str) -> SystemScores:
     return next(each for each in group.systems if each.system == system)
-
-
-def _written(name: str, value: Value) -> str:
-    """Write a metric with its interval: a share in percent, an error as it is."""
-    if value.value is None:
-        return UNDEFINED
-    scale, digits = (1, 3) if name in _PLAIN else (100, 1)
-    text = f"{scale * value.value:.{digits}f}"
-    if value.low is None or value.high is None:
-        return text
-    return f"{text} [{scale * value.low:.{digits}f}, {scale * value.high:.{digits}f}]"
