@@ -167,6 +167,7 @@ def test_the_counts_are_those_of_the_rows() -> None:
     assert RiskCurve.model_validate_json(curve.model_dump_json()) == curve
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(
     "MOONLYNX_DATA" not in os.environ, reason="MOONLYNX_DATA names no folder with the data"
 )

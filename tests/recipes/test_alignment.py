@@ -166,6 +166,7 @@ def test_the_regression_finds_what_tells(tmp_path):
     assert loaded.threshold == model.threshold
 
 
+@pytest.mark.heavy
 def test_the_trees_find_it_too():
     table, fail, groups = made_table()
     model = fit_trees(table, fail, groups)

@@ -188,6 +188,7 @@ def test_a_stage_is_its_parts(reader, tmp_path):
     assert items == stage_items(stage, Mix("shipped"), tmp_path, reader, 0)
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(
     "MOONLYNX_DATA" not in os.environ, reason="MOONLYNX_DATA names no folder with the data"
 )

@@ -224,6 +224,7 @@ def test_the_lines_kept_are_those_that_share_words():
     assert fit_lines("team", [lines[0] * 4], random.Random(0)) == lines[0] * 4
 
 
+@pytest.mark.heavy
 @needs_data
 @pytest.mark.parametrize("name", PAIR_SETS)
 def test_the_real_sets(name):

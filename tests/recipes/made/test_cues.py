@@ -4,6 +4,8 @@ import pytest
 
 from moonlynx.recipes.luna.made import generate
 
+pytestmark = pytest.mark.heavy  # ten thousand answers and a classifier over their words
+
 LIMIT = 0.58
 
 
