@@ -17,7 +17,8 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.luna.weights import TOKENIZER
-from moonlynx.judge.types import ExitCode, MoonlynxError
+from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.types import MoonlynxError
 
 from .forms import Forms, find_forms
 from .origin import OUT, Origin, write
@@ -74,7 +75,7 @@ def command(
     """Measure latency, tokens a second and memory of the encoder and the judge."""
     origin = Origin.of("moonlynx.eval.bench.encoder", sys.argv[1:], lettucedetect)
     cells = [Cell(each, count) for each in tokens for count in batch]
-    try:
+    with errors_as_messages():
         with tempfile.TemporaryDirectory() as scratch:
             _say("making the forms")
             forms = find_forms(weights, Path(scratch), window)
@@ -82,9 +83,6 @@ def command(
             measured = measure_rounds(subjects, cells, Budget(seconds, rounds), _say)
         if not measured.samples:
             raise BenchError(f"nothing was measured: {'; '.join(measured.left_out.values())}")
-    except MoonlynxError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(ExitCode.USAGE) from error
     bench = _collect(origin, forms, measured, window)
     write(out, "encoder", bench, render(bench))
 

@@ -24,7 +24,8 @@ import typer
 
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.torch_encoder import make_network
-from moonlynx.judge.types import ExitCode, MoonlynxError, Record
+from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.types import MoonlynxError, Record
 
 from ..markdown import UNDEFINED, table
 from .chips import L4, find_chip
@@ -104,11 +105,8 @@ def command(
     out: Annotated[Path, typer.Option(help="Folder for gpu.md and gpu.json.")] = OUT,
 ) -> None:
     """Measure encoders on a GPU."""
-    try:
+    with errors_as_messages():
         bench = measure(dry_run)
-    except MoonlynxError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(ExitCode.USAGE) from error
     write(out, "gpu", bench, render(bench))
 
 

@@ -85,21 +85,27 @@ def load_network(folder: Path) -> Any:
     """
     try:
         from safetensors import SafetensorError
-        from safetensors.torch import load_file
         from transformers import AutoConfig
     except ImportError as error:
         raise MissingExtra("an encoder on torch", "train") from error
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         network = make_network(config)
-        network.trunk.load_state_dict(load_file(folder / TRUNK))
-        heads = load_file(folder / HEADS)
-        for name in ("claim", "tokens"):
-            own = {key: heads[f"{name}.{key}"] for key in ("weight", "bias")}
-            getattr(network, name).load_state_dict(own)
+        load_weights(network, folder)
     except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
         raise BackendError(f"cannot load the encoder in {folder}: {error}") from error
     return network.eval()
+
+
+def load_weights(network: Any, folder: Path) -> None:
+    """Put the weights that `save_network` wrote into a network of the same shape."""
+    from safetensors.torch import load_file
+
+    network.trunk.load_state_dict(load_file(folder / TRUNK))
+    heads = load_file(folder / HEADS)
+    for name in ("claim", "tokens"):
+        own = {key: heads[f"{name}.{key}"] for key in ("weight", "bias")}
+        getattr(network, name).load_state_dict(own)
 
 
 def save_network(network: Any, folder: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -68,6 +69,11 @@ def split_sentences(text: str) -> list[Piece]:
     Every character that is not white space lies in exactly one piece; a list mark stays with the
     sentence it introduces. No piece begins or ends with white space.
     """
+    return list(_split(text))
+
+
+@lru_cache(maxsize=64)  # a document is looked at from several sides, one after the other
+def _split(text: str) -> tuple[Piece, ...]:
     pieces = []
     line_start = 0
     for line in text.splitlines(keepends=True):
@@ -76,7 +82,7 @@ def split_sentences(text: str) -> list[Piece]:
                 begin = line_start + line.index(piece[0], start)
                 pieces.append(Piece(begin, begin + len(piece), piece))
         line_start += len(line)
-    return pieces
+    return tuple(pieces)
 
 
 def body_start(sentence: str) -> int:

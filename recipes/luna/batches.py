@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Encoding, Tokenizer
+from tokenizers import Tokenizer
 
 from moonlynx.judge.luna.reading import Limits, Reading, Specials, assemble
 
@@ -81,24 +81,26 @@ def encode_items(
             assemble(encodings[premise].ids, lead, claim.ids, specials, limits)
             for premise in item.premises
         )
-        targets = _token_targets(item, claim)[: readings[0].claim]
+        targets = token_targets(item, np.array(claim.offsets).reshape(-1, 2))[: readings[0].claim]
         if ((targets == 1) == item.supported).any():
             encoded.append(Encoded(readings, item.supported, targets, item.source))
     return encoded
 
 
-def _token_targets(item: Item, claim: Encoding) -> NDArray[np.int64]:
+def token_targets(item: Item, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Give each token's target: 1 (supported), 0 (touched by a span) or UNKNOWN.
+
+    Args:
+        item: the claim with its label.
+        offsets: range of each token in the claim, shape (tokens, 2).
+    """
     if item.supported:
-        return np.ones(len(claim.ids), dtype=np.int64)
+        return np.ones(len(offsets), dtype=np.int64)
     if not item.spans:
-        return np.full(len(claim.ids), UNKNOWN, dtype=np.int64)
-    return np.array(
-        [
-            int(not any(start < right and left < end for left, right in item.spans))
-            for start, end in claim.offsets
-        ],
-        dtype=np.int64,
-    )
+        return np.full(len(offsets), UNKNOWN, dtype=np.int64)
+    starts, ends = np.array(item.spans).T
+    touched = (offsets[:, :1] < ends) & (starts < offsets[:, 1:])
+    return np.asarray(~touched.any(axis=1), dtype=np.int64)
 
 
 def batches(

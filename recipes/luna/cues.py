@@ -15,7 +15,7 @@ import typer
 
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.luna.weights import TOKENIZER, load_tokenizer
-from moonlynx.judge.types import ExitCode, MoonlynxError
+from moonlynx.judge.messages import errors_as_messages
 from moonlynx.recipes.cli import BaseOption, DataOption
 
 from .items import Item
@@ -118,7 +118,7 @@ def command(
     base: BaseOption = None,
 ) -> None:
     """Build the items of a recipe's stages and show how far claims alone tell their labels."""
-    try:
+    with errors_as_messages():
         run = read_run(find_recipe(recipe))
         tokenizer = load_tokenizer(find_base(run, base) / TOKENIZER)
         reader = Reader(tokenizer, run.limits, run.windows)
@@ -127,9 +127,6 @@ def command(
             name: by_source(stage_items(stage, mix, data, reader, run.seed))
             for name, stage in run.stages.items()
         }
-    except MoonlynxError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(ExitCode.USAGE) from error
     typer.echo(cue_table(stages))
 
 

@@ -23,7 +23,7 @@ from moonlynx.judge.backends.onnx_encoder import MODEL, OnnxEncoder
 from moonlynx.judge.backends.torch_encoder import TorchEncoder, has_types, load_network
 from moonlynx.judge.luna.config import CONFIG_FILE
 from moonlynx.judge.luna.weights import CALIBRATION, TOKENIZER, write_manifest
-from moonlynx.judge.types import ExitCode, MoonlynxError
+from moonlynx.judge.messages import errors_as_messages
 
 from .quantise import quantise
 
@@ -175,11 +175,8 @@ def command(
     scheme: Annotated[Scheme, typer.Option(help="How weights are written.")] = Scheme.INT8,
 ) -> None:
     """Write a trained Luna as model.onnx."""
-    try:
+    with errors_as_messages():
         export(folder, out, scheme)
-    except MoonlynxError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(ExitCode.USAGE) from error
     typer.echo(f"{out / MODEL}: {(out / MODEL).stat().st_size / 1e6:.1f} MB")
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from moonlynx.judge.backends.base import MissingExtra
 
 from .alignment import Floats, FrozenEncoder
-from .batches import UNKNOWN
+from .batches import UNKNOWN, token_targets
 from .items import Item
 from .loss import Support, support_loss
 
@@ -89,7 +89,7 @@ def prepare(items: Sequence[Item], encoder: FrozenEncoder, context: int) -> list
                 claim.states.astype(np.float16),
                 ids[kept],
                 states[kept].astype(np.float16),
-                _targets(item, claim.offsets),
+                token_targets(item, claim.offsets),
                 item.supported,
             )
         )
@@ -110,16 +110,6 @@ def best_blocks(cosines: Floats, context: int) -> NDArray[np.intp]:
     places = (blocks[:, None] * _BLOCK + np.arange(_BLOCK)).ravel()
     kept: NDArray[np.intp] = places[places < length]
     return kept
-
-
-def _targets(item: Item, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    if item.supported:
-        return np.ones(len(offsets), dtype=np.int64)
-    if not item.spans:
-        return np.full(len(offsets), UNKNOWN, dtype=np.int64)
-    starts, ends = np.array(item.spans).T
-    touched = (offsets[:, :1] < ends) & (starts < offsets[:, 1:])
-    return np.asarray(~touched.any(axis=1), dtype=np.int64)
 
 
 def make_head(width: int, inner: int = 192, heads: int = 6, layers: int = 2) -> Any:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.backends.torch_encoder import HEADS, TRUNK, save_network
+from moonlynx.judge.backends.torch_encoder import load_weights, save_network
 
 from .batches import Encoded, batches, collate
 from .loss import Support, best_windows, support_loss
@@ -255,9 +255,7 @@ def _resume(out: Path, network: nn.Module, optimizer: Any) -> Progress:
     if not progress.batches:
         return progress
     folder = _checkpoint(out, progress)
-    network.trunk.load_state_dict(load_file(folder / TRUNK))
-    for name, value in load_file(folder / HEADS).items():
-        network.get_parameter(name).data.copy_(value)
+    load_weights(network, folder)
     content = optimizer.state_dict()
     for key, value in load_file(folder / _OPTIMIZER).items():
         index, name = key.split(".")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from . import __version__
 from .eval.cli import app as eval_app
 from .judge.cli import app as judge_app
-from .judge.types import ExitCode, MoonlynxError
+from .judge.messages import errors_as_messages
 from .model_card.cli import app as card_app
 from .recipes.cli import app as recipes_app
 
@@ -46,14 +45,8 @@ def _top(
 
 def main() -> None:
     """Run the command line. Errors that the user can mend end with a message, not a traceback."""
-    try:
+    with errors_as_messages():
         app()
-    except MoonlynxError as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(ExitCode.USAGE)
-    except OSError as error:
-        typer.echo(f"error: {error.filename or 'file'}: {error.strerror or error}", err=True)
-        sys.exit(ExitCode.USAGE)
 
 
 if __name__ == "__main__":

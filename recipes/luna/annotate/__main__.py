@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +10,10 @@ from pydantic import ValidationError
 
 from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import ChatBackend
+from moonlynx.judge.messages import errors_as_messages
 from moonlynx.judge.names import JudgeSpec, parse_spec
 from moonlynx.judge.progress import progress_bar
-from moonlynx.judge.types import BadInput, ExitCode, MoonlynxError
+from moonlynx.judge.types import BadInput
 
 from ..rag_qa import RagQuestion, load_rag_qa
 from .asking import PROMPTS
@@ -151,14 +151,8 @@ def _summary(tally: Tally, prices: Prices | None) -> str:
 
 def main() -> None:
     """Run the command. Errors that the user can mend end with a message, not a traceback."""
-    try:
+    with errors_as_messages():
         app()
-    except MoonlynxError as error:
-        typer.echo(f"error: {error}", err=True)
-        sys.exit(ExitCode.USAGE)
-    except OSError as error:
-        typer.echo(f"error: {error.filename or 'file'}: {error.strerror or error}", err=True)
-        sys.exit(ExitCode.USAGE)
 
 
 if __name__ == "__main__":
