@@ -37,7 +37,7 @@ def numbers(text: str, source: Source, rng: Random) -> Iterator[Draft]:
         free = not any(begin < end and start < stop for begin, stop in taken)
         if free and counts(text, match):
             for figure in _other_figures(text, match, source, rng):
-                whole = ordinal(int(figure)) if match["suffix"] else figure
+                whole = ordinal(int(value_of(figure))) if match["suffix"] else figure
                 stop = match.end("suffix") if match["suffix"] else end
                 yield Draft("number", (Edit(start, stop, whole),))
     for match in _WORD.finditer(text):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from enum import IntEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -17,7 +18,17 @@ from numpy.typing import NDArray
 from ..names import SpecError
 
 Input = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Token ids and token types, each of shape (tokens,)."""
+"""Token ids and token types (`TokenType`), each of shape (tokens,)."""
+
+
+class TokenType(IntEnum):
+    """What a token of an input is: the claim's from `CLAIM` on, new to the documents above it."""
+
+    BEFORE = 0
+    CLAIM = 1
+    NEW_WORD = 2
+    NEW_NAME = 3
+    NEW_NUMBER = 4
 
 
 class EncoderOutput(NamedTuple):

@@ -26,8 +26,8 @@ class OnnxEncoder:
     def __init__(self, folder: Path) -> None:
         """Load `model.onnx` from the folder.
 
-        Its inputs are `input_ids`, `attention_mask` and, where the encoder tells premise and claim
-        apart by it, `token_type_ids`; its outputs `token_logits` and `claim_logit`.
+        Its inputs are `input_ids`, `attention_mask` and `token_type_ids`, its outputs
+        `token_logits` and `claim_logit`.
 
         Raises:
             BackendError: the file is missing or cannot be loaded; says why.
@@ -46,7 +46,6 @@ class OnnxEncoder:
             )
         except Exception as error:  # onnxruntime's errors share no other base
             raise BackendError(f"cannot load {path}: {error}") from error
-        self._has_types = "token_type_ids" in {each.name for each in self._session.get_inputs()}
         self.version = hash_files(path)
 
     def encode(self, inputs: Sequence[Input]) -> list[EncoderOutput]:
@@ -54,8 +53,10 @@ class OnnxEncoder:
         return [self._read(*each) for each in inputs]
 
     def _read(self, ids: NDArray[np.int64], types: NDArray[np.int64]) -> EncoderOutput:
-        feed = {"input_ids": ids[None], "attention_mask": np.ones_like(ids)[None]}
-        if self._has_types:
-            feed["token_type_ids"] = types[None]
+        feed = {
+            "input_ids": ids[None],
+            "attention_mask": np.ones_like(ids)[None],
+            "token_type_ids": types[None],
+        }
         tokens, claims = self._session.run(["token_logits", "claim_logit"], feed)
         return EncoderOutput(tokens[0], float(claims[0]))

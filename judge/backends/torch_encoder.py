@@ -16,11 +16,12 @@ from typing import Any, Literal
 import numpy as np
 
 from .base import BackendError, MissingExtra
-from .encoder import EncoderOutput, Input, hash_files
+from .encoder import EncoderOutput, Input, TokenType, hash_files
 
 Precision = Literal["fp32", "bf16", "fp16"]
 
 TRUNK, HEADS = "model.safetensors", "heads.safetensors"
+_PARTS = ("marks", "claim", "tokens")  # beside the trunk
 _DROPOUT = 0.1  # before both heads, in training
 _STEP = 32  # batches on a GPU are a multiple of this many tokens wide
 _ROWS = 32  # inputs in a batch on a GPU
@@ -30,8 +31,9 @@ def make_network(config: Any, pretrained: Path | None = None) -> Any:
     """Build the network, a `torch.nn.Module`, with new heads, in fp32.
 
     Its `forward(input_ids, attention_mask, token_type_ids)`, each (batch, tokens), gives
-    `(token_logits, claim_logit)`, (batch, tokens) and (batch,). `trunk`, `claim` and `tokens` are
-    its parts. Token types are left out where the trunk knows fewer than two.
+    `(token_logits, claim_logit)`, (batch, tokens) and (batch,). `trunk`, `marks`, `claim` and
+    `tokens` are its parts. Token types (`TokenType`) are embeddings of their own,
+    `marks`, which begin at zero; a trunk that tells two parts apart by types is given those too.
 
     Args:
         config: a transformers configuration of the trunk.
@@ -56,24 +58,23 @@ def make_network(config: Any, pretrained: Path | None = None) -> Any:
                 )
             if hasattr(self.trunk, "pooler"):
                 self.trunk.pooler = None  # neither head reads it
+            self.marks = torch.nn.Embedding(len(TokenType), config.hidden_size)
+            torch.nn.init.zeros_(self.marks.weight)
             self.dropout = torch.nn.Dropout(_DROPOUT)
             self.claim = torch.nn.Linear(config.hidden_size, 1)
             self.tokens = torch.nn.Linear(config.hidden_size, 1)
 
         def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any) -> Any:
-            inputs = {"input_ids": input_ids, "attention_mask": attention_mask}
-            if has_types(config):
-                inputs["token_type_ids"] = token_type_ids
+            words = self.trunk.get_input_embeddings()(input_ids)
+            marks = self.marks(token_type_ids).to(words.dtype)
+            inputs = {"inputs_embeds": words + marks, "attention_mask": attention_mask}
+            if getattr(config, "type_vocab_size", 0) > 1:
+                inputs["token_type_ids"] = token_type_ids.clamp(max=TokenType.CLAIM)
             states = self.trunk(**inputs).last_hidden_state.to(self.claim.weight.dtype)
             states = self.dropout(states)
             return self.tokens(states).squeeze(-1), self.claim(states[:, 0]).squeeze(-1)
 
     return Network()
-
-
-def has_types(config: Any) -> bool:
-    """Say whether a trunk of this configuration tells premise and claim apart by token types."""
-    return getattr(config, "type_vocab_size", 0) > 1
 
 
 def load_network(folder: Path) -> Any:
@@ -103,9 +104,9 @@ def load_weights(network: Any, folder: Path) -> None:
 
     network.trunk.load_state_dict(load_file(folder / TRUNK))
     heads = load_file(folder / HEADS)
-    for name in ("claim", "tokens"):
-        own = {key: heads[f"{name}.{key}"] for key in ("weight", "bias")}
-        getattr(network, name).load_state_dict(own)
+    for name in _PARTS:
+        part = getattr(network, name)
+        part.load_state_dict({key: heads[f"{name}.{key}"] for key in part.state_dict()})
 
 
 def save_network(network: Any, folder: Path) -> None:
@@ -116,7 +117,7 @@ def save_network(network: Any, folder: Path) -> None:
     network.trunk.config.save_pretrained(folder)
     heads = {
         f"{name}.{key}": tensor
-        for name in ("claim", "tokens")
+        for name in _PARTS
         for key, tensor in getattr(network, name).state_dict().items()
     }
     for name, tensors in ((TRUNK, network.trunk.state_dict()), (HEADS, heads)):

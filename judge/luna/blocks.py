@@ -14,7 +14,7 @@ from ..text import Piece, content_tokens, split_sentences
 from ..text.flatten import flatten
 from .claims import cut_tokens
 
-_STEM = 5  # letters of a word that are compared: "opened" meets "opening"
+_STEM = 5  # letters of a word that are compared: "towers" meets "towering"
 _KEPT = 64  # documents: the answers over one document mostly come one after the other
 
 

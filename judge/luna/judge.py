@@ -12,6 +12,7 @@ from ..backends.encoder import EncoderBackend, EncoderOutput
 from ..types import Example, JudgeInfo, Verdict
 from .aggregate import ClaimSupport, claim_support
 from .config import LunaConfig
+from .novelty import claim_types
 from .reading import Reading, assemble, find_specials
 from .verdict import write_verdict
 from .windows import ClaimWindows, read_claims
@@ -79,10 +80,11 @@ class LunaJudge:
                 window.ids.tolist(),
                 claim.lead_ids.tolist(),
                 claim.ids.tolist(),
+                claim_types(new, claim.offsets - claim.start),
                 self._specials,
                 config.limits,
             )
-            for claim, windows in claims
+            for claim, windows, new in claims
             for window in windows
         ]
         return _Prepared(example, claims, readings)
@@ -113,7 +115,7 @@ class LunaJudge:
         """Give each claim's support, None for an empty one."""
         readings = iter(prepared.readings)
         supports: list[ClaimSupport | None] = []
-        for _, windows in prepared.claims:
+        for _, windows, _ in prepared.claims:
             if not windows:
                 supports.append(None)
                 continue

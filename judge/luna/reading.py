@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from ..backends.encoder import TokenType
+
 _CLS, _SEP = ("[CLS]", "<s>"), ("[SEP]", "</s>")
 
 
@@ -36,7 +38,8 @@ class Reading(NamedTuple):
 
     Attributes:
         ids: token ids, shape (tokens,).
-        types: 1 for the claim and the separator behind it, else 0, shape (tokens,).
+        types: those of the claim (`TokenType`), CLAIM for the separator behind it, else BEFORE,
+            shape (tokens,).
         first: position of the claim's first token.
         claim: how many tokens of the claim there are from there on.
     """
@@ -72,10 +75,11 @@ def assemble(
     premise: Sequence[int],
     lead: Sequence[int],
     claim: Sequence[int],
+    types: NDArray[np.int64],
     specials: Specials,
     limits: Limits,
 ) -> Reading:
-    """Join the parts, each given as token ids without special tokens.
+    """Join the parts, each given as token ids without special tokens; `types` are the claim's.
 
     What is over a part's limit is cut: of the lead its beginning, of claim and premise the end.
     """
@@ -84,6 +88,7 @@ def assemble(
     premise = premise[: premise_room(limits, len(lead), len(claim))]
     before = [specials.cls, *premise, specials.sep, *((*lead, specials.sep) if lead else ())]
     ids = np.array([*before, *claim, specials.sep], dtype=np.int64)
-    types = np.zeros(len(ids), dtype=np.int64)
-    types[len(before) :] = 1
-    return Reading(ids, types, len(before), len(claim))
+    all_types = np.full(len(ids), TokenType.CLAIM, dtype=np.int64)
+    all_types[: len(before)] = TokenType.BEFORE
+    all_types[len(before) : -1] = types[: limits.claim]
+    return Reading(ids, all_types, len(before), len(claim))

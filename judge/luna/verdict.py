@@ -38,7 +38,7 @@ def write_verdict(
     sentences: list[Sentence] = []
     spans: list[Span] = []
     reasons = []
-    for (claim, windows), support, score in zip(claims, supports, scores, strict=True):
+    for (claim, windows, _), support, score in zip(claims, supports, scores, strict=True):
         if support is None or score is None:
             sentences.append(Sentence(start=claim.start, end=claim.end, label="NO_INFO"))
             reasons.append(_reason("NO_INFO", claim, "makes no claim that documents could support"))

@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 from .alignment import Alignment
 from .blocks import Block, read_blocks
 from .claims import Claim, split_claims
+from .novelty import NewWord, new_words
 from .reading import Limits, premise_room
 
 _QUESTION = 0.2  # weight of the question's words beside the claim's
@@ -33,10 +34,17 @@ class Window(NamedTuple):
 
 
 class ClaimWindows(NamedTuple):
-    """A claim and its windows: at least one, or none where the claim is empty."""
+    """What of the documents a claim is read with.
+
+    Attributes:
+        claim: of the answer.
+        windows: at least one, or none where the claim is empty.
+        new: words of the claim that stand nowhere in the documents.
+    """
 
     claim: Claim
     windows: tuple[Window, ...]
+    new: tuple[NewWord, ...]
 
 
 def read_claims(
@@ -65,7 +73,7 @@ def read_claims(
     ]
     reader = _Context(blocks, question)
     return [
-        ClaimWindows(claim, () if claim.empty else reader.windows(claim, limits, windows))
+        reader.read(claim, limits, windows)
         for claim in split_claims(question, answer, tokenizer, limits)
     ]
 
@@ -77,13 +85,20 @@ class _Context:
         self._blocks = blocks
         self._question = question
         self._lengths = np.array([len(block.ids) for block in blocks], dtype=np.int64)
+        self._stems = {stem for block in blocks for stem in block.stems}
 
     @cached_property
     def _alignment(self) -> tuple[Alignment, NDArray[np.float64]]:
         alignment = Alignment(self._blocks)
         return alignment, _QUESTION * alignment.score(self._question)
 
-    def windows(self, claim: Claim, limits: Limits, windows: int) -> tuple[Window, ...]:
+    def read(self, claim: Claim, limits: Limits, windows: int) -> ClaimWindows:
+        if claim.empty:
+            return ClaimWindows(claim, (), ())
+        chosen = self._windows(claim, limits, windows)
+        return ClaimWindows(claim, chosen, new_words(claim.text, self._stems))
+
+    def _windows(self, claim: Claim, limits: Limits, windows: int) -> tuple[Window, ...]:
         room = premise_room(limits, len(claim.lead_ids), len(claim.ids))
         scores = None
         if windows and self._lengths.sum() > room:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from moonlynx.judge.luna.novelty import claim_types
 from moonlynx.judge.luna.reading import Limits, Reading, Specials, assemble
 
 from .items import Item
@@ -77,11 +78,13 @@ def encode_items(
     for item in items:
         claim = encodings[item.claim]
         lead = encodings[item.lead].ids
+        offsets = np.array(claim.offsets, dtype=np.int64).reshape(-1, 2)
+        types = claim_types(item.new, offsets)
         readings = tuple(
-            assemble(encodings[premise].ids, lead, claim.ids, specials, limits)
+            assemble(encodings[premise].ids, lead, claim.ids, types, specials, limits)
             for premise in item.premises
         )
-        targets = token_targets(item, np.array(claim.offsets).reshape(-1, 2))[: readings[0].claim]
+        targets = token_targets(item, offsets)[: readings[0].claim]
         if ((targets == 1) == item.supported).any():
             encoded.append(Encoded(readings, item.supported, targets, item.source))
     return encoded

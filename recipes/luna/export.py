@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.encoder import EncoderOutput, Input
 from moonlynx.judge.backends.onnx_encoder import MODEL, OnnxEncoder
-from moonlynx.judge.backends.torch_encoder import TorchEncoder, has_types, load_network
+from moonlynx.judge.backends.torch_encoder import TorchEncoder, load_network
 from moonlynx.judge.luna.config import CONFIG_FILE
 from moonlynx.judge.luna.weights import CALIBRATION, TOKENIZER, write_manifest
 from moonlynx.judge.messages import errors_as_messages
@@ -80,9 +80,6 @@ def _trace(network: Any) -> Any:
     inputs = [torch.ones(_EXAMPLE, dtype=torch.int64) for _ in names]
     axes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length")}
     shapes: list[Any] = [axes] * len(names)
-    if not has_types(network.trunk.config):
-        inputs[-1] = shapes[-1] = None
-        names.pop()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter's, on its own parts
         program = torch.onnx.export(

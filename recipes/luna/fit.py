@@ -56,9 +56,9 @@ def score_answers(
     items: list[Item] = []
     owners: list[int] = []
     for index, answer in enumerate(answers):
-        for claim, windows in reader.claims(answer.example):
+        for claim, windows, new in reader.claims(answer.example):
             texts = tuple(window.text for window in windows)
-            items.append(Item(claim.text, texts, False, str(len(items)), claim.lead))
+            items.append(Item(claim.text, texts, False, str(len(items)), claim.lead, new=new))
             owners.append(index)
     encoded = encode_items(items, tokenizer, find_specials(tokenizer), limits)
     scored = run_network(network, encoded, batch_tokens, pad_id(tokenizer))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from moonlynx.judge.luna.novelty import NewWord
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -17,6 +19,7 @@ class Item:
         source: the data set, for the mix and for reports.
         lead: the question and what the answer says before the claim.
         spans: unsupported character ranges of the claim; None where they are not known.
+        new: words of the claim that stand nowhere in the documents that the premises are from.
     """
 
     claim: str
@@ -25,3 +28,4 @@ class Item:
     source: str
     lead: str = ""
     spans: tuple[tuple[int, int], ...] | None = None
+    new: tuple[NewWord, ...] = ()

@@ -33,16 +33,19 @@ class Source(NamedTuple):
 SOURCES: Mapping[str, Source] = {
     # Stage 1
     "mnli": Source("pairs", _NLI, True, "many genres"),
+    "mnli-changed": Source("pairs", _NLI, True, "the same, and a rule's change of each claim"),
     "snli": Source("pairs", _NLI, True, "the set's own terms: CC BY-SA 4.0"),
     "scitail": Source("pairs", _NLI, True, "the set's own terms: Apache-2.0"),
     "sick": Source("pairs", _NLI, False, "the set's own terms: CC BY-NC-SA 3.0"),
     "rte": Source("pairs", _NLI, False, "the set's own terms are stated nowhere"),
     "infotabs": Source("pairs", "Apache-2.0", True, "claims over info boxes"),
+    "infotabs-changed": Source("pairs", "Apache-2.0", True, "as mnli-changed"),
     "tabfact": Source("pairs", "MIT", True, "claims over tables"),
     "tabfact-pairs": Source("pairs", "MIT", True, "a true and a false claim over one table"),
     "fever": Source(
         "pairs", "BSD-3-Clause for the repository", True, "claims over one or several sentences"
     ),
+    "fever-changed": Source("pairs", "BSD-3-Clause for the repository", True, "as mnli-changed"),
     "fever-symmetric": Source("pairs", "MIT", True, "the claim alone tells nothing"),
     "conjnli": Source("pairs", "MIT", True, "and, or, but, nor"),
     "breaking-nli": Source("pairs", "CC BY-SA 4.0", True, "one word differs"),

@@ -66,7 +66,7 @@ class Reader:
         if unmarked and len(found) > 1:
             return  # one of the claims is wrong, but which is not known
         marked = [(span.start, span.end) for span in example.spans or ()]
-        for claim, windows in found:
+        for claim, windows, new in found:
             own = tuple(
                 (max(start, claim.start) - claim.start, min(end, claim.end) - claim.start)
                 for start, end in marked
@@ -80,6 +80,7 @@ class Reader:
                 source=example.source or "",
                 lead=claim.lead,
                 spans=own if not wrong or (own and answer.exact) else None,
+                new=new,
             )
 
 

@@ -17,7 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from moonlynx.judge.text import content_tokens
+from moonlynx.halubench.perturb import Kind, perturb
+from moonlynx.judge.luna.blocks import stem
+from moonlynx.judge.luna.novelty import new_words
+from moonlynx.judge.text import content_tokens, split_sentences
 from moonlynx.judge.text.flatten import row_text
 
 from .answers.base import read_csv, read_json, read_lines
@@ -26,6 +29,9 @@ from .items import Item
 
 Exclusions = Mapping[str, frozenset[str]]
 _PREMISE_WORDS = 90  # of a table: about 150 tokens
+_CHANGED = 20_000  # claims of a set that a change is looked for in, at most
+_COPIED = 0.25  # share of them that is copied out of the premise
+_FACTS: tuple[Kind, ...] = ("number", "date", "unit", "entity", "comparative", "quantifier")
 
 
 class Pair(NamedTuple):
@@ -90,7 +96,8 @@ def _item(source: str, pair: Pair) -> Item | None:
         spans = ()
     elif pair.right is not None:
         spans = changed_words(pair.right, claim)
-    return Item(claim, (premise,), pair.supported, source, spans=spans)
+    new = new_words(claim, {stem(token.form) for token in content_tokens(premise)})
+    return Item(claim, (premise,), pair.supported, source, spans=spans, new=new)
 
 
 def changed_words(right: str, wrong: str) -> tuple[tuple[int, int], ...] | None:
@@ -241,6 +248,22 @@ def _monotonicity(root: Path, _exclusions: Exclusions, _rng: random.Random) -> I
                 yield Pair(row[premise], row[claim], row["gold_label"] == "entailment")
 
 
+def _changed(base: str, root: Path, exclusions: Exclusions, rng: random.Random) -> Iterator[Pair]:
+    """Give right claims of a set, and sentences of its premises, each with a changed one beside it.
+
+    Nothing in a claim by itself can tell which of the two it is.
+    """
+    pairs = [pair for pair in _READERS[base](root, exclusions, rng) if pair.supported]
+    for pair in rng.sample(pairs, min(_CHANGED, len(pairs))):
+        premise = pair.premise if isinstance(pair.premise, str) else pair.premise()
+        claim = pair.claim
+        if rng.random() < _COPIED:
+            claim = rng.choice(split_sentences(premise)).text
+        if change := perturb(claim, (premise,), rng, _FACTS):
+            yield Pair(premise, claim, True)
+            yield Pair(premise, change.text, False, claim)
+
+
 Reader = Callable[[Path, Exclusions, random.Random], Iterator[Pair]]
 _READERS: dict[str, Reader] = {
     **{name: partial(_nli, name) for name in ("mnli", "snli", "scitail", "sick", "rte")},
@@ -252,5 +275,6 @@ _READERS: dict[str, Reader] = {
     "conjnli": _conjnli,
     "breaking-nli": _breaking_nli,
     "monotonicity": _monotonicity,
+    **{f"{name}-changed": partial(_changed, name) for name in ("mnli", "fever", "infotabs")},
 }
 PAIR_SETS = tuple(_READERS)

@@ -84,6 +84,7 @@ class Run(Record):
             contradiction (section 4.3 of the paper); "new" starts them at random.
         window, lead, claim, windows: as in `LunaConfig`.
         precision: "bf16", "fp16" or "fp32"; mixed but for the last.
+        dropout: in training. Drawing its numbers takes half of the time on a CPU.
         held_back: share of the items that is not trained on and measures progress.
         save_every: optimiser steps between checkpoints.
         stages: in order, by name; each has a folder of its name.
@@ -98,6 +99,7 @@ class Run(Record):
     claim: int = 96
     windows: Annotated[int, Field(ge=0)] = 1
     precision: Literal["bf16", "fp16", "fp32"] = "bf16"
+    dropout: Share = 0.1
     seed: int = 0
     held_back: Share = 0.02
     save_every: Annotated[int, Field(gt=0)] = 200

@@ -76,7 +76,8 @@ def train(
     held_back, trained = _hold_back(items, run)
     if not trained:
         raise SettingsError(f"{out.name}: the stage has no item to train on")
-    heads = [*network.claim.parameters(), *network.tokens.parameters()]
+    parts = (network.marks, network.claim, network.tokens)
+    heads = [parameter for part in parts for parameter in part.parameters()]
     groups = [
         {"params": list(network.trunk.parameters()), "lr": stage.lr_trunk, "peak": stage.lr_trunk},
         {"params": heads, "lr": stage.lr_heads, "peak": stage.lr_heads},
@@ -85,6 +86,7 @@ def train(
     progress = _resume(out, network, optimizer)
     bare, (network, optimizer) = network, accelerator.prepare(network, optimizer)
     network.train()
+    _set_dropout(network, run.dropout)
     budget = stage.budget(sum(_tokens(item) for item in trained))
     log.info("%d items to train on, %d held back", len(trained), len(held_back))
     began, losses = time.monotonic() - progress.seconds, list[float]()
@@ -178,6 +180,14 @@ def measure(
         "claims": {name: [len(pairs), auroc(pairs)] for name, pairs in sorted(claims.items())},
         "tokens": [len(tokens), auroc(tokens)],
     }
+
+
+def _set_dropout(network: nn.Module, share: float) -> None:
+    import torch
+
+    for module in network.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = share
 
 
 def _tokens(item: Encoded) -> int:

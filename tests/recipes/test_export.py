@@ -43,8 +43,6 @@ def test_any_trunk_reads_in_onnx_what_it_reads_in_torch(tmp_path, kind):
     assert comparison.inputs == len(INPUTS)
     assert comparison.claim_max < 1e-4
     assert comparison.token_max < 1e-4
-    has_types = b"token_type_ids" in (tmp_path / "onnx" / MODEL).read_bytes()
-    assert has_types is (kind == "bert")
 
 
 @pytest.mark.heavy

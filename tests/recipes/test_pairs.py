@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from moonlynx.judge.backends.encoder import TokenType
 from moonlynx.recipes.luna.exclusions import DataNotFound, load_exclusions
 from moonlynx.recipes.luna.pairs import (
     _READERS,
@@ -130,6 +131,7 @@ EXPECTED = {
         ("I had milk and eggs.", "I had milk.", True, []),
     ],
 }
+CHANGED = ("mnli-changed", "fever-changed", "infotabs-changed")
 
 
 def write_files(root, files):
@@ -149,10 +151,10 @@ def root(tmp_path):
 
 
 def test_every_set_has_an_example():
-    assert tuple(EXPECTED) == PAIR_SETS
+    assert (*EXPECTED, *CHANGED) == PAIR_SETS
 
 
-@pytest.mark.parametrize("name", PAIR_SETS)
+@pytest.mark.parametrize("name", EXPECTED)
 def test_a_set_is_read_in_its_own_form(root, name):
     pairs = _READERS[name](root, load_exclusions(root), random.Random(0))
     found = [_item(name, pair) for pair in pairs]
@@ -173,11 +175,38 @@ def test_a_set_that_is_not_there_is_said_to_be_missing(root, name):
         **dict.fromkeys(("mnli", "snli", "scitail", "sick", "rte"), "nli_small"),
         "fever": "docnli_fever_mctest",
         "tabfact-pairs": "tabfact",
+        "mnli-changed": "nli_small",
+        "fever-changed": "docnli_fever_mctest",
+        "infotabs-changed": "infotabs",
     }.get(name, name.replace("-", "_"))
     for path in (root / folder).iterdir():
         path.unlink()
     with pytest.raises(DataNotFound, match=folder):
         load_pairs(root, {name: 2}, 0)
+
+
+def test_a_changed_claim_stands_beside_the_right_one(root):
+    rows = "".join(
+        f"The tower {n} opened in {1900 + n} and is {n + 20} metres high.,"
+        f"Tower {n} is {n + 20} metres high.,entailment\n"
+        for n in range(30)
+    )
+    write_files(root, {"nli_small/mnli__dev.csv": NLI + rows})
+    exclusions = load_exclusions(root)
+    pairs = list(_READERS["mnli-changed"](root, exclusions, random.Random(0)))
+    copied = 0
+    for right, wrong in zip(pairs[::2], pairs[1::2], strict=True):
+        assert (right.supported, wrong.supported) == (True, False)
+        assert right.premise == wrong.premise
+        assert right.claim == wrong.right != wrong.claim
+        assert changed_words(right.claim, wrong.claim)
+        copied += right.claim == right.premise
+    assert len(pairs) > 50  # a change is not found for each
+    assert 0 < copied < 20
+    items = load_pairs(root, {"mnli-changed": 40}, 0)
+    assert Counter(item.supported for item in items) == {True: 20, False: 20}
+    marks = {mark for item in items for _, _, mark in item.new}
+    assert TokenType.NEW_NUMBER in marks
 
 
 def test_sides_are_equal_and_capped(root):

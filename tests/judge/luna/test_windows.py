@@ -94,7 +94,7 @@ def test_every_claim_is_read_and_windows_are_kept(tokenizer, context, answer, wi
     blocks = list(
         chain(*(read_blocks(text, i, tokenizer, LONGEST) for i, text in enumerate(context)))
     )
-    for claim, chosen in read_claims("", answer, context, tokenizer, LIMITS, windows):
+    for claim, chosen, _ in read_claims("", answer, context, tokenizer, LIMITS, windows):
         assert bool(chosen) != claim.empty
         assert not windows or len(chosen) <= windows
         room = premise_room(LIMITS, len(claim.lead_ids), len(claim.ids))
