@@ -5,11 +5,13 @@ On the command line: `python -m moonlynx.recipes.luna.export FOLDER OUT`.
 
 from __future__ import annotations
 
+import random
 import shutil
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,13 +23,18 @@ from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.encoder import EncoderOutput, Input
 from moonlynx.judge.backends.onnx_encoder import MODEL, OnnxEncoder
 from moonlynx.judge.backends.torch_encoder import TorchEncoder, load_network
-from moonlynx.judge.luna.config import CONFIG_FILE
-from moonlynx.judge.luna.weights import CALIBRATION, TOKENIZER, write_manifest
+from moonlynx.judge.luna.config import CONFIG_FILE, load_config
+from moonlynx.judge.luna.reading import find_specials
+from moonlynx.judge.luna.weights import CALIBRATION, TOKENIZER, load_tokenizer, write_manifest
 from moonlynx.judge.messages import errors_as_messages
 
+from .batches import encode_items
+from .mix import Reader
+from .mixes import Mix
 from .quantise import quantise
 
 OPSET = 20
+_REAL = 1000  # claims to compare the forms on
 _EXAMPLE = (2, 8)  # rows and tokens to trace with; neither is 1, which would be taken for fixed
 
 
@@ -162,6 +169,23 @@ def _probabilities(
     return 1 / (1 + np.exp(-claims)), 1 / (1 + np.exp(-tokens))
 
 
+def real_inputs(folder: Path, data: Path) -> list[Input]:
+    """Give inputs of claims of validation answers, `_REAL` of them, drawn by lot.
+
+    Raises:
+        DataNotFound: a set is not at `data`.
+        LunaError: the folder's `luna.json` or tokenizer cannot be read.
+    """
+    config, tokenizer = load_config(folder / CONFIG_FILE), load_tokenizer(folder / TOKENIZER)
+    reader = Reader(tokenizer, config.limits, config.windows)
+    rng = random.Random(0)  # noqa: S311 - chance, not secrecy
+    answers = [row for rows in Mix("shipped").validation(data).values() for row in rows]
+    rng.shuffle(answers)
+    items = islice((item for answer in answers for item in reader.items(answer)), _REAL)
+    encoded = encode_items(list(items), tokenizer, find_specials(tokenizer), config.limits)
+    return [(reading.ids, reading.types) for item in encoded for reading in item.readings]
+
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -170,11 +194,19 @@ def command(
     folder: Annotated[Path, typer.Argument(help="Weights folder in torch form.")],
     out: Annotated[Path, typer.Argument(help="Folder to write the ONNX form to.")],
     scheme: Annotated[Scheme, typer.Option(help="How weights are written.")] = Scheme.INT8,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="Folder with the labelled data: compare both forms on its claims."),
+    ] = None,
 ) -> None:
     """Write a trained Luna as model.onnx."""
     with errors_as_messages():
         export(folder, out, scheme)
-    typer.echo(f"{out / MODEL}: {(out / MODEL).stat().st_size / 1e6:.1f} MB")
+        typer.echo(f"{out / MODEL}: {(out / MODEL).stat().st_size / 1e6:.1f} MB")
+        if against is not None:
+            comparison = compare(folder, out, real_inputs(folder, against))
+            for name, value in asdict(comparison).items():
+                typer.echo(f"{name}: {value:.4g}")
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from moonlynx.judge.backends.base import MissingExtra
 
-from .alignment import Floats, FrozenEncoder
 from .batches import UNKNOWN, token_targets
+from .frozen import Floats, FrozenEncoder
 from .items import Item
 from .loss import Support, support_loss
 

@@ -151,6 +151,11 @@ def start_network(base: Path, run: Run) -> nn.Module:
 
     The classifier's entailment row less its contradiction row is the logit between the two
     (section 4.3 of the paper).
+
+    Raises:
+        SettingsError: the base cannot read windows of that length.
+        BaseNotFound: the run starts from an NLI classifier that the base does not have.
+        MissingExtra: torch or transformers is not installed.
     """
     try:
         import torch
@@ -160,6 +165,8 @@ def start_network(base: Path, run: Run) -> nn.Module:
         raise MissingExtra("training", "train") from None
     torch.manual_seed(run.seed)
     config = AutoConfig.from_pretrained(base, local_files_only=True, trust_remote_code=False)
+    if (positions := config.max_position_embeddings) < run.window:
+        raise SettingsError(f"window: {run.window} tokens, but the base knows {positions} positions")
     network: nn.Module = make_network(config, base)
     if run.head_from == "nli":
         labels = {name.lower(): index for name, index in (config.label2id or {}).items()}

@@ -3,21 +3,18 @@ import pytest
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from moonlynx.judge.types import Example
-from moonlynx.recipes.luna.alignment import (
-    FEATURES,
-    FrozenEncoder,
+from moonlynx.recipes.luna.alignment import FEATURES, as_read, claim_features, features
+from moonlynx.recipes.luna.floor import (
     Logistic,
     NotAnAlignmentModel,
-    as_read,
     best_f1,
-    claim_features,
-    features,
     fit,
     fit_trees,
 )
+from moonlynx.recipes.luna.frozen import FrozenEncoder
 
 ARTICLE = (
-    "The bridge over the Aare was opened in 1894. It carried two tracks until Nora Weiss "
+    "The bridge over the Aare was opened in 1894. It carried two tracks until the canton "
     "had it widened. Trains of the regional line cross it every 12 minutes."
 )
 COPIED = "The bridge over the Aare was opened in 1894. Trains cross it every 12 minutes."

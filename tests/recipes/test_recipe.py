@@ -14,6 +14,7 @@ from moonlynx.judge.calibration import load_calibration
 from moonlynx.judge.registry import load_judge
 from moonlynx.judge.types import Example, MoonlynxError
 from moonlynx.recipes.luna import mixes
+from moonlynx.recipes.luna.export import app as export_app
 from moonlynx.recipes.luna.recipe import BaseNotFound, find_base, start_network
 from moonlynx.recipes.luna.record import read_record
 from moonlynx.recipes.luna.settings import Run, SettingsError
@@ -128,6 +129,12 @@ def test_one_command_trains_a_judge(data, base, tmp_path, monkeypatch):
             "It is in the riverside area.",
         ]
     assert verdict.probability is not None  # the int8 form is the one that is calibrated
+    forms = [str(out / "luna"), str(tmp_path / "compared")]
+    compared = CliRunner().invoke(export_app, [*forms, "--against", str(data)])
+    assert compared.exit_code == 0, compared.output
+    figures = dict(line.split(": ") for line in compared.output.splitlines()[1:])
+    assert int(figures["inputs"]) > 20
+    assert 0 < float(figures["claim_mean"]) < 0.05
     calibration = load_calibration(out / "luna-int8" / "calibration.json")
     assert calibration.judge == judge.info
     assert calibration.rows == 2 * calibration.fails >= 20
@@ -244,3 +251,9 @@ def test_new_heads_are_the_seeds(base):
     one, same, other = (start_network(base, run_of(seed=seed)).claim.weight for seed in (0, 0, 1))
     assert torch.equal(one, same)
     assert not torch.equal(one, other)
+
+
+@pytest.mark.heavy
+def test_a_window_longer_than_the_base_reads_is_refused(base):
+    with pytest.raises(SettingsError, match=r"window: 100000 tokens.*positions"):
+        start_network(base, run_of(window=100_000))

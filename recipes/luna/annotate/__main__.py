@@ -8,16 +8,17 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 
-from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import ChatBackend
+from moonlynx.judge.chat import load_chat_model, parse_chat_model
+from moonlynx.judge.cost import Price
 from moonlynx.judge.messages import errors_as_messages
-from moonlynx.judge.names import JudgeSpec, parse_spec
+from moonlynx.judge.names import JudgeSpec
 from moonlynx.judge.progress import progress_bar
 from moonlynx.judge.types import BadInput
 
 from ..rag_qa import RagQuestion, load_rag_qa
 from .asking import PROMPTS
-from .cost import Price, Prices, estimate
+from .cost import Prices, estimate
 from .label import Limits, Models
 from .records import RunInfo
 from .run import Tally, annotate, find_tasks, hash_questions, read_done
@@ -68,7 +69,7 @@ def command(
     against the verdict on the whole answer. Tells first what it will cost.
     """
     questions = _questions(input_file, source, data)
-    specs = [_parse(text) for text in (*generator, annotator)]
+    specs = [parse_chat_model(text) for text in (*generator, annotator)]
     prices = _prices(generator_price or [], annotator_price, len(generator))
     limits = Limits(answer_tokens, annotation_tokens)
     done = read_done(output)
@@ -114,20 +115,12 @@ def _read(path: Path, number: int, line: bytes) -> RagQuestion:
         raise BadInput("bad_input", f"{path}, line {number}, {field}", first["msg"]) from None
 
 
-def _parse(text: str) -> JudgeSpec:
-    """Read a chat model's name, which is a judge's without the judge."""
-    spec = parse_spec(f"chat{text}" if text.startswith(("@", "?")) else f"chat:{text}")
-    assert isinstance(spec, JudgeSpec)
-    return spec
-
-
 def _load(specs: list[JudgeSpec]) -> list[ChatBackend]:
     """Bring up the models; one that is named twice, once."""
     loaded: dict[str, ChatBackend] = {}
     for spec in specs:
         if str(spec) not in loaded:
-            backend = spec.backend or "transformers"
-            loaded[str(spec)] = load_chat_backend(backend, spec.model, spec.options)
+            loaded[str(spec)] = load_chat_model(spec)
     return [loaded[str(spec)] for spec in specs]
 
 

@@ -6,50 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from math import ceil, isfinite
+from math import ceil
 
+from moonlynx.judge.cost import Price, add_usage, estimate_tokens, show_usage
 from moonlynx.judge.prompts import load_prompt
-from moonlynx.judge.types import MoonlynxError, Usage
+from moonlynx.judge.types import Usage
 
 from .asking import ANNOTATE, GENERATE
 from .label import REANNOTATIONS, Limits, Task
 
-BYTES_PER_TOKEN = 4  # of English prose; tables and other scripts take more tokens than this says
 KEYED = 1.2  # text with a key before each sentence, against the bare text
 ANSWER_TOKENS = 200  # of an answer on average (appendix B)
 ANNOTATION_TOKENS = 3 * ANSWER_TOKENS  # its reasoning goes through the answer about twice
-
-
-class PriceError(MoonlynxError, ValueError):
-    """A price that cannot be read."""
-
-
-@dataclass(frozen=True)
-class Price:
-    """What a million tokens cost, in whatever currency."""
-
-    input: float
-    output: float
-
-    @classmethod
-    def parse(cls, text: str) -> Price:
-        """Read "INPUT,OUTPUT".
-
-        Raises:
-            PriceError: it is not two numbers of at least 0.
-        """
-        try:
-            prices = [float(part) for part in text.split(",")]
-        except ValueError:
-            prices = []
-        if len(prices) != 2 or not all(price >= 0 and isfinite(price) for price in prices):
-            message = "write INPUT,OUTPUT for a million tokens, as in 0.5,1.5"
-            raise PriceError(f"{text!r} is no price; {message}")
-        return cls(*prices)
-
-    def of(self, usage: Usage) -> float:
-        """Give what the usage costs."""
-        return (usage.input_tokens * self.input + usage.output_tokens * self.output) / 1e6
 
 
 @dataclass(frozen=True)
@@ -69,16 +37,13 @@ class Bill:
 
     def add(self, generator: int, generation: Usage, annotation: Usage) -> None:
         """Add what one answer and its label cost."""
-        self.generation[generator] = _sum(self.generation[generator], generation)
-        self.annotation = _sum(self.annotation, annotation)
+        self.generation[generator] = add_usage(self.generation[generator], generation)
+        self.annotation = add_usage(self.annotation, annotation)
 
     def shown(self, prices: Prices | None) -> str:
         """Give calls, tokens and, where prices are known, the sum in one line."""
-        answers = reduce(_sum, self.generation.values(), Usage())
-        text = ", ".join(
-            f"{part.calls:,} {what} ({part.input_tokens:,} tokens in, {part.output_tokens:,} out)"
-            for what, part in (("answers", answers), ("annotations", self.annotation))
-        )
+        answers = reduce(add_usage, self.generation.values(), Usage())
+        text = f"{show_usage(answers, 'answers')}, {show_usage(self.annotation, 'annotations')}"
         if prices is None:
             return text
         cost = prices.annotator.of(self.annotation)
@@ -98,11 +63,11 @@ def estimate(tasks: Iterable[Task], limits: Limits, *, most: bool) -> Bill:
     answer = limits.answer if most else min(ANSWER_TOKENS, limits.answer)
     reply = limits.annotation if most else min(ANNOTATION_TOKENS, limits.annotation)
     times = 1 + REANNOTATIONS if most else 1
-    generate, annotate = (_tokens(load_prompt(name)) for name in (GENERATE, ANNOTATE))
+    generate, annotate = (estimate_tokens(load_prompt(name)) for name in (GENERATE, ANNOTATE))
     bill = Bill()
     for task in tasks:
-        question = _tokens(task.question.question)
-        documents = sum(_tokens(document) for document in task.question.context)
+        question = estimate_tokens(task.question.question)
+        documents = sum(estimate_tokens(document) for document in task.question.context)
         asked = ceil(generate + question + documents)
         judged = ceil(annotate + question + KEYED * (documents + answer))
         bill.add(
@@ -112,14 +77,3 @@ def estimate(tasks: Iterable[Task], limits: Limits, *, most: bool) -> Bill:
         )
     return bill
 
-
-def _tokens(text: str) -> float:
-    return len(text.encode("utf-8")) / BYTES_PER_TOKEN
-
-
-def _sum(first: Usage, second: Usage) -> Usage:
-    return Usage(
-        calls=first.calls + second.calls,
-        input_tokens=first.input_tokens + second.input_tokens,
-        output_tokens=first.output_tokens + second.output_tokens,
-    )

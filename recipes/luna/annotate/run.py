@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from moonlynx.judge.batch import RunMismatch
 from moonlynx.judge.batch import Tally as Labels
+from moonlynx.judge.journal import check_run, end_with_whole_line, read_journal, to_line
 
 from ..rag_qa import RagQuestion
 from .cost import Bill
@@ -73,7 +73,7 @@ def read_done(output: Path, run: RunInfo | None = None) -> Tally:
     tally = Tally()
     for answer in _read_all(output):
         if run is not None:
-            _check_run(output, answer.provenance.run, run)
+            check_run(output, answer.provenance.run, run)
         tally.add(answer)
     return tally
 
@@ -112,12 +112,12 @@ def annotate(
     on_progress(tally.labels)
     output.parent.mkdir(parents=True, exist_ok=True)
     for path in (output, _dropped(output)):
-        _end_with_whole_line(path)
+        end_with_whole_line(path)
     with output.open("ab") as labelled_file, _dropped(output).open("ab") as dropped_file:
         for start in range(0, len(tasks), BATCH_SIZE):
             for answer in label_answers(tasks[start : start + BATCH_SIZE], models, run):
                 file = dropped_file if isinstance(answer, DroppedAnswer) else labelled_file
-                file.write(answer.model_dump_json(exclude_none=True).encode("utf-8") + b"\n")
+                file.write(to_line(answer))
                 tally.add(answer)
             labelled_file.flush()
             dropped_file.flush()
@@ -130,38 +130,5 @@ def _dropped(output: Path) -> Path:
 
 
 def _read_all(output: Path) -> Iterator[Labelled]:
-    yield from _read(output, AnnotatedAnswer)
-    yield from _read(_dropped(output), DroppedAnswer)
-
-
-def _read(path: Path, kind: type[AnnotatedAnswer] | type[DroppedAnswer]) -> Iterator[Labelled]:
-    if not path.exists():
-        return
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                yield kind.model_validate_json(line)
-            except ValueError:
-                message = f"{path}, line {number}: was not written by this command"
-                raise RunMismatch(f"{message}; {_advice(path)}") from None
-
-
-def _check_run(output: Path, found: RunInfo, run: RunInfo) -> None:
-    for name in RunInfo.model_fields:
-        then, now = getattr(found, name), getattr(run, name)
-        if then != now:
-            kind = name.replace("_", " ")
-            message = f"{output} belongs to a run with another {kind} ({then!r}, now {now!r})"
-            raise RunMismatch(f"{message}; {_advice(output)}")
-
-
-def _advice(path: Path) -> str:
-    return f"delete {path} to start anew, or choose another --output"
-
-
-def _end_with_whole_line(path: Path) -> None:
-    if path.exists():
-        with path.open("r+b") as file:
-            file.truncate(sum(len(line) for line in file if line.endswith(b"\n")))
+    yield from read_journal(output, AnnotatedAnswer)
+    yield from read_journal(_dropped(output), DroppedAnswer)
