@@ -22,11 +22,12 @@ def card(
     """Render the card of a weights folder from its training run and its evaluations."""
     # These bring numpy, which other commands start without.
     from moonlynx.recipes.luna.record import read_record
-    from moonlynx.recipes.luna.settings import read_run
+    from moonlynx.recipes.luna.settings import Run
+    from moonlynx.recipes.runs import read_run
 
     from .card import render_card
     from .results import read_report
 
     reports = [read_report(folder) for folder in report]
-    render_card(weights, read_record(weights), read_run(run), reports).save(output)
+    render_card(weights, read_record(weights), read_run(run, Run), reports).save(output)
     typer.echo(f"Wrote {output}")

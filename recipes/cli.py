@@ -52,12 +52,13 @@ def luna(
     from .luna.mixes import Mix
     from .luna.recipe import calibrate, find_base, run_recipe, training_record
     from .luna.record import write_record
-    from .luna.settings import find_recipe, read_run
+    from .luna.settings import RECIPES, Run
+    from .runs import find_recipe, read_run
 
     logging.basicConfig(format="%(asctime)s %(message)s")
     logging.getLogger("moonlynx").setLevel(logging.INFO)
-    path = find_recipe(recipe)
-    run = read_run(path)
+    path = find_recipe(recipe, RECIPES)
+    run = read_run(path, Run)
     out = out or Path("runs") / path.stem
     start = find_base(run, base)
     trained = run_recipe(run, data, out, start)

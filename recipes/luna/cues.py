@@ -18,11 +18,12 @@ from moonlynx.judge.luna.weights import TOKENIZER, load_tokenizer
 from moonlynx.judge.messages import errors_as_messages
 from moonlynx.recipes.cli import BaseOption, DataOption
 
+from ..runs import find_recipe, read_run
 from .items import Item
 from .mix import Reader, stage_items
 from .mixes import Mix
 from .recipe import find_base
-from .settings import find_recipe, read_run
+from .settings import RECIPES, Run
 
 _FOLDS = 5
 _LEAST = 20  # claims of either label, not counted twice: the AUROC over fewer is chance
@@ -119,7 +120,7 @@ def command(
 ) -> None:
     """Build the items of a recipe's stages and show how far claims alone tell their labels."""
     with errors_as_messages():
-        run = read_run(find_recipe(recipe))
+        run = read_run(find_recipe(recipe, RECIPES), Run)
         tokenizer = load_tokenizer(find_base(run, base) / TOKENIZER)
         reader = Reader(tokenizer, run.limits, run.windows)
         mix = Mix(run.mix)

@@ -18,13 +18,14 @@ from moonlynx.judge.luna.reading import Limits
 from moonlynx.judge.luna.windows import ClaimWindows, read_claims
 from moonlynx.judge.types import Example
 
+from ..runs import SettingsError
 from .answers import LabelledAnswer
 from .items import Item
 from .licences import SOURCES
 from .made import HELD_OUT_SCHEMAS, MadeAnswer, generate
 from .mixes import Mix
 from .pairs import PAIR_SETS, load_pairs
-from .settings import SettingsError, Stage
+from .settings import Stage
 
 _INVENTED = 0.3  # share of changes that may be an invented clause: any claim can have one
 _FACTS = tuple(kind for kind in KINDS if kind != "invented-clause")

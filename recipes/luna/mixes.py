@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from ..runs import SettingsError
 from .answers import RIGHT, SETS, LabelledAnswer, load, load_right, split
 from .licences import SOURCES
-from .settings import SettingsError
 
 # One kind of Quintd-1 is held back whole, as a source never seen. Wikidata's is unlike the others
 # in form (a list of properties, no JSON and no CSV), and the only one with enough answers of

@@ -27,6 +27,7 @@ from moonlynx.judge.luna.reading import find_specials
 from moonlynx.judge.luna.weights import CALIBRATION, TOKENIZER, load_tokenizer, write_manifest
 from moonlynx.judge.types import MoonlynxError
 
+from ..runs import SettingsError
 from .answers import LabelledAnswer
 from .batches import encode_items, pad_id
 from .fit import choose, rows_sha256, score_answers
@@ -39,7 +40,7 @@ from .record import (
     find_hardware,
     package_versions,
 )
-from .settings import Run, SettingsError
+from .settings import Run
 from .train import HELD_BACK, read_progress, train
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def start_network(base: Path, run: Run) -> nn.Module:
     torch.manual_seed(run.seed)
     config = AutoConfig.from_pretrained(base, local_files_only=True, trust_remote_code=False)
     if (positions := config.max_position_embeddings) < run.window:
-        raise SettingsError(f"window: {run.window} tokens, but the base knows {positions} positions")
+        raise SettingsError(f"window: {run.window} tokens, but the base has {positions} positions")
     network: nn.Module = make_network(config, base)
     if run.head_from == "nli":
         labels = {name.lower(): index for name, index in (config.label2id or {}).items()}

@@ -5,24 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.luna.aggregate import AnswerScore, Support
 from moonlynx.judge.luna.config import LunaConfig
 from moonlynx.judge.luna.reading import Limits
-from moonlynx.judge.types import MoonlynxError, Record
+from moonlynx.judge.types import Record
 
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
+RECIPES = Path(__file__).parent  # the YAML files
 VERSION = "1"  # of the models that this recipe trains
-
-
-class SettingsError(MoonlynxError, ValueError):
-    """A YAML file that describes no run."""
 
 
 class Stage(Record):
@@ -126,42 +122,3 @@ class Run(Record):
             aggregation=aggregation,
             answer=answer,
         )
-
-
-def find_recipe(name: str) -> Path:
-    """Find a run's YAML file: one of those beside this module by its bare name, or any by its path.
-
-    Raises:
-        SettingsError: there is none; names those that there are.
-    """
-    known = {path.stem: path for path in sorted(Path(__file__).parent.glob("*.yaml"))}
-    if name in known:
-        return known[name]
-    if Path(name).is_file():
-        return Path(name)
-    raise SettingsError(f"no recipe is called {name!r}, and no file; known: {', '.join(known)}")
-
-
-def read_run(path: Path) -> Run:
-    """Read a run's YAML file.
-
-    Raises:
-        SettingsError: it cannot be read or describes no run; names the field.
-        MissingExtra: pyyaml is not installed.
-    """
-    try:
-        import yaml
-    except ImportError:
-        raise MissingExtra("reading a training recipe", "train") from None
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingsError(f"cannot read {path}: {error.strerror}") from None
-    except yaml.YAMLError as error:
-        raise SettingsError(f"{path} is not YAML: {error}") from None
-    try:
-        return Run.model_validate(content)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise SettingsError(f"{path}: {field}: {first['msg']}".replace(": :", ":")) from None

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.torch_encoder import load_weights, save_network
 
+from ..runs import SettingsError
 from .batches import Encoded, batches, collate
 from .loss import Support, best_windows, support_loss
-from .settings import Run, SettingsError, Stage
+from .settings import Run, Stage
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

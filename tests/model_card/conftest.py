@@ -17,7 +17,8 @@ from moonlynx.recipes.luna.record import (
     TrainingRecord,
     estimate_energy,
 )
-from moonlynx.recipes.luna.settings import read_run
+from moonlynx.recipes.luna.settings import Run
+from moonlynx.recipes.runs import read_run
 
 from ..judge.luna.tiny import CONFIG, build_tiny_luna
 
@@ -98,7 +99,7 @@ def run_file(tmp_path):
 
 @pytest.fixture
 def run(run_file):
-    return read_run(run_file)
+    return read_run(run_file, Run)
 
 
 @pytest.fixture

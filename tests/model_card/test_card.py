@@ -20,7 +20,8 @@ from moonlynx.model_card.card import render_card
 from moonlynx.model_card.results import CardError, at_chance, eval_results, find_system, read_report
 from moonlynx.recipes.luna import settings
 from moonlynx.recipes.luna.licences import SOURCES
-from moonlynx.recipes.luna.settings import read_run
+from moonlynx.recipes.luna.settings import Run
+from moonlynx.recipes.runs import read_run
 
 from .conftest import evaluate
 
@@ -220,7 +221,7 @@ def test_a_benchmark_with_missing_rows_and_known_sources(calibrated, record, run
 
 @pytest.mark.parametrize("path", sorted(RECIPES.glob("*.yaml")), ids=lambda path: path.name)
 def test_every_recipe_has_known_licences(path):
-    run = read_run(path)
+    run = read_run(path, Run)
     assert run.base in training.BASES
     assert len(cells(training.data_table(run))) == 1 + len(training.used_sets(run))
     assert training.may_ship(run) or run.mix == "research"

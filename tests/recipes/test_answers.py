@@ -16,7 +16,7 @@ from moonlynx.recipes.luna.exclusions import DataNotFound, load_exclusions
 from moonlynx.recipes.luna.licences import SOURCES, licence_table
 from moonlynx.recipes.luna.mixes import RAGTRUTH, UNSEEN, Mix
 from moonlynx.recipes.luna.pairs import _READERS as PAIRS
-from moonlynx.recipes.luna.settings import SettingsError
+from moonlynx.recipes.runs import SettingsError
 
 README = Path(answers.__file__).parents[1] / "README.md"
 TEST_ONLY = ("ragtruth_test", "halubench_sample", "faithbench")

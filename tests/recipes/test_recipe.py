@@ -17,7 +17,8 @@ from moonlynx.recipes.luna import mixes
 from moonlynx.recipes.luna.export import app as export_app
 from moonlynx.recipes.luna.recipe import BaseNotFound, find_base, start_network
 from moonlynx.recipes.luna.record import read_record
-from moonlynx.recipes.luna.settings import Run, SettingsError
+from moonlynx.recipes.luna.settings import Run
+from moonlynx.recipes.runs import SettingsError
 
 from .tiny_base import build_base
 

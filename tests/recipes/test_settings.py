@@ -6,7 +6,8 @@ import yaml
 from moonlynx.recipes.luna import settings
 from moonlynx.recipes.luna.mix import check_stage
 from moonlynx.recipes.luna.mixes import Mix
-from moonlynx.recipes.luna.settings import Run, SettingsError, Stage, find_recipe, read_run
+from moonlynx.recipes.luna.settings import Run, Stage
+from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
 RECIPES = sorted(path.stem for path in Path(settings.__file__).parent.glob("*.yaml"))
 LEAST = {"base": "some/trunk", "stages": {"pairs": {"pairs": {"snli": 10}, "epochs": 1}}}
@@ -24,7 +25,7 @@ def test_the_recipes_that_there_are():
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_recipe_is_a_run_over_sets_that_its_mix_allows(name):
-    run = read_run(find_recipe(name))
+    run = read_run(find_recipe(name, settings.RECIPES), Run)
     mix = Mix(run.mix)
     assert run.mix == "shipped"
     for stage in run.stages.values():
@@ -35,7 +36,7 @@ def test_every_recipe_is_a_run_over_sets_that_its_mix_allows(name):
 
 
 def test_the_papers_settings():
-    run = read_run(find_recipe("deberta-v3-large"))
+    run = read_run(find_recipe("deberta-v3-large", settings.RECIPES), Run)
     (stage,) = run.stages.values()
     assert (stage.lr_trunk, stage.lr_heads, stage.epochs) == (5e-6, 2e-5, 3)
     assert (run.head_from, run.window) == ("nli", 512)
@@ -43,9 +44,9 @@ def test_the_papers_settings():
 
 def test_a_recipe_is_found_by_path_or_name(tmp_path):
     path = write(tmp_path)
-    assert find_recipe(str(path)) == path
+    assert find_recipe(str(path), settings.RECIPES) == path
     with pytest.raises(SettingsError, match=r"no recipe is called 'micro'.*deberta-v3-large, mini"):
-        find_recipe("micro")
+        find_recipe("micro", settings.RECIPES)
 
 
 @pytest.mark.parametrize(
@@ -63,16 +64,16 @@ def test_a_recipe_is_found_by_path_or_name(tmp_path):
 )
 def test_what_is_wrong_is_named(tmp_path, changes, message):
     with pytest.raises(SettingsError, match=message) as caught:
-        read_run(write(tmp_path, **changes))
+        read_run(write(tmp_path, **changes), Run)
     assert "run.yaml" in str(caught.value)
 
 
 def test_a_file_that_is_none(tmp_path):
     with pytest.raises(SettingsError, match="cannot read"):
-        read_run(tmp_path / "none.yaml")
+        read_run(tmp_path / "none.yaml", Run)
     (tmp_path / "broken.yaml").write_text("a: [")
     with pytest.raises(SettingsError, match="is not YAML"):
-        read_run(tmp_path / "broken.yaml")
+        read_run(tmp_path / "broken.yaml", Run)
 
 
 def test_a_budget_is_tokens_or_epochs():

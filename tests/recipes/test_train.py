@@ -10,8 +10,9 @@ from moonlynx.recipes.luna import train as module
 from moonlynx.recipes.luna.batches import encode_items, pad_id
 from moonlynx.recipes.luna.items import Item
 from moonlynx.recipes.luna.recipe import start_network
-from moonlynx.recipes.luna.settings import Run, SettingsError, Stage
+from moonlynx.recipes.luna.settings import Run, Stage
 from moonlynx.recipes.luna.train import Progress, _rate, measure, read_progress, train
+from moonlynx.recipes.runs import SettingsError
 
 from .tiny_base import build_base
 

@@ -76,4 +76,3 @@ def estimate(tasks: Iterable[Task], limits: Limits, *, most: bool) -> Bill:
             Usage(calls=times, input_tokens=times * judged, output_tokens=times * reply),
         )
     return bill
-

@@ -1,0 +1,56 @@
+"""Runs as YAML files: found by name, read into their record, refused with the field's name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.types import MoonlynxError, Record
+
+RunKind = TypeVar("RunKind", bound=Record)
+
+
+class SettingsError(MoonlynxError, ValueError):
+    """A YAML file that describes no run."""
+
+
+def find_recipe(name: str, folder: Path) -> Path:
+    """Find a run's YAML file: one of those in `folder` by its bare name, or any by its path.
+
+    Raises:
+        SettingsError: there is none; names those that there are.
+    """
+    known = {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    if name in known:
+        return known[name]
+    if Path(name).is_file():
+        return Path(name)
+    raise SettingsError(f"no recipe is called {name!r}, and no file; known: {', '.join(known)}")
+
+
+def read_run(path: Path, kind: type[RunKind]) -> RunKind:
+    """Read a run's YAML file.
+
+    Raises:
+        SettingsError: it cannot be read or describes no run of that kind; names the field.
+        MissingExtra: pyyaml is not installed.
+    """
+    try:
+        import yaml
+    except ImportError:
+        raise MissingExtra("reading a training recipe", "train") from None
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"cannot read {path}: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        raise SettingsError(f"{path} is not YAML: {error}") from None
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise SettingsError(f"{path}: {field}: {first['msg']}".replace(": :", ":")) from None
