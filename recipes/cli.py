@@ -11,9 +11,12 @@ import typer
 
 from moonlynx.judge.backends.base import MissingExtra
 
+from .lynx.cli import add_commands
+
 app = typer.Typer()
 train_app = typer.Typer(help="Train a judge.", no_args_is_help=True)
 app.add_typer(train_app, name="train")
+add_commands(train_app)
 
 _NEEDED = ("accelerate", "onnx", "onnxscript", "sklearn", "torch", "transformers", "yaml")
 

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.types import MoonlynxError, Record
 
+RUN = "run.json"  # in a run's folder: its settings
 RunKind = TypeVar("RunKind", bound=Record)
 
 
@@ -29,6 +30,20 @@ def find_recipe(name: str, folder: Path) -> Path:
     if Path(name).is_file():
         return Path(name)
     raise SettingsError(f"no recipe is called {name!r}, and no file; known: {', '.join(known)}")
+
+
+def claim_folder(out: Path, run: Record) -> None:
+    """Note which run the folder holds; one with other settings does not go on from it.
+
+    Raises:
+        SettingsError: the folder holds another run.
+    """
+    path = out / RUN
+    content = run.model_dump_json(indent=2) + "\n"
+    if path.exists() and path.read_text(encoding="utf-8") != content:
+        raise SettingsError(f"{path} has other settings; name another folder, or remove this one")
+    out.mkdir(parents=True, exist_ok=True)
+    path.write_text(content, encoding="utf-8")
 
 
 def read_run(path: Path, kind: type[RunKind]) -> RunKind:

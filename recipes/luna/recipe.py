@@ -27,7 +27,7 @@ from moonlynx.judge.luna.reading import find_specials
 from moonlynx.judge.luna.weights import CALIBRATION, TOKENIZER, load_tokenizer, write_manifest
 from moonlynx.judge.types import MoonlynxError
 
-from ..runs import SettingsError
+from ..runs import SettingsError, claim_folder
 from .answers import LabelledAnswer
 from .batches import encode_items, pad_id
 from .fit import choose, rows_sha256, score_answers
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 log = logging.getLogger(__name__)
-JUDGE, RUN, AGGREGATIONS = "luna", "run.json", "aggregations.json"
+JUDGE, AGGREGATIONS = "luna", "aggregations.json"
 _MOST = 200  # validation rows of one set: a large one shall not drown the others
 # Answers of several sentences to what was retrieved, as users' are. Sets of single sentences, or
 # with more FAIL than PASS, fit a threshold that calls most long answers hallucinated.
@@ -88,7 +88,7 @@ def run_recipe(run: Run, data: Path, out: Path, base: Path | None) -> Path | Non
         check_stage(stage, mix)
     first = PartialState().is_main_process
     if first:
-        _claim(out, run)
+        claim_folder(out, run)
     start = find_base(run, base)
     tokenizer = load_tokenizer(start / TOKENIZER)
     reader = Reader(tokenizer, run.limits, run.windows)
@@ -112,16 +112,6 @@ def run_recipe(run: Run, data: Path, out: Path, base: Path | None) -> Path | Non
     (folder / CONFIG_FILE).write_text(config.model_dump_json(indent=2) + "\n", encoding="utf-8")
     write_manifest(folder)
     return folder
-
-
-def _claim(out: Path, run: Run) -> None:
-    """Note which run the folder holds; one with other settings does not go on from it."""
-    path = out / RUN
-    content = run.model_dump_json(indent=2) + "\n"
-    if path.exists() and path.read_text(encoding="utf-8") != content:
-        raise SettingsError(f"{path} has other settings; name another folder, or remove this one")
-    out.mkdir(parents=True, exist_ok=True)
-    path.write_text(content, encoding="utf-8")
 
 
 def find_base(run: Run, base: Path | None) -> Path:

@@ -1,0 +1,114 @@
+"""The commands that fine-tune Lynx: one for each bundled run, and one for a YAML file."""
+
+from __future__ import annotations
+
+import logging
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from moonlynx.judge.backends.base import MissingExtra
+
+from ..runs import find_recipe, read_run
+
+_NEEDED = ("accelerate", "datasets", "peft", "torch", "transformers", "trl", "yaml")
+_FOLDER = Path(__file__).parent
+
+RowsOption = Annotated[
+    Path, typer.Option(help="JSONL of labelled rows with reasoning (moonlynx halubench build).")
+]
+ValidationOption = Annotated[
+    Path | None, typer.Option(help="The same, to measure the loss on after each epoch.")
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the run; a stopped one goes on from it (default: runs/NAME)."),
+]
+BaseOption = Annotated[
+    str | None, typer.Option(help="Hub id or folder to start from, instead of the recipe's.")
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Show memory and time that the run will take, and stop.")
+]
+TrackerOption = Annotated[
+    str, typer.Option(metavar="none|tensorboard|wandb", help="Where losses are reported as well.")
+]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add `lynx FILE.yaml`, and a command for each bundled run by its name."""
+
+    @app.command("lynx")
+    def from_file(
+        recipe: Annotated[str, typer.Argument(help="A YAML file like those of recipes/lynx.")],
+        rows: RowsOption,
+        validation: ValidationOption = None,
+        out: OutOption = None,
+        base: BaseOption = None,
+        dry_run: DryRunOption = False,
+        log_to: TrackerOption = "none",
+    ) -> None:
+        """Fine-tune a chat model into a judge that reasons, as a YAML file says."""
+        _train(recipe, rows, validation, out, base, dry_run=dry_run, log_to=log_to)
+
+    for path in sorted(_FOLDER.glob("*.yaml")):
+        _add_bundled(app, path.stem)
+
+
+def _add_bundled(app: typer.Typer, name: str) -> None:
+    @app.command(name, help=f"Fine-tune a chat model into a judge that reasons: {name}.")
+    def bundled(
+        rows: RowsOption,
+        validation: ValidationOption = None,
+        out: OutOption = None,
+        base: BaseOption = None,
+        dry_run: DryRunOption = False,
+        log_to: TrackerOption = "none",
+    ) -> None:
+        _train(name, rows, validation, out, base, dry_run=dry_run, log_to=log_to)
+
+
+def _train(
+    recipe: str,
+    rows: Path,
+    validation: Path | None,
+    out: Path | None,
+    base: str | None,
+    *,
+    dry_run: bool,
+    log_to: str,
+) -> None:
+    if any(find_spec(name) is None for name in _NEEDED):
+        raise MissingExtra("training", "train")
+    # These bring torch, which the other commands start without.
+    from .data import fit, read_rows
+    from .estimate import estimate, read_shape, table
+    from .model import load_tokenizer
+    from .settings import Run
+    from .sft import MODEL, TRACKERS, train
+
+    if log_to not in TRACKERS:
+        raise typer.BadParameter(
+            f"{log_to!r} is none of {', '.join(TRACKERS)}", param_hint="log-to"
+        )
+    path = find_recipe(recipe, _FOLDER)
+    run = read_run(path, Run)
+    if base is not None:
+        run = run.model_copy(update={"base": base, "revision": None})
+    trained_on = list(read_rows(rows))
+    if dry_run:
+        fitting = fit(trained_on, load_tokenizer(run), run.max_length)
+        found = estimate(run, read_shape(run), fitting.tokens or [run.max_length])
+        typer.echo(table(run, found, len(fitting.chats), len(fitting.too_long)))
+        return
+    logging.basicConfig(format="%(asctime)s %(message)s")
+    logging.getLogger("moonlynx").setLevel(logging.INFO)
+    out = out or Path("runs") / path.stem
+    measured = list(read_rows(validation)) if validation is not None else []
+    done = train(run, trained_on, measured, out, log_to)
+    typer.echo(
+        f"{done.steps} steps over {done.rows} rows ({done.too_long} too long), loss "
+        f"{done.losses[0]:.3f} to {done.losses[-1]:.3f}. The model is in {out / MODEL}."
+    )

@@ -1,0 +1,190 @@
+"""What a run will take, before it is started: memory of a GPU and time, from shapes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from .model import BaseNotUsable
+from .settings import Run
+
+_GB, _TERA = 1e9, 1e12
+_WEIGHT_BYTES = {"fp32": 4.0, "bf16": 2.0}
+_NF4_BYTES = 0.5 + 0.127 / 8  # half a byte, and doubly quantised scales of blocks of 64
+_STATE_BYTES = {
+    "lion_32bit": 4.0,
+    "paged_lion_8bit": 1.0,
+    "adamw_torch_fused": 8.0,
+    "paged_adamw_8bit": 2.0,
+}
+# Tensors of a decoder layer kept for its gradient, in widths of a token: around the attention and
+# the norms in the hidden size, around the gate in the intermediate one.
+_KEPT_HIDDEN, _KEPT_INTERMEDIATE = 10, 5
+_LOGIT_BYTES = 10.0  # half precision, their float32 copy, and its gradient
+
+
+class Shape(NamedTuple):
+    """The sizes of a decoder that the estimate needs.
+
+    Attributes:
+        layers, hidden, intermediate, vocabulary: as in its configuration.
+        parameters: all of them.
+        linear: those in the linear layers of the decoder's blocks.
+        adapters: those of the run's adapters, 0 without.
+    """
+
+    layers: int
+    hidden: int
+    intermediate: int
+    vocabulary: int
+    parameters: int
+    linear: int
+    adapters: int
+
+
+class Estimate(NamedTuple):
+    """Memory of one GPU in GB and time of the whole run.
+
+    Attributes:
+        weights, gradients, optimizer, activations: parts of the memory; activations at the
+            longest row.
+        memory: their sum.
+        steps: optimiser steps.
+        tokens: read over all epochs.
+        hours: of all GPUs side by side.
+    """
+
+    weights: float
+    gradients: float
+    optimizer: float
+    activations: float
+    memory: float
+    steps: int
+    tokens: int
+    hours: float
+
+
+def read_shape(run: Run) -> Shape:
+    """Read the base's configuration and build the model without memory.
+
+    Raises:
+        BaseNotUsable: it cannot be had.
+    """
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    try:
+        config = AutoConfig.from_pretrained(
+            run.base, revision=run.revision, trust_remote_code=False
+        )
+    except (OSError, ValueError) as error:
+        raise BaseNotUsable(f"base: cannot read the configuration of {run.base}: {error}") from None
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config)
+    layers = {
+        name: module
+        for name, module in model.named_modules()
+        if isinstance(module, torch.nn.Linear) and module is not model.get_output_embeddings()
+    }
+    return Shape(
+        layers=config.num_hidden_layers,
+        hidden=config.hidden_size,
+        intermediate=config.intermediate_size,
+        vocabulary=config.vocab_size,
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        linear=sum(module.weight.numel() for module in layers.values()),
+        adapters=_adapter_parameters(run, layers),
+    )
+
+
+def _adapter_parameters(run: Run, layers: dict[str, Any]) -> int:
+    if run.lora is None:
+        return 0
+    targets = run.lora.targets
+    return sum(
+        run.lora.rank * (module.in_features + module.out_features)
+        for name, module in layers.items()
+        if targets == "all-linear" or name.rpartition(".")[2] in targets
+    )
+
+
+def estimate(run: Run, shape: Shape, tokens: Sequence[int]) -> Estimate:
+    """Estimate memory and time.
+
+    Args:
+        run: the settings.
+        shape: of the base.
+        tokens: of each row that is trained on, at least one row.
+    """
+    trained = shape.adapters or shape.parameters
+    # Full sharding parts all that belongs to weights; adapters are trained on whole copies.
+    shards = run.processes if run.method == "full" else 1
+    weights = _weight_bytes(run, shape) / shards
+    gradients = 4.0 * trained / shards
+    optimizer = _STATE_BYTES[run.optimizer] * trained / shards
+    activations = _activation_bytes(run, shape, max(tokens))
+    if shards > 1:  # one layer is gathered while the next is
+        activations += 2 * _WEIGHT_BYTES[run.precision] * shape.linear / shape.layers
+    total = round(run.epochs * sum(tokens))
+    peak = run.processes * run.hardware.tflops * _TERA * run.hardware.utilisation
+    return Estimate(
+        weights=weights / _GB,
+        gradients=gradients / _GB,
+        optimizer=optimizer / _GB,
+        activations=activations / _GB,
+        memory=(weights + gradients + optimizer + activations) / _GB,
+        steps=run.steps(len(tokens)),
+        tokens=total,
+        hours=_operations(run, shape, tokens) * run.epochs / peak / 3600,
+    )
+
+
+def _weight_bytes(run: Run, shape: Shape) -> float:
+    if run.method == "full":
+        return 4.0 * shape.parameters
+    width = _WEIGHT_BYTES[run.precision]
+    frozen = width * shape.parameters
+    if run.method == "qlora":
+        frozen -= (width - _NF4_BYTES) * shape.linear
+    return frozen + 4.0 * shape.adapters
+
+
+def _activation_bytes(run: Run, shape: Shape, longest: int) -> float:
+    width = _WEIGHT_BYTES[run.precision]
+    layer = _KEPT_HIDDEN * shape.hidden + _KEPT_INTERMEDIATE * shape.intermediate
+    kept = shape.layers * (shape.hidden if run.checkpointing else layer)
+    if run.checkpointing:
+        kept += layer  # of the one that is computed again
+    logits = _LOGIT_BYTES if run.precision == "bf16" else 3 * width
+    return run.rows_at_once * longest * (kept * width + shape.vocabulary * logits)
+
+
+def _operations(run: Run, shape: Shape, tokens: Sequence[int]) -> float:
+    """Give the operations of one epoch: 2 a weight forward, 2 for inputs' and weights' gradients.
+
+    With attention's own products (causal, so half of them), and once more forward for what
+    checkpoints let go. Frozen weights get no gradient.
+    """
+    passes = 2 + (run.method == "full") + run.checkpointing
+    output = shape.hidden * shape.vocabulary
+    weights = 2.0 * (shape.linear * passes + output * (2 + (run.method == "full")))
+    attention = 2.0 * shape.layers * shape.hidden * (3 + run.checkpointing)
+    return sum(length * (weights + attention * length) for length in tokens)
+
+
+def table(run: Run, found: Estimate, rows: int, too_long: int) -> str:
+    """Write the estimate for people."""
+    room = run.hardware.memory_gb
+    fits = "fits into" if found.memory <= room else "DOES NOT FIT INTO"
+    return "\n".join(
+        (
+            f"{run.base}, {run.method}: {rows} rows, {too_long} left out as longer than "
+            f"{run.max_length} tokens",
+            f"memory of a GPU: {found.memory:.1f} GB ({found.weights:.1f} weights, "
+            f"{found.gradients:.1f} gradients, {found.optimizer:.1f} optimiser, "
+            f"{found.activations:.1f} activations at the longest row); {fits} {room:.0f} GB",
+            f"{found.steps} steps over {found.tokens:,} tokens: about {found.hours:.1f} hours on "
+            f"{run.processes} of {run.hardware.tflops:.0f} TFLOPS at "
+            f"{run.hardware.utilisation:.0%}",
+        )
+    )

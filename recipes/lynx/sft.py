@@ -1,0 +1,141 @@
+"""Supervised fine-tuning of Lynx with TRL: rows with traces in, a judge's weights out."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from moonlynx.halubench.records import QARow
+
+from ..runs import SettingsError, claim_folder
+from .data import BadRow, fit
+from .model import adapters, load_model, load_tokenizer
+from .settings import Run
+
+log = logging.getLogger(__name__)
+MODEL, TRAINED = "model", "trained.json"
+TRACKERS = ("none", "tensorboard", "wandb")
+
+
+class Trained(NamedTuple):
+    """What a run did.
+
+    Attributes:
+        rows, too_long: trained on, and left out as too long.
+        validation: rows that the loss was measured on.
+        steps: optimiser steps.
+        seconds: of training, since its last start.
+        losses: training loss at each logged step.
+        validation_losses: after each epoch.
+    """
+
+    rows: int
+    too_long: int
+    validation: int
+    steps: int
+    seconds: float
+    losses: list[float]
+    validation_losses: list[float]
+
+
+def train(
+    run: Run,
+    rows: Sequence[QARow],
+    validation: Sequence[QARow],
+    out: Path,
+    tracker: str = "none",
+) -> Trained:
+    """Train, going on from the last checkpoint in `out`, and save the model to `out/model`.
+
+    Adapters are saved as adapters.
+
+    Args:
+        run: the settings.
+        rows: to train on, labelled, with reasoning.
+        validation: to measure the loss on after each epoch; may be empty.
+        out: folder of the run.
+        tracker: one of `TRACKERS`: where losses are reported besides the log.
+
+    Raises:
+        SettingsError: `out` holds another run, or the warm-up is longer than the run.
+        BadRow: no row is short enough.
+        BaseNotUsable: the base cannot be had.
+    """
+    from datasets import Dataset
+    from transformers.trainer_utils import get_last_checkpoint
+    from trl.trainer.sft_trainer import SFTTrainer
+
+    claim_folder(out, run)
+    tokenizer = load_tokenizer(run)
+    fitting = fit(rows, tokenizer, run.max_length)
+    if not fitting.chats:
+        raise BadRow(f"none of {len(rows)} rows goes into {run.max_length} tokens")
+    if run.warmup_steps >= (steps := run.steps(len(fitting.chats))):
+        raise SettingsError(
+            f"warmup_steps: {run.warmup_steps} is no less than the {steps} steps of the run; "
+            "lower it, or make batch smaller"
+        )
+    log.info("%d rows, %d left out as too long", len(fitting.chats), len(fitting.too_long))
+    measured = fit(validation, tokenizer, run.max_length).chats
+    trainer = SFTTrainer(
+        model=load_model(run),
+        args=arguments(run, out, measured=bool(measured), tracker=tracker),
+        train_dataset=Dataset.from_list(fitting.chats),
+        eval_dataset=Dataset.from_list(measured) if measured else None,
+        processing_class=tokenizer,
+        peft_config=adapters(run),
+    )
+    result = trainer.train(resume_from_checkpoint=get_last_checkpoint(str(out)))
+    trainer.save_model(str(out / MODEL))
+    history = trainer.state.log_history
+    trained = Trained(
+        rows=len(fitting.chats),
+        too_long=len(fitting.too_long),
+        validation=len(measured),
+        steps=trainer.state.global_step,
+        seconds=float(result.metrics["train_runtime"]),
+        losses=[entry["loss"] for entry in history if "loss" in entry],
+        validation_losses=[entry["eval_loss"] for entry in history if "eval_loss" in entry],
+    )
+    if trainer.accelerator.is_main_process:
+        text = json.dumps(trained._asdict(), indent=2) + "\n"
+        (out / TRAINED).write_text(text, encoding="utf-8")
+    return trained
+
+
+def arguments(run: Run, out: Path, *, measured: bool, tracker: str) -> Any:
+    """Give the run's settings in TRL's words."""
+    from trl.trainer.sft_config import SFTConfig
+
+    sharded = run.method == "full" and run.processes > 1
+    return SFTConfig(
+        output_dir=str(out),
+        max_length=run.max_length,
+        completion_only_loss=True,
+        per_device_train_batch_size=run.rows_at_once,
+        per_device_eval_batch_size=run.rows_at_once,
+        gradient_accumulation_steps=run.accumulate,
+        num_train_epochs=run.epochs,
+        learning_rate=run.learning_rate,
+        optim=run.optimizer,
+        adam_beta1=run.betas[0],
+        adam_beta2=run.betas[1],
+        weight_decay=run.weight_decay,
+        max_grad_norm=run.clip,
+        warmup_steps=run.warmup_steps,
+        lr_scheduler_type="cosine_with_min_lr",
+        lr_scheduler_kwargs={"min_lr_rate": run.floor},
+        bf16=run.precision == "bf16",
+        # Sharding brings checkpoints of its own, see the accelerate configurations.
+        gradient_checkpointing=run.checkpointing and not sharded,
+        use_cpu=run.hardware.gpus == 0,
+        eval_strategy="epoch" if measured else "no",
+        save_strategy="epoch",
+        save_total_limit=1,
+        logging_steps=1,
+        report_to=tracker,
+        seed=run.seed,
+    )
