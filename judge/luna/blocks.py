@@ -15,6 +15,7 @@ from ..text.flatten import flatten
 from .claims import cut_tokens
 
 _STEM = 5  # letters of a word that are compared: "towers" meets "towering"
+_LEAST = 3  # letters of a word that is compared whole
 _KEPT = 64  # documents: the answers over one document mostly come one after the other
 
 
@@ -40,8 +41,11 @@ class Block(NamedTuple):
 
 
 def stem(form: str) -> str:
-    """Give what is compared of a content word: its beginning, but the whole of a number."""
-    return form if form[0].isdigit() else form[:_STEM]
+    """Give what is compared of a content word: its beginning, but the whole of a number.
+
+    A plural's s is no part of it: "years" meets "year".
+    """
+    return form if form[0].isdigit() or len(form) <= _LEAST else form.removesuffix("s")[:_STEM]
 
 
 def read_blocks(document: str, index: int, tokenizer: Tokenizer, longest: int) -> list[Block]:

@@ -16,6 +16,7 @@ from ..backends.encoder import TokenType
 from ..text import content_tokens
 from .blocks import stem
 
+_REPLIES = ("yes", "no")  # they answer the question; that they are new to the documents is nothing
 NewWord = tuple[int, int, TokenType]
 """The range of a word in its claim, and what kind of word it is."""
 
@@ -24,7 +25,7 @@ def new_words(claim: str, held: AbstractSet[str]) -> tuple[NewWord, ...]:
     """Give the claim's content words whose stem is none of `held`, the documents' stems."""
     found = []
     for index, token in enumerate(content_tokens(claim)):
-        if stem(token.form) in held:
+        if stem(token.form) in held or (index == 0 and token.form in _REPLIES):
             continue
         kind = TokenType.NEW_WORD
         if token.form[0].isdigit():

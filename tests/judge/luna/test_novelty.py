@@ -25,6 +25,9 @@ WORD, NAME, NUMBER = TokenType.NEW_WORD, TokenType.NEW_NAME, TokenType.NEW_NUMBE
         ("Oslo has the tower.", [("Oslo", WORD)]),  # its capital may be that of the sentence
         ("It is a green tower of 12,000 bricks.", [("green", WORD), ("bricks", WORD)]),
         ("It was the.", []),
+        ("Two tin towers opened.", [("Two", WORD)]),  # so are plurals
+        ("No, the tower opened.", []),
+        ("The tower has no tins.", [("no", WORD)]),
     ],
 )
 def test_what_no_document_holds(tokenizer, claim, new):
