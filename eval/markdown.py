@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
+from functools import partial
 
 from moonlynx.judge.conformal import CONFIDENCE
 
+from .benchmarks.published import Published
 from .bootstrap import Value
 from .curves import CertifiedPoint, CoverageRisk
 from .figures import COVERAGE_RISK, RELIABILITY
@@ -39,6 +41,7 @@ def render(report: Report) -> str:
         f"# {report.benchmark.name} ({report.benchmark.split})",
         summary(report),
         _by_part("Subsets", "subset", report.subsets),
+        *map(partial(_published, report), report.published),
         _by_part("Length of the context (as Luna, table 4)", "context", report.context_length),
         _by_part("Length of the answer", "answer", report.answer_length),
         _length_and_error(report),
@@ -192,6 +195,27 @@ def _by_part(title: str, column: str, groups: Sequence[Group]) -> str:
             about = [""] * 3
     header = [column, "rows", "FAIL", "judge", "unscored", *(TITLES[name] for name in names)]
     return f"## {title}\n\n{table(header, rows, left=(0, 3))}"
+
+
+def _published(report: Report, numbers: Published) -> str:
+    """Set a paper's table beside what was measured; a subset without rows here stays open."""
+    parts = {group.name: group for group in report.subsets}
+    groups = [parts.get(name) for name in numbers.subsets] + [report.micro]
+    measured: dict[str, list[str]] = {}
+    for column, group in enumerate(groups):
+        for each in group.systems if group else ():
+            cells = measured.setdefault(each.system, [UNDEFINED] * len(groups))
+            cells[column] = write_value(numbers.metric, each.metrics[numbers.metric])
+    rows = [
+        [f"*{name}*", *(f"{value:.1f}" for value in values)]
+        for name, values in numbers.systems.items()
+    ]
+    rows += [[_label(name, report.micro.majority), *cells] for name, cells in measured.items()]
+    header = [f"{TITLES[numbers.metric]}, percent", *numbers.subsets, "all"]
+    return (
+        f"## Beside published numbers\n\n{numbers.source}. {numbers.note} Published rows are in "
+        f"italics; the others were measured here.\n\n{table(header, rows)}"
+    )
 
 
 def _length_and_error(report: Report) -> str:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from moonlynx.judge.types import Record, Score
 
+from .benchmarks.published import Published
 from .bootstrap import Value
 from .curves import Curves
 from .provenance import File, JudgeRun
@@ -111,7 +112,7 @@ class Bootstrap(Record):
 class Report(Record):
     """All of `report.json`."""
 
-    schema_version: Literal["1.1"] = "1.1"
+    schema_version: Literal["1.2"] = "1.2"
     package_version: str
     git_commit: str | None
     date: date
@@ -128,3 +129,4 @@ class Report(Record):
     length_and_error: tuple[LengthError, ...]
     bounds: tuple[Bounds, ...]
     curves: tuple[Curves, ...]
+    published: tuple[Published, ...]

@@ -15,6 +15,7 @@ from moonlynx.judge.calibration import Calibration
 from moonlynx.judge.types import Score, Verdict
 
 from .benchmarks import Benchmark
+from .benchmarks.published import published
 from .bootstrap import LEVEL, estimates, interval, resample
 from .curves import draw_curves
 from .metrics import METRICS, f1
@@ -111,6 +112,7 @@ def build_report(
                 curves := draw_curves(each.run.spec, scorer.judges[each.run.spec], each.calibration)
             )
         ),
+        published=published(benchmark.about.name),
     )
 
 

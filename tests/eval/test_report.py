@@ -3,8 +3,10 @@ import os
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from moonlynx.eval.benchmarks.base import About, Benchmark
+from moonlynx.eval.benchmarks.published import Published, published
 from moonlynx.eval.markdown import render, table
 from moonlynx.eval.records import ALWAYS_FAIL, MAJORITY, Report
 from moonlynx.eval.report import Judged
@@ -115,6 +117,48 @@ def test_missing_pass_rows_bound_the_f1(make_rows, make_verdict, judged, report_
     assert found["QA", "scripted"] == pytest.approx((6 / (6 + 1 + 4), 6 / 8, 3))
     assert ("Summary", "scripted") not in found
     assert "## F1 if the missing PASS rows were there" in render(report)
+
+
+def test_published_numbers_stand_beside_measured_ones(make_rows, make_verdict, judged, report_of):
+    rows = [
+        row._replace(id=f"{subset}{row.id}", subset=subset)
+        for subset in ("halueval", "DROP")
+        for row in make_rows(["FAIL", "PASS"])
+    ]
+    benchmark = Benchmark(
+        About("PatronusAI/HaluBench", "here", "none", "its own"), "test", tuple(rows)
+    )
+    verdicts = [make_verdict(row.id, "FAIL") for row in rows]
+    run = judged("scripted", "scripted").run
+    text = render(report_of(benchmark, Judged(run, verdicts), resamples=100))
+    section = text.split("## Beside published numbers")[1].split("\n## ")[0]
+    lines = [[cell.strip() for cell in line.strip("| ").split("|")] for line in section.split("\n")]
+    assert ["*Lynx (8B)*", "85.7", "80.0", "72.5", "77.8", "96.3", "85.2", "82.9"] in lines
+    (ours,) = (line for line in lines if line[0] == "`scripted`")
+    assert [cell.partition(" ")[0] for cell in ours[1:]] == [
+        *("50.0", "–", "–", "50.0", "–", "–", "50.0")
+    ]
+    other = Benchmark(About("other", "here", "none", "its own"), "test", tuple(rows))
+    assert "published numbers" not in render(report_of(other, Judged(run, verdicts), resamples=9))
+
+
+def test_published_overall_numbers_are_means_where_it_says_so():
+    (table_3,) = published("halubench")
+    plain = {
+        name
+        for name, (*parts, overall) in table_3.systems.items()
+        if abs(sum(parts) / len(parts) - overall) < 0.11
+    }
+    assert {"GPT-4o", "Llama-3-Instruct-8B", "Llama-3-Instruct-70B"} <= plain
+    assert {"Lynx (8B)", "Lynx (70B)"} <= plain
+    assert {"Claude-3-Sonnet", "Claude-3-Haiku", "GPT-4-Turbo"}.isdisjoint(plain)
+    assert published("summedits") == ()
+
+
+def test_a_published_table_lacks_no_value():
+    fields = published("ragtruth")[0].model_dump() | {"systems": {"Luna": (51.3, 75.9, 52.5)}}
+    with pytest.raises(ValidationError, match="Luna: a value is missing"):
+        Published.model_validate(fields)
 
 
 def test_tables_escape_bars():

@@ -1,0 +1,53 @@
+"""Numbers that papers give for a benchmark, to stand beside measured ones."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Self
+
+from pydantic import Field, TypeAdapter, model_validator
+from pydantic_core import PydanticCustomError
+
+from moonlynx.judge.types import Record
+
+Percent = Annotated[float, Field(ge=0, le=100)]
+
+
+class Published(Record):
+    """One table of a paper.
+
+    Attributes:
+        benchmark: the benchmark's name.
+        metric: what the numbers are, by its name in reports.
+        source: paper and table.
+        note: what keeps them from being compared as they stand.
+        subsets: columns, by the benchmark's own names.
+        systems: by name the values in percent, one for each subset, then one over all.
+    """
+
+    benchmark: str
+    metric: str
+    source: str
+    note: str
+    subsets: tuple[str, ...]
+    systems: dict[str, tuple[Percent, ...]]
+
+    @model_validator(mode="after")
+    def _square(self) -> Self:
+        for name, values in self.systems.items():
+            if len(values) != len(self.subsets) + 1:
+                raise PydanticCustomError("bad_input", "{name}: a value is missing", {"name": name})
+        return self
+
+
+@cache
+def _tables() -> tuple[Published, ...]:
+    text = files(__package__).joinpath("published.json").read_bytes()
+    return TypeAdapter(tuple[Published, ...]).validate_json(text)
+
+
+def published(benchmark: str) -> tuple[Published, ...]:
+    """Give the tables for a benchmark; one from the Hub goes by the last part of its name."""
+    name = benchmark.rpartition("/")[2].lower()
+    return tuple(table for table in _tables() if table.benchmark == name)
