@@ -17,10 +17,14 @@ _NEEDED = ("accelerate", "datasets", "peft", "torch", "transformers", "trl", "ya
 _FOLDER = Path(__file__).parent
 
 RowsOption = Annotated[
-    Path, typer.Option(help="JSONL of labelled rows with reasoning (moonlynx halubench build).")
+    Path,
+    typer.Option(exists=True, dir_okay=False, help="JSONL of rows that `halubench trace` wrote."),
 ]
 ValidationOption = Annotated[
-    Path | None, typer.Option(help="The same, to measure the loss on after each epoch.")
+    Path | None,
+    typer.Option(
+        exists=True, dir_okay=False, help="The same, to measure the loss on after each epoch."
+    ),
 ]
 OutOption = Annotated[
     Path | None,
@@ -83,7 +87,9 @@ def _train(
     if any(find_spec(name) is None for name in _NEEDED):
         raise MissingExtra("training", "train")
     # These bring torch, which the other commands start without.
-    from .data import fit, read_rows
+    from moonlynx.halubench.rows import read_rows
+
+    from .data import fit
     from .estimate import estimate, read_shape, table
     from .model import load_tokenizer
     from .settings import Run
@@ -97,16 +103,16 @@ def _train(
     run = read_run(path, Run)
     if base is not None:
         run = run.model_copy(update={"base": base, "revision": None})
-    trained_on = list(read_rows(rows))
+    trained_on = read_rows(rows)
     if dry_run:
-        fitting = fit(trained_on, load_tokenizer(run), run.max_length)
+        fitting = fit(trained_on, run, load_tokenizer(run))
         found = estimate(run, read_shape(run), fitting.tokens or [run.max_length])
         typer.echo(table(run, found, len(fitting.chats), len(fitting.too_long)))
         return
     logging.basicConfig(format="%(asctime)s %(message)s")
     logging.getLogger("moonlynx").setLevel(logging.INFO)
     out = out or Path("runs") / path.stem
-    measured = list(read_rows(validation)) if validation is not None else []
+    measured = read_rows(validation) if validation is not None else []
     done = train(run, trained_on, measured, out, log_to)
     typer.echo(
         f"{done.steps} steps over {done.rows} rows ({done.too_long} too long), loss "

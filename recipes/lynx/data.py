@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
-
+from moonlynx.halubench.reasoning import make_target
 from moonlynx.halubench.records import QARow
 from moonlynx.judge.lynx import build_prompt
-from moonlynx.judge.types import Example, MoonlynxError, Score
+from moonlynx.judge.types import Example, MoonlynxError
+
+from .settings import Run
 
 Chat = dict[str, list[dict[str, str]]]
-"""`prompt` and `completion`, each a list of messages, as TRL reads them."""
+"""`prompt` and `completion`, or `prompt`, `chosen` and `rejected`: messages, as TRL reads them."""
 
 
-class BadRow(MoonlynxError, ValueError):
-    """A row of a training file that cannot be trained on: says which line and field."""
+class NothingToTrainOn(MoonlynxError, ValueError):
+    """No row is left; says why."""
 
 
 class Fitting(NamedTuple):
@@ -35,64 +34,72 @@ class Fitting(NamedTuple):
     too_long: list[str]
 
 
-def read_rows(path: Path) -> Iterator[QARow]:
-    """Read labelled rows with reasoning from JSONL.
+def chat_of(row: QARow) -> Chat:
+    """Give the chat of a labelled row: the judge's own prompt and the reply it parses.
 
     Raises:
-        BadRow: the file cannot be read, or a line is no such row.
+        BadInput: the row has no label or no reasoning.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise BadRow(f"cannot read {path}: {error.strerror}") from None
-    for number, line in enumerate(lines, 1):
-        try:
-            row = QARow.model_validate_json(line)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(str(part) for part in first["loc"])
-            raise BadRow(f"{path}, line {number}: {field}: {first['msg']}") from None
-        for field in ("label", "reasoning"):
-            if not getattr(row, field):
-                raise BadRow(f"{path}, line {number}: {field}: a row to train on needs one")
-        yield row
-
-
-def chat_of(row: QARow) -> Chat:
-    """Give the chat of a labelled row: the judge's own prompt and the reply it parses."""
     example = Example(question=row.question, context=row.context, answer=row.answer)
-    assert row.label is not None
     return {
         "prompt": [{"role": "user", "content": build_prompt(example)}],
-        "completion": [{"role": "assistant", "content": reply(row.reasoning, row.label)}],
+        "completion": [{"role": "assistant", "content": make_target(row)}],
     }
 
 
-def reply(reasoning: Sequence[str], score: Score) -> str:
-    """Write the JSON object that the judge is to give."""
-    return json.dumps({"REASONING": list(reasoning), "SCORE": score}, ensure_ascii=False)
+def preferences_of(rows: Sequence[QARow]) -> list[tuple[str, Chat]]:
+    """Give each row, by its id, with its own reply chosen over that to its counterpart.
+
+    Rows over one question of one group that are labelled otherwise are counterparts: the reasoning
+    that is right of the one is wrong of the other. Rows without any are left out.
+    """
+    by_question: dict[tuple[str, str], list[QARow]] = {}
+    for row in rows:
+        by_question.setdefault((row.group, row.question), []).append(row)
+    found = []
+    for row in rows:
+        others = by_question[row.group, row.question]
+        other = next((other for other in others if other.label != row.label), None)
+        if other is not None:
+            own, wrong = chat_of(row), chat_of(other)["completion"]
+            chat = {"prompt": own["prompt"], "chosen": own["completion"], "rejected": wrong}
+            found.append((row.id, chat))
+    return found
 
 
-def fit(rows: Sequence[QARow], tokenizer: Any, max_length: int) -> Fitting:
-    """Write the rows as chats and leave out those over `max_length` tokens.
+def fit(rows: Sequence[QARow], run: Run, tokenizer: Any) -> Fitting:
+    """Write the rows as the run's chats and leave out those over its `max_length` tokens.
 
     A row is never cut: its reply would be lost, or what the reply follows from.
 
+    Raises:
+        BadInput: a row has no label or no reasoning.
+
     Args:
         rows: labelled, with reasoning.
+        run: with a `preference` the chats are preferences.
         tokenizer: transformers', with a chat template.
-        max_length: tokens of the whole chat as its template writes it.
     """
+    if run.preference is None:
+        written = [(row.id, chat_of(row)) for row in rows]
+    else:
+        written = preferences_of(rows)
     chats, tokens, too_long = [], [], []
-    for row in rows:
-        chat = chat_of(row)
-        encoded = tokenizer.apply_chat_template(
-            [*chat["prompt"], *chat["completion"]], tokenize=True, return_dict=True
-        )
-        length = len(encoded["input_ids"])
-        if length > max_length:
-            too_long.append(row.id)
+    for name, chat in written:
+        length = _length(chat, tokenizer)
+        if length > run.max_length:
+            too_long.append(name)
             continue
         chats.append(chat)
         tokens.append(length)
     return Fitting(chats, tokens, too_long)
+
+
+def _length(chat: Chat, tokenizer: Any) -> int:
+    """Give the tokens of prompt and longest reply as the template writes them."""
+    replies = [messages for part, messages in chat.items() if part != "prompt"]
+    encoded = [
+        tokenizer.apply_chat_template([*chat["prompt"], *messages], tokenize=True, return_dict=True)
+        for messages in replies
+    ]
+    return max(len(each["input_ids"]) for each in encoded)

@@ -24,6 +24,16 @@ class Lora(Record):
     targets: tuple[str, ...] | Literal["all-linear"] = "all-linear"
 
 
+class Preference(Record):
+    """A second stage by direct preference optimisation (Rafailov et al. 2023).
+
+    Attributes:
+        beta: how strongly the model is held to the one that it starts from.
+    """
+
+    beta: Positive = 0.1
+
+
 class Hardware(Record):
     """What the run is written for; the estimate is held against it.
 
@@ -41,7 +51,7 @@ class Hardware(Record):
 
 
 class Run(Record):
-    """One run of supervised fine-tuning.
+    """One run of fine-tuning.
 
     Attributes:
         base: Hub id or folder of the chat model to start from.
@@ -58,6 +68,8 @@ class Run(Record):
         checkpointing: activations are computed again for the gradient instead of kept.
         attention: transformers' name of the implementation.
         lora: of "lora" and "qlora".
+        preference: of a second stage, which starts from a judge and prefers right reasoning over
+            that of the counterpart; null for supervised fine-tuning.
         hardware: what the run is written for.
     """
 
@@ -80,6 +92,7 @@ class Run(Record):
     attention: Literal["flash_attention_2", "sdpa", "eager"] = "flash_attention_2"
     seed: int = 17
     lora: Lora | None = None
+    preference: Preference | None = None
     hardware: Hardware = Hardware()
 
     @model_validator(mode="after")

@@ -1,4 +1,4 @@
-"""Supervised fine-tuning of Lynx with TRL: rows with traces in, a judge's weights out."""
+"""Fine-tuning of Lynx with TRL: rows with traces in, a judge's weights out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from moonlynx.halubench.records import QARow
 
 from ..runs import SettingsError, claim_folder
-from .data import BadRow, fit
+from .data import Chat, NothingToTrainOn, fit
 from .model import adapters, load_model, load_tokenizer
 from .settings import Run
 
@@ -61,33 +61,28 @@ def train(
 
     Raises:
         SettingsError: `out` holds another run, or the warm-up is longer than the run.
-        BadRow: no row is short enough.
+        NothingToTrainOn: no row is short enough, or has a counterpart where one is needed.
+        BadInput: a row has no label or no reasoning.
         BaseNotUsable: the base cannot be had.
     """
-    from datasets import Dataset
     from transformers.trainer_utils import get_last_checkpoint
-    from trl.trainer.sft_trainer import SFTTrainer
 
     claim_folder(out, run)
     tokenizer = load_tokenizer(run)
-    fitting = fit(rows, tokenizer, run.max_length)
+    fitting = fit(rows, run, tokenizer)
     if not fitting.chats:
-        raise BadRow(f"none of {len(rows)} rows goes into {run.max_length} tokens")
+        raise NothingToTrainOn(
+            f"none of {len(rows)} rows can be trained on within {run.max_length} tokens"
+        )
     if run.warmup_steps >= (steps := run.steps(len(fitting.chats))):
         raise SettingsError(
             f"warmup_steps: {run.warmup_steps} is no less than the {steps} steps of the run; "
             "lower it, or make batch smaller"
         )
     log.info("%d rows, %d left out as too long", len(fitting.chats), len(fitting.too_long))
-    measured = fit(validation, tokenizer, run.max_length).chats
-    trainer = SFTTrainer(
-        model=load_model(run),
-        args=arguments(run, out, measured=bool(measured), tracker=tracker),
-        train_dataset=Dataset.from_list(fitting.chats),
-        eval_dataset=Dataset.from_list(measured) if measured else None,
-        processing_class=tokenizer,
-        peft_config=adapters(run),
-    )
+    measured = fit(validation, run, tokenizer).chats
+    arguments = arguments_of(run, out, measured=bool(measured), tracker=tracker)
+    trainer = build_trainer(run, fitting.chats, measured, arguments)
     result = trainer.train(resume_from_checkpoint=get_last_checkpoint(str(out)))
     trainer.save_model(str(out / MODEL))
     history = trainer.state.log_history
@@ -106,36 +101,53 @@ def train(
     return trained
 
 
-def arguments(run: Run, out: Path, *, measured: bool, tracker: str) -> Any:
-    """Give the run's settings in TRL's words."""
+def build_trainer(run: Run, chats: Sequence[Chat], measured: Sequence[Chat], arguments: Any) -> Any:
+    """Give TRL's trainer for the run's kind of chats."""
+    from datasets import Dataset
+    from trl.trainer.dpo_config import DPOConfig
+    from trl.trainer.dpo_trainer import DPOTrainer
     from trl.trainer.sft_config import SFTConfig
+    from trl.trainer.sft_trainer import SFTTrainer
 
+    common = {
+        "model": load_model(run),
+        "train_dataset": Dataset.from_list(list(chats)),
+        "eval_dataset": Dataset.from_list(list(measured)) if measured else None,
+        "processing_class": load_tokenizer(run),
+        "peft_config": adapters(run),
+    }
+    if run.preference is None:
+        return SFTTrainer(args=SFTConfig(completion_only_loss=True, **arguments), **common)
+    return DPOTrainer(args=DPOConfig(beta=run.preference.beta, **arguments), **common)
+
+
+def arguments_of(run: Run, out: Path, *, measured: bool, tracker: str) -> dict[str, Any]:
+    """Give the run's settings in transformers' words."""
     sharded = run.method == "full" and run.processes > 1
-    return SFTConfig(
-        output_dir=str(out),
-        max_length=run.max_length,
-        completion_only_loss=True,
-        per_device_train_batch_size=run.rows_at_once,
-        per_device_eval_batch_size=run.rows_at_once,
-        gradient_accumulation_steps=run.accumulate,
-        num_train_epochs=run.epochs,
-        learning_rate=run.learning_rate,
-        optim=run.optimizer,
-        adam_beta1=run.betas[0],
-        adam_beta2=run.betas[1],
-        weight_decay=run.weight_decay,
-        max_grad_norm=run.clip,
-        warmup_steps=run.warmup_steps,
-        lr_scheduler_type="cosine_with_min_lr",
-        lr_scheduler_kwargs={"min_lr_rate": run.floor},
-        bf16=run.precision == "bf16",
+    return {
+        "output_dir": str(out),
+        "max_length": run.max_length,
+        "per_device_train_batch_size": run.rows_at_once,
+        "per_device_eval_batch_size": run.rows_at_once,
+        "gradient_accumulation_steps": run.accumulate,
+        "num_train_epochs": run.epochs,
+        "learning_rate": run.learning_rate,
+        "optim": run.optimizer,
+        "adam_beta1": run.betas[0],
+        "adam_beta2": run.betas[1],
+        "weight_decay": run.weight_decay,
+        "max_grad_norm": run.clip,
+        "warmup_steps": run.warmup_steps,
+        "lr_scheduler_type": "cosine_with_min_lr",
+        "lr_scheduler_kwargs": {"min_lr_rate": run.floor},
+        "bf16": run.precision == "bf16",
         # Sharding brings checkpoints of its own, see the accelerate configurations.
-        gradient_checkpointing=run.checkpointing and not sharded,
-        use_cpu=run.hardware.gpus == 0,
-        eval_strategy="epoch" if measured else "no",
-        save_strategy="epoch",
-        save_total_limit=1,
-        logging_steps=1,
-        report_to=tracker,
-        seed=run.seed,
-    )
+        "gradient_checkpointing": run.checkpointing and not sharded,
+        "use_cpu": run.hardware.gpus == 0,
+        "eval_strategy": "epoch" if measured else "no",
+        "save_strategy": "epoch",
+        "save_total_limit": 1,
+        "logging_steps": 1,
+        "report_to": tracker,
+        "seed": run.seed,
+    }

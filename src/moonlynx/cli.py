@@ -8,6 +8,7 @@ import typer
 
 from . import __version__
 from .eval.cli import app as eval_app
+from .halubench.cli import app as halubench_app
 from .judge.cli import app as judge_app
 from .judge.messages import errors_as_messages
 from .model_card.cli import app as card_app
@@ -23,6 +24,7 @@ app = typer.Typer(
 )
 app.add_typer(judge_app)
 app.add_typer(eval_app)
+app.add_typer(halubench_app)
 app.add_typer(card_app)
 app.add_typer(recipes_app)
 

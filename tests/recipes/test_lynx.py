@@ -1,6 +1,7 @@
 """Lynx's recipes: every YAML is dry-run, and real TRL, PEFT and bitsandbytes train a tiny Llama."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,9 @@ from typer.testing import CliRunner
 from moonlynx import cli
 from moonlynx.halubench.records import Provenance, QARow
 from moonlynx.judge.parsing import parse_lynx
-from moonlynx.judge.types import MoonlynxError
+from moonlynx.judge.types import BadInput, MoonlynxError
 from moonlynx.recipes import lynx
-from moonlynx.recipes.lynx.data import BadRow, chat_of, fit, read_rows, reply
+from moonlynx.recipes.lynx.data import NothingToTrainOn, chat_of, fit, preferences_of
 from moonlynx.recipes.lynx.settings import Run
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
@@ -92,7 +93,8 @@ def test_every_run_is_estimated(name, base, rows_file):
     assert result.exit_code == 0, result.output + repr(result.exception)
     run = read_run(find_recipe(name, FOLDER), Run)
     first, memory, time = result.output.splitlines()
-    assert f"{run.method}: 8 rows, 0 left out as longer than {run.max_length} tokens" in first
+    rows = 8 if run.preference is None else 0
+    assert f"{run.method}: {rows} rows, 0 left out as longer than {run.max_length} tokens" in first
     assert f"fits into {run.hardware.memory_gb:.0f} GB" in memory
     assert f"on {run.processes} of" in time
 
@@ -130,8 +132,6 @@ def test_a_chat_asks_and_replies_as_the_judge_does():
     assert "It opened in 1921." in asked["content"]
     parsed = parse_lynx(replied["content"], truncated=False)
     assert (parsed.score, parsed.reasoning) == ("FAIL", ROWS[1].reasoning)
-    quoted = parse_lynx(reply(['It says "no"…', "é"], "PASS"), truncated=False)
-    assert quoted.reasoning == ('It says "no"…', "é")
 
 
 @pytest.mark.heavy
@@ -139,27 +139,17 @@ def test_rows_that_are_too_long_are_left_out_and_counted(base):
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(base)
-    found = fit([*ROWS, row(90, words=500)], tokenizer, 2000)
+    found = fit([*ROWS, row(90, words=500)], tiny(base, max_length=2000), tokenizer)
     assert len(found.chats) == len(found.tokens) == len(ROWS)
     assert found.too_long == ["made/90"]
     assert max(found.tokens) <= 2000
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{", "line 2: : Invalid JSON"),
-        (ROWS[0].model_copy(update={"label": None}).model_dump_json(), "line 2: label: a row"),
-        (ROWS[0].model_copy(update={"reasoning": ()}).model_dump_json(), "line 2: reasoning: a"),
-    ],
-)
-def test_a_bad_row_is_named(tmp_path, line, message):
-    path = tmp_path / "rows.jsonl"
-    path.write_text(f"{ROWS[0].model_dump_json()}\n{line}\n")
-    with pytest.raises(BadRow, match=message):
-        list(read_rows(path))
-    with pytest.raises(BadRow, match="cannot read"):
-        list(read_rows(tmp_path / "none.jsonl"))
+@pytest.mark.parametrize("field", ["label", "reasoning"])
+def test_a_row_that_teaches_nothing_is_named(field):
+    bad = ROWS[0].model_copy(update={field: None})
+    with pytest.raises(BadInput, match=f"row made/0, {field}: is missing"):
+        chat_of(bad)
 
 
 LORA = {"rank": 8, "alpha": 16, "dropout": 0.0}
@@ -190,6 +180,39 @@ def test_the_loss_falls(base, tmp_path, changes):
     assert (tmp_path / "model" / saved).stat().st_size > 0
 
 
+def pairs(count):
+    """Give rows in pairs over one question, one PASS and one FAIL."""
+    for number in range(count):
+        for label in ("PASS", "FAIL"):
+            each = row(number, label=label)
+            yield each.model_copy(update={"id": f"{each.id}/{label}"})
+
+
+def test_a_counterparts_reasoning_is_rejected():
+    alone = row(50)
+    found = dict(preferences_of([*pairs(2), alone]))
+    assert len(found) == 4
+    chat = found["made/1/FAIL"]
+    assert "It opened in 1921." in chat["prompt"][0]["content"]
+    (chosen,), (rejected,) = chat["chosen"], chat["rejected"]
+    assert parse_lynx(chosen["content"], truncated=False).score == "FAIL"
+    assert parse_lynx(rejected["content"], truncated=False).score == "PASS"
+
+
+@pytest.mark.heavy
+def test_preferences_are_learned(base, tmp_path):
+    from moonlynx.recipes.lynx.sft import train
+
+    run = tiny(base, preference={"beta": 0.5}, epochs=10, learning_rate=1e-3)
+    done = train(run, list(pairs(2)), [], tmp_path)
+    assert (done.rows, done.steps) == (4, 10)
+    assert done.losses[0] == pytest.approx(math.log(2), abs=0.01)
+    assert done.losses[-1] < 0.9 * done.losses[0]
+    alone = tiny(base, preference={"beta": 0.5})
+    with pytest.raises(NothingToTrainOn, match="none of 8 rows can be trained on"):
+        train(alone, ROWS, [], tmp_path / "none")
+
+
 @pytest.mark.heavy
 def test_a_stopped_run_goes_on(base, tmp_path):
     from moonlynx.recipes.lynx.sft import train
@@ -209,7 +232,7 @@ def test_a_stopped_run_goes_on(base, tmp_path):
     ("changes", "rows", "message"),
     [
         ({"warmup_steps": 6}, ROWS, "warmup_steps: 6 is no less than the 6 steps"),
-        ({"max_length": 100}, ROWS, "none of 8 rows goes into 100 tokens"),
+        ({"max_length": 100}, ROWS, "none of 8 rows can be trained on within 100 tokens"),
         ({"base": "/nowhere/model"}, ROWS, "base: cannot load the tokenizer"),
     ],
 )

@@ -1,0 +1,163 @@
+"""Build HaluBench, or Lynx's training set, into a folder.
+
+    test.jsonl   test.parquet                                        README.md   manifest.json
+    train.jsonl  train.parquet  validation.jsonl  validation.parquet README.md   manifest.json
+
+Every draw follows from the seed and the rows' names, so a build gives the same files again. They
+are written one by one, each whole or not at all, the manifest last: a build that was stopped is
+finished by the same command. Nothing is sampled away in silence: what a source cannot give is in
+the manifest, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from moonlynx import __version__
+from moonlynx.judge import rows as example_files
+from moonlynx.judge.types import Example, MoonlynxError
+
+from .card import render_card
+from .composition import COMPOSITION, Share, scale
+from .draw import Helpers, draw_source
+from .halves import Perturber
+from .manifest import MANIFEST, Manifest, Output, Plan, SourceReport, hash_file, is_complete
+from .overlap import Leaks
+from .parquet import has_parquet, write_parquet
+from .perturb import Rejections
+from .records import QARow
+from .rows import write_rows
+from .sources import SOURCES
+
+CARD = "README.md"
+
+
+class BuildError(MoonlynxError):
+    """Nothing can be built, or it cannot be written; says what to do."""
+
+
+def build(
+    plan: Plan,
+    data: Path | None,
+    perturber: Perturber,
+    output: Path,
+    against: Sequence[Path] = (),
+) -> None:
+    """Build what the plan asks for, unless the folder holds it already.
+
+    Args:
+        plan: what is built.
+        data: folder with the sources' files; the Hub where it is None.
+        perturber: makes answers wrong; called with as many rows at once as are needed.
+        output: folder, made where it is missing.
+        against: files of test rows, as named in the plan.
+
+    Raises:
+        BuildError: a training set without test rows to keep out of it, no source is there, or the
+            folder cannot be written.
+        SourceError: a source is damaged or of another version.
+        RunMismatch: the folder holds another build.
+    """
+    if plan.split == "train" and not against:
+        raise BuildError(
+            "--against: a training set must not share text with test rows; give the files that "
+            "hold them, such as the test.jsonl of a benchmark built before"
+        )
+    if is_complete(output, plan):
+        return
+    leaks = Leaks(_examples(against)) if against else None
+    parts: dict[str, list[QARow]] = {}
+    reports: list[SourceReport] = []
+    for name, shares in _by_source(plan).items():
+        drawn = draw_source(name, shares, plan, data, Helpers(perturber, leaks))
+        reports.append(drawn.report)
+        for part in shares:
+            parts.setdefault(part, []).extend(drawn.rows.get(part, []))
+    if not any(parts.values()):
+        place = f"in {data}" if data else "on the Hub"
+        raise BuildError(f"none of the sources {', '.join(SOURCES)} was found {place}")
+    try:
+        _write(output, parts, reports, plan, perturber.rejections)
+    except OSError as error:
+        message = f"{error.filename or output}: cannot be written ({error.strerror or error})"
+        raise BuildError(f"{message}; make room and run the same command again") from error
+
+
+def hash_against(paths: Iterable[Path]) -> dict[str, str]:
+    """Give a plan's `against`.
+
+    Raises:
+        BuildError: two files have the same name.
+    """
+    hashes: dict[str, str] = {}
+    for path in paths:
+        name = "/".join(path.parts[-2:])
+        if name in hashes:
+            raise BuildError(f"--against: two files are called {name}; rename one")
+        hashes[name] = hash_file(path)
+    return hashes
+
+
+def _examples(paths: Iterable[Path]) -> Iterator[Example]:
+    for path in paths:
+        for row in example_files.read_rows(path):
+            if not isinstance(row.example, Example):
+                raise BuildError(f"--against {path}: {row.example}")
+            yield row.example
+
+
+def _by_source(plan: Plan) -> Mapping[str, Mapping[str, Share]]:
+    """Give what each part is to hold, source by source in HaluBench's order."""
+    shares: dict[str, dict[str, Share]] = defaultdict(dict)
+    for part, of_part in scale(COMPOSITION[plan.split], plan.rows).items():
+        for share in of_part:
+            shares[share.source][part] = share
+    return {name: shares[name] for name in SOURCES if name in shares}
+
+
+def _write(
+    output: Path,
+    parts: Mapping[str, list[QARow]],
+    reports: Sequence[SourceReport],
+    plan: Plan,
+    rejections: Rejections,
+) -> None:
+    """Write the files, the manifest last."""
+    output.mkdir(parents=True, exist_ok=True)
+    (output / MANIFEST).unlink(missing_ok=True)  # of a build whose files have been changed
+    outputs: dict[str, Output] = {}
+    for part, rows in parts.items():
+        names = [f"{part}.jsonl"]
+        write_rows(output / names[0], rows)
+        if has_parquet():
+            names.append(f"{part}.parquet")
+            write_parquet(output / names[1], rows)
+        for name in names:
+            outputs[name] = Output(sha256=hash_file(output / name), rows=len(rows))
+    card = output / CARD
+    card.write_text(render_card(plan, reports, outputs), encoding="utf-8")
+    outputs[CARD] = Output(sha256=hash_file(card))
+    manifest = Manifest(
+        version=__version__,
+        plan=plan,
+        sources=tuple(reports),
+        kinds=_kinds(row for rows in parts.values() for row in rows),
+        rejections=_by_kind(rejections),
+        outputs=outputs,
+    )
+    draft = output / f"{MANIFEST}.part"
+    draft.write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    draft.replace(output / MANIFEST)
+
+
+def _kinds(rows: Iterable[QARow]) -> dict[str, int]:
+    return dict(Counter(row.kind or "not named" for row in rows if row.gold is not None))
+
+
+def _by_kind(rejections: Rejections) -> dict[str, dict[str, int]]:
+    nested: dict[str, dict[str, int]] = defaultdict(dict)
+    for (kind, reason), count in sorted(rejections.items()):
+        nested[kind][reason] = count
+    return nested

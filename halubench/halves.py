@@ -1,0 +1,177 @@
+"""Right answers made into a balanced set: one half stays as it is, the other is made wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from typing import Protocol
+
+from .asking import Asker
+from .perturb import Change, Kind, Rejections, perturb
+from .records import Edited, QARow
+
+# Of the rules, those that make minimal changes, as the paper's prompt asks.
+MINIMAL: tuple[Kind, ...] = (
+    "number",
+    "unit",
+    "date",
+    "entity",
+    "negation",
+    "comparative",
+    "quantifier",
+    "yes-no",
+    "list-swap",
+)
+
+
+class Perturber(Protocol):
+    """What makes right answers wrong, and verifies that they are.
+
+    Attributes:
+        name: says in a manifest what made the changes.
+        rejections: changes that were refused, by kind and reason.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name it."""
+
+    @property
+    def rejections(self) -> Rejections:
+        """Give the counts so far."""
+
+    def __call__(self, rows: Sequence[QARow]) -> list[QARow | None]:
+        """Give for each right row one that is FAIL, with `gold` and `change`; None where none is.
+
+        What comes of a row does not depend on the others.
+        """
+
+
+class RulePerturber:
+    """Makes answers wrong by rules, each change verified.
+
+    Args:
+        seed: of the draws; another seed makes other changes.
+    """
+
+    name = "rules"
+
+    def __init__(self, seed: int) -> None:
+        self.rejections = Rejections()
+        self._seed = seed
+
+    def __call__(self, rows: Sequence[QARow]) -> list[QARow | None]:
+        """Make one change in each answer that a rule can change."""
+        made: dict[int, QARow | None] = {}
+        # Rows of one document together: it is read once.
+        for index in sorted(range(len(rows)), key=lambda index: rows[index].context):
+            row = rows[index]
+            draw = Random(f"{self._seed}:{row.id}")  # noqa: S311
+            change = perturb(row.answer, row.context, draw, MINIMAL, self.rejections)
+            made[index] = _made_wrong(row, change) if change else None
+        return [made[index] for index in range(len(rows))]
+
+
+class ModelPerturber:
+    """Has a chat model make answers wrong, each change verified.
+
+    What it was asked is in the asker's journal, so a build that was stopped asks only the rest.
+
+    Args:
+        name: of the model, for the manifest.
+        asker: asks it with the task `perturb.by_model.Perturbation`.
+        on_start: called with the rows before they are asked about.
+    """
+
+    def __init__(
+        self, name: str, asker: Asker, on_start: Callable[[Sequence[QARow]], None] = lambda _: None
+    ) -> None:
+        self.name = name
+        self._asker = asker
+        self._on_start = on_start
+
+    @property
+    def rejections(self) -> Rejections:
+        """Count the replies that could not be used, by reason."""
+        faults = self._asker.tally.faults
+        return Rejections({(self.name, reason): count for reason, count in faults.items()})
+
+    def __call__(self, rows: Sequence[QARow]) -> list[QARow | None]:
+        """Ask about each row until a reply can be used, or a few have been in vain."""
+        self._on_start(rows)
+        return self._asker.ask(rows)
+
+
+def _made_wrong(row: QARow, change: Change) -> QARow:
+    return row.model_copy(
+        update={
+            "answer": change.text,
+            "label": "FAIL",
+            "gold": row.answer,
+            "kind": change.kind,
+            "change": _in_words(change),
+            "edits": (Edited(start=change.start, end=change.end, old=change.old),),
+        }
+    )
+
+
+def _in_words(change: Change) -> str:
+    if not change.old:
+        return f'"{change.new.strip()}" was added'
+    return f'"{change.old}" was changed to "{change.new}"'
+
+
+@dataclass(frozen=True)
+class Halves:
+    """Rows of both labels.
+
+    Attributes:
+        rows: PASS and FAIL.
+        unchanged: PASS rows among them whose answer could not be made wrong.
+        tried: right rows that were drawn.
+        failed: those of them that could not be made wrong.
+    """
+
+    rows: list[QARow]
+    unchanged: int
+    tried: int
+    failed: int
+
+
+def make_halves(
+    candidates: Iterator[QARow], passes: int, fails: int, perturber: Perturber
+) -> Halves:
+    """Draw right rows until there are enough, and make some of them wrong.
+
+    The PASS half, too, is drawn from rows that could be made wrong: else what a rule cannot change
+    would give its label away. Only where these are too few do others fill it, and are counted.
+    Where there are too few rows in all, the labels keep their proportion.
+
+    Args:
+        candidates: right rows, in the order of the draw; no more are taken than are needed.
+        passes: PASS rows to give.
+        fails: FAIL rows to give.
+        perturber: makes answers wrong.
+    """
+    wanted = passes + fails
+    made: list[tuple[QARow, QARow]] = []
+    unmade: list[QARow] = []
+    while batch := list(islice(candidates, wanted - len(made))):
+        for right, wrong in zip(batch, perturber(batch), strict=True):
+            if wrong is None:
+                unmade.append(right)
+            else:
+                made.append((right, wrong))
+    fail_count = min(fails, _in_proportion(len(made) + len(unmade), fails, wanted), len(made))
+    pass_count = passes if fail_count == fails else _in_proportion(fail_count, passes, fails)
+    spare = [right for right, _ in made[fail_count:]]
+    kept = (spare + unmade)[:pass_count]
+    rows = [wrong for _, wrong in made[:fail_count]]
+    rows += [row.model_copy(update={"label": "PASS"}) for row in kept]
+    return Halves(rows, max(0, len(kept) - len(spare)), len(made) + len(unmade), len(unmade))
+
+
+def _in_proportion(rows: int, share: int, whole: int) -> int:
+    return round(rows * share / whole) if whole else 0

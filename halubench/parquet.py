@@ -1,0 +1,49 @@
+"""Rows as Parquet, where pyarrow is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+from .records import QARow
+
+
+def has_parquet() -> bool:
+    """Say whether Parquet can be written (the extra `data`)."""
+    return find_spec("pyarrow") is not None
+
+
+def write_parquet(path: Path, rows: Sequence[QARow]) -> None:
+    """Write a file of rows with the columns of `QARow`, whole or not at all."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    text, texts, number = pa.string(), pa.list_(pa.string()), pa.int64()
+    provenance = pa.struct(
+        {"file": text, "sha256": text, "revision": text, "row": text, "licence": text}
+    )
+    edit = pa.struct({"start": number, "end": number, "old": text, "document": number})
+    schema = pa.schema(
+        {
+            "id": text,
+            "source": text,
+            "question": text,
+            "context": texts,
+            "answer": text,
+            "label": text,
+            "group": text,
+            "provenance": provenance,
+            "excerpt": texts,
+            "gold": text,
+            "kind": text,
+            "change": text,
+            "edits": pa.list_(edit),
+            "annotation": text,
+            "reasoning": texts,
+        }
+    )
+    table = pa.Table.from_pylist([row.model_dump(mode="json") for row in rows], schema=schema)
+    draft = path.with_name(path.name + ".part")
+    parquet.write_table(table, draft, compression="zstd")
+    draft.replace(path)

@@ -1,0 +1,102 @@
+"""Traces by a chat model, from the paper's prompts (appendix A.1) and its authors' third.
+
+The model is told what is wrong with an answer, and is to explain it to a reader who is not: a trace
+that gives away what it was told is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from moonlynx.judge.backends.base import ChatRequest
+from moonlynx.judge.text import body_start
+from moonlynx.judge.types import BadInput
+
+from ..prompts import messages
+from ..records import QARow
+from ..tasks import Fault, read_reply
+from .target import with_reasoning
+
+FAITHFUL, CHANGED, ANNOTATED = PROMPTS = (
+    "trace-faithful-v1",
+    "trace-changed-v1",
+    "trace-annotated-v1",
+)
+_LIKELY_TOKENS = 200
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"REASONING": {"type": "array", "items": {"type": "string"}, "minItems": 1}},
+    "required": ["REASONING"],
+    "additionalProperties": False,
+}
+
+
+class _Reply(BaseModel):
+    REASONING: list[str] | str
+
+
+@dataclass(frozen=True)
+class Tracing:
+    """Has it explained why a row's label holds.
+
+    A PASS row is explained from what answer and context have in common; a FAIL row from its change
+    and right answer where it has them (`change`, `gold`), else from its unsupported words and the
+    note on them (`edits`, `annotation`).
+    """
+
+    max_tokens: int = 1_024
+    prompts: tuple[str, ...] = PROMPTS
+
+    def request(self, row: QARow, attempt: int) -> ChatRequest:
+        """Ask why the label holds, at temperature 0 (appendix A.1) where nothing went wrong before.
+
+        Raises:
+            BadInput: the row has no label, or is FAIL and nothing says why.
+        """
+        prompt, known = _known(row)
+        return ChatRequest(
+            messages(
+                prompt,
+                QUESTION=row.question,
+                CONTEXT="\n\n".join(row.context),
+                **known,
+                ANSWER=row.answer,
+            ),
+            schema=_SCHEMA,
+            max_tokens=self.max_tokens,
+            temperature=1.0 if attempt else 0.0,
+            seed=attempt,
+        )
+
+    def likely_tokens(self, row: QARow) -> float:  # noqa: ARG002 (traces are of about one length)
+        """Estimate the reply's length."""
+        return _LIKELY_TOKENS
+
+    def read(self, row: QARow, text: str) -> QARow | Fault:
+        """Give the row its trace; bullets written as one string are read, too."""
+        reply = read_reply(text, _Reply)
+        if isinstance(reply, Fault):
+            return reply
+        said = reply.REASONING
+        if isinstance(said, str):
+            said = [line[body_start(line) :] for line in said.splitlines()]
+        return with_reasoning(row, said)
+
+
+def _known(row: QARow) -> tuple[str, Mapping[str, str]]:
+    """Choose the prompt, and what it tells beside question, context and answer."""
+    if row.label == "PASS":
+        return FAITHFUL, {}
+    if row.label == "FAIL" and row.gold and row.change:
+        return CHANGED, {"CHANGE_MADE": row.change, "GOLD_ANSWER": row.gold}
+    note = row.annotation or row.change
+    if row.label == "FAIL" and note:
+        spans = [row.answer[edit.start : edit.end] for edit in row.edits if edit.document is None]
+        marked = {"UNSUPPORTED_SPAN": "\n".join(spans)} if spans else {}
+        return ANNOTATED, {**marked, "ANNOTATION": note}
+    missing = "change or annotation" if row.label else "label"
+    raise BadInput("bad_input", f"row {row.id}, {missing}", "is missing; a trace explains it")

@@ -1,0 +1,80 @@
+"""What a source gives and what becomes of it: a question with its documents and a right answer."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import StringConstraints
+
+from moonlynx.judge.types import Documents, Id, Offset, Record, Score, Text
+
+_Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Provenance(Record):
+    """Where a row is from.
+
+    Attributes:
+        file: path below the data's root; of the Hub, dataset, configuration and split.
+        sha256: hash of the file's content, unzipped; of the Hub, of the split's rows as JSON lines.
+        revision: commit on the Hub; None where the file was read from a folder.
+        row: key or number of the row in the file, as the source counts.
+        licence: as stated by the source.
+    """
+
+    file: Text
+    sha256: _Sha256
+    revision: Text | None = None
+    row: Id
+    licence: Text
+
+
+class Edited(Record):
+    """The range of an answer, or of a context document, that was changed so that they disagree.
+
+    Attributes:
+        start, end: of the new text, in characters.
+        old: what stood there before; empty where something was inserted.
+        document: which document was changed; None where it was the answer.
+    """
+
+    start: Offset
+    end: Offset
+    old: Text
+    document: Offset | None = None
+
+
+class QARow(Record):
+    """A question, its documents and an answer, right or not.
+
+    Attributes:
+        id: `source/...`, unique in a benchmark, the same for the same row of the source.
+        source: name of the source, as in HaluBench's `source_ds`.
+        question, context, answer: as a judge reads them.
+        label: PASS or FAIL; None where the answer is a candidate that may still be perturbed.
+        group: rows of one group share a document and stay on one side of every split.
+        provenance: where the row is from.
+        excerpt: the part of a long context that holds the right answer; None where it is short.
+        gold: the right answer, where `answer` was made wrong.
+        kind: of the change, where `answer` or `context` was made wrong.
+        change: what was changed, in words, where `answer` or `context` was made wrong.
+        edits: the characters that were changed; empty where they are not known.
+        annotation: the source's own note on what is wrong, with its spans in words; "" if none.
+        reasoning: why the label holds, in bullet points; empty before traces are made.
+    """
+
+    id: Text
+    source: Text
+    question: Text
+    context: Documents
+    answer: Text
+    label: Score | None = None
+    group: Text
+    provenance: Provenance
+    excerpt: Documents | None = None
+    gold: Text | None = None
+    kind: Text | None = None
+    change: Text | None = None
+    edits: tuple[Edited, ...] = ()
+    annotation: Text = ""
+    reasoning: tuple[Text, ...] = ()

@@ -1,0 +1,189 @@
+"""What a source is, and the files of a data folder that it is read from."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from moonlynx.judge.types import MoonlynxError
+
+from ..records import Provenance, QARow
+
+Split = Literal["test", "train"]
+RawRow = Mapping[str, Any]
+
+_EXCLUSIONS = "exclude_from_training.json"
+
+
+class SourceError(MoonlynxError):
+    """A source cannot be read; says which file or dataset, and how to mend it."""
+
+
+class SourceMissing(SourceError):
+    """A source is not there; a benchmark can still be built of the others."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A file or a dataset's split that was read; fields as in `Provenance`."""
+
+    file: str
+    sha256: str
+    licence: str
+    revision: str | None = None
+
+    def at(self, row: str | int) -> Provenance:
+        """Name a row of it."""
+        return Provenance(
+            file=self.file,
+            sha256=self.sha256,
+            revision=self.revision,
+            row=str(row),
+            licence=self.licence,
+        )
+
+
+class DataFile(NamedTuple):
+    """A file of a data folder.
+
+    Attributes:
+        path: below the folder; a copy with `.gz` behind its name is read as well.
+        sha256: of its content, unzipped; None where it is not known.
+        licence: as stated by its publishers.
+    """
+
+    path: str
+    sha256: str | None
+    licence: str
+
+
+class Hub(NamedTuple):
+    """A dataset's split on the Hub.
+
+    Attributes:
+        id: of the dataset; a folder that holds a copy of it is read as well.
+        split: as the dataset calls it.
+        licence: as stated by its publishers.
+        config: name of its configuration; None where it has but one.
+        revision: commit or branch; None for the newest, whose commit goes into the provenance.
+    """
+
+    id: str
+    split: str
+    licence: str
+    config: str | None = None
+    revision: str | None = None
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder of data files."""
+
+    root: Path
+
+    def read(self, file: DataFile) -> tuple[str, Origin]:
+        """Read a file's text.
+
+        Raises:
+            SourceMissing: it is not there.
+            SourceError: it is not the file that is known by this name, or is damaged.
+        """
+        plain = self.root / file.path
+        zipped = plain.with_name(plain.name + ".gz")
+        if not (plain.is_file() or zipped.is_file()):
+            raise SourceMissing(f"{file.path} (or {zipped.name}) is not in the data folder")
+        path = plain if plain.is_file() else zipped
+        try:
+            content = path.read_bytes() if path is plain else gzip.decompress(path.read_bytes())
+            text = content.decode("utf-8")
+        except (EOFError, UnicodeDecodeError, gzip.BadGzipFile) as error:
+            raise SourceError(f"{path}: is damaged ({error}); fetch it again") from None
+        found = hashlib.sha256(content).hexdigest()
+        if file.sha256 not in (None, found):
+            raise SourceError(
+                f"{path}: has the SHA-256 {found}, but {file.sha256} was expected; it is damaged "
+                "or of another version: fetch it again"
+            )
+        return text, Origin(file.path, found, file.licence)
+
+    def read_json(self, file: DataFile) -> tuple[Any, Origin]:
+        """Read a file that is one JSON value. Raises as `read`."""
+        text, origin = self.read(file)
+        try:
+            return json.loads(text), origin
+        except ValueError as error:
+            raise SourceError(f"{file.path}: is not JSON ({error}); fetch it again") from None
+
+    def read_lines(self, file: DataFile) -> tuple[list[Any], Origin]:
+        """Read a file of one JSON value a line. Raises as `read`."""
+        text, origin = self.read(file)
+        rows = []
+        for number, line in enumerate(text.split("\n"), start=1):  # a text may hold U+2028
+            if not line:
+                continue
+            try:
+                rows.append(json.loads(line))
+            except ValueError as error:
+                message = f"line {number} is not JSON ({error}); fetch it again"
+                raise SourceError(f"{file.path}: {message}") from None
+        return rows, origin
+
+    def left_out(self, key: str) -> frozenset[str]:
+        """Give the rows that no training set may hold, as strings, by the list's own key.
+
+        Raises:
+            SourceError: the folder has no such list. Without it nothing may be trained.
+        """
+        return self._exclusions.get(key, frozenset())
+
+    @cached_property
+    def _exclusions(self) -> Mapping[str, frozenset[str]]:
+        path = self.root / _EXCLUSIONS
+        try:
+            sections = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            message = "names the rows that no training set may hold; without it none is built"
+            raise SourceError(f"{path}: is missing; it {message}") from None
+        merged: dict[str, set[str]] = defaultdict(set)
+        for section in sections.values():
+            if isinstance(section, dict):
+                for key, rows in section.items():
+                    merged[key].update(map(str, rows))
+        return {key: frozenset(rows) for key, rows in merged.items()}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A question set that HaluBench draws on.
+
+    Attributes:
+        name: as in HaluBench's `source_ds`.
+        title: paper and place of publication.
+        labelled: its rows come with wrong answers and labels; else with right answers only, and
+            wrong ones have to be made of them.
+        hub: where each split lies on the Hub.
+        read_folder: reads a split from a data folder.
+        read_hub: turns the rows of a dataset of `hub` into ours.
+        note: what is known to be missing from the public files; "" if nothing.
+    """
+
+    name: str
+    title: str
+    labelled: bool
+    hub: Mapping[Split, Hub]
+    read_folder: Callable[[Folder, Split], Iterator[QARow]]
+    read_hub: Callable[[Iterable[RawRow], Origin], Iterator[QARow]]
+    note: str = ""
+
+
+def digest(text: str) -> str:
+    """Name a text: twenty hexadecimal digits of its SHA-256, of letters and digits alone."""
+    letters = "".join(filter(str.isalnum, text.casefold()))
+    return hashlib.sha256(letters.encode("utf-8")).hexdigest()[:20]

@@ -1,0 +1,202 @@
+import json
+import re
+from random import Random
+
+import pytest
+
+from moonlynx.halubench.perturb import perturb
+from moonlynx.halubench.reasoning import make_target, trace
+from moonlynx.halubench.reasoning.wording import WORDINGS, quote, say
+from moonlynx.halubench.records import Edited
+from moonlynx.halubench.tasks import Fault
+from moonlynx.judge.types import BadInput
+
+from ..a_row import ANSWER, CONTEXT, make_row
+
+QUOTED = re.compile(r"“([^”]*)”")
+
+
+def wrong(old, new, answer=ANSWER, **fields):
+    """Make a row whose answer has `new` in the place of `old`."""
+    start = answer.index(old)
+    changed = answer.replace(old, new, 1)
+    edit = Edited(start=start, end=start + len(new), old=old)
+    return make_row(answer=changed, label="FAIL", gold=answer, edits=(edit,), **fields)
+
+
+def said(row, seed=0):
+    return " ".join(trace(row, seed).reasoning)
+
+
+def test_a_right_answer_is_traced_claim_by_claim():
+    text = said(make_row(label="PASS"))
+    assert "“The bridge was built in 1894”" in text
+    assert "“The bridge over the Tamsel was built in 1894”" in text
+    assert "“Anna Weiss drew the plans for the tower”" in text
+
+
+def test_a_wrong_answer_is_traced_from_what_has_no_support():
+    text = said(wrong("1894", "1902"))
+    assert "“The bridge was built in 1902”" in text
+    assert "“The bridge over the Tamsel was built in 1894”" in text
+    assert "“1902”" in text
+    assert "“1894”" in text
+
+
+def test_the_answers_order_is_kept():
+    text = said(wrong("Anna Weiss drew the plans for", "Emil Brandt drew the plans for"))
+    assert text.index("built in 1894") < text.index("Emil Brandt drew")
+    assert "“Anna Weiss”" in text
+
+
+def test_what_the_document_has_instead_is_named_only_where_it_stands_there():
+    row = wrong("wood", "copper", answer="The bridge was built in 1894 of wood.")
+    text = said(row)
+    assert "“wood”" not in text
+    assert "“copper”" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "theirs", "ours"),
+    [("10", "28", "“10%”", "“28%”"), ("5", "7", "“$5”", "“$7”")],
+)
+def test_signs_that_belong_to_a_value_are_named_with_it(old, new, theirs, ours):
+    context = "The rate was 10% in May. The loss was $5 million in June."
+    answer = "The rate was 10% in May." if old == "10" else "The loss was $5 million in June."
+    text = said(wrong(old, new, answer=answer, context=(context,)))
+    assert ours in text
+    assert theirs in text
+
+
+def test_an_addition_is_said_to_stand_nowhere():
+    row = wrong("1894.", "1894, at a cost of forty million crowns.")
+    row = row.model_copy(update={"edits": (Edited(start=28, end=64, old=""),)})
+    text = said(row)
+    assert "“at a cost of forty million crowns”" in text
+    assert re.search(r"nowhere|Nothing in|not mention", text)
+
+
+def test_a_negation_is_set_against_the_document():
+    text = said(wrong("was built", "was not built"))
+    assert "“The bridge was not built in 1894”" in text
+    assert "“The bridge over the Tamsel was built in 1894”" in text
+    assert "“was not built”" not in text
+
+
+def test_a_short_answer_is_read_with_its_question():
+    row = make_row(question="Who drew the plans for the tower?", answer="Anna Weiss", label="PASS")
+    assert "“Who drew the plans for the tower?”" in said(row)
+    assert "“Anna Weiss drew the plans for the tower”" in said(row)
+    row = wrong("Anna Weiss", "Emil Brandt", answer="Anna Weiss", question=row.question)
+    assert "“Anna Weiss drew the plans for the tower”" in said(row)
+    assert "“Emil Brandt”" in said(row)
+
+
+def test_an_altered_context_is_set_against_the_answer():
+    context = (CONTEXT[0].replace("1894", "1902"), CONTEXT[1])
+    start = context[0].index("1902")
+    edit = Edited(start=start, end=start + 4, old="1894", document=0)
+    row = make_row(context=context, label="FAIL", change="the year", edits=(edit,))
+    text = said(row)
+    assert "“The bridge was built in 1894”" in text
+    assert "“The bridge over the Tamsel was built in 1902”" in text
+    assert "“1902”" in text
+
+
+def test_support_that_was_taken_out_is_missed():
+    context = (CONTEXT[0], "A tower of stone stands beside the bridge.")
+    edit = Edited(start=42, end=42, old=" Anna Weiss drew the plans for the tower.", document=1)
+    text = said(make_row(context=context, label="FAIL", change="removed", edits=(edit,)))
+    assert "“Anna Weiss drew the plans for the tower”" in text
+    assert "“A tower of stone stands beside the bridge”" in text
+
+
+def test_a_noted_span_is_found_in_the_answer():
+    answer = (
+        "1. The bridge is ninety metres long.\n2. It is closed on Sundays.\n3. It is made of steel."
+    )
+    note = (
+        '"2. It is closed on Sundays." (Baseless): HIGH INTRO\nGenerative: "closed"\n\n"gone" (x)'
+    )
+    text = said(make_row(answer=answer, label="FAIL", annotation=note))
+    assert "“It is closed on Sundays”" in text
+    assert "HIGH" not in text
+
+
+def test_without_edits_the_right_answer_shows_where_to_look():
+    row = wrong("1894", "1902").model_copy(update={"edits": ()})
+    assert "“1902”" in said(row)
+
+
+def test_a_wide_edit_is_narrowed_to_what_it_changed():
+    answer = "Yes. The bridge was built in 1894 of steel."
+    row = wrong(answer, answer.replace("Yes", "No").replace("1894", "1902"), answer=answer)
+    assert "“1902”" in said(row)
+    assert said(row).count("bridge was built in 1902 of steel") == 1
+
+
+def test_where_nothing_can_be_named_there_is_no_trace():
+    assert trace(make_row(label="FAIL", annotation="something is off"), 0) == Fault(
+        reason="no known span"
+    )
+    odd = make_row(question="", answer="Zebras sleep.", label="PASS")
+    assert trace(odd, 0) == Fault(reason="no evidence")
+    with pytest.raises(BadInput, match="row made/1, label: is missing"):
+        trace(make_row(), 0)
+
+
+def test_where_no_claim_is_found_what_speaks_of_the_question_is_quoted():
+    row = make_row(
+        question="How long is the bridge?",
+        answer="About three hundred feet overall, give or take",
+        label="PASS",
+    )
+    assert "“It is ninety metres long and made of steel”" in said(row)
+
+
+def test_an_answer_that_claims_nothing_says_so():
+    row = make_row(answer="I'm sorry, but I don't know.", label="PASS")
+    assert re.search(r"no claim|Nothing is claimed", said(row))
+
+
+def test_wording_is_drawn_by_seed_and_row():
+    row = make_row(label="PASS")
+    assert trace(row, 3) == trace(row, 3)
+    assert len({said(row, seed) for seed in range(12)}) > 6
+    others = (row.model_copy(update={"id": f"made/{number}"}) for number in range(12))
+    assert len({said(other) for other in others}) > 6
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_traces_hold_only_true_quotations_and_give_nothing_away(seed):
+    """Whatever a rule changes, what is quoted stands in the row, and the lint lets it pass."""
+    row = make_row(label="PASS")
+    change = perturb(ANSWER, CONTEXT, Random(seed))
+    edit = Edited(start=change.start, end=change.end, old=change.old)
+    made = {"answer": change.text, "label": "FAIL", "gold": ANSWER, "edits": (edit,)}
+    for one in (row, row.model_copy(update=made)):
+        traced = trace(one, seed)
+        assert not isinstance(traced, Fault)
+        text = " ".join((one.question, *one.context, one.answer))
+        for quoted in QUOTED.findall(" ".join(traced.reasoning)):
+            assert quoted.strip(" …") in text
+        assert json.loads(make_target(traced))["SCORE"] == one.label
+
+
+def test_quotations_are_one_line_and_bounded():
+    assert quote('He said "no"\n to “it”. ') == "“He said 'no' to ‘it’”"
+    long = " ".join(f"word{number}" for number in range(100))
+    cut = quote(long, "word60")
+    assert len(cut) < 220
+    assert "word60" in cut
+    assert cut.startswith("“… word")
+    assert cut.endswith(" …”")
+    assert quote(long).startswith("“word0 ")
+
+
+@pytest.mark.parametrize("what", WORDINGS)
+def test_every_wording_can_be_filled(what):
+    slots = dict.fromkeys(("question", "claim", "evidence", "ours", "theirs", "count"), "“x{}”")
+    worded = {say(Random(seed), what, **slots) for seed in range(40)}
+    assert len(worded) == len(WORDINGS[what]) >= 2
+    assert all(text[0].isupper() or text[0] == "“" for text in worded)

@@ -1,0 +1,128 @@
+import json
+import re
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from moonlynx.halubench.asking import Outcome
+from moonlynx.halubench.model_cli import perturb, trace
+from moonlynx.halubench.rows import read_rows, write_rows
+from moonlynx.judge.backends.base import BackendError
+from moonlynx.judge.cost import PriceError
+from moonlynx.judge.types import BadInput
+
+from .a_row import ANSWER, make_row
+
+app = typer.Typer()
+app.command("perturb")(perturb)
+app.command("trace")(trace)
+
+WRONG = ANSWER.replace("1894", "1902")
+REPLIES = [
+    {"match": "CONTEXT", "text": json.dumps({"REASONING": ["The document bears it out."]})},
+    {"match": "Question 1?", "text": json.dumps({"new_answer": WRONG, "change_made": "the year"})},
+    {"match": "Question 2?", "text": json.dumps({"new_answer": ANSWER, "change_made": "none"})},
+    {"match": "GOLD_ANSWER", "text": "no"},
+]
+
+
+@pytest.fixture
+def rows(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    numbers = (1, 2, 3)
+    write_rows(path, [make_row(id=f"made/{n}", question=f"Question {n}?") for n in numbers])
+    return path
+
+
+@pytest.fixture
+def model(tmp_path):
+    script = tmp_path / "script.jsonl"
+    script.write_text("".join(json.dumps(row) + "\n" for row in REPLIES))
+    return f"@fake?script={script}"
+
+
+def run(command, rows, *more):
+    output = rows.with_name("out.jsonl")
+    options = [command, str(rows), "--output", str(output), *more]
+    return CliRunner().invoke(app, options, catch_exceptions=False), output
+
+
+def test_perturbing_is_estimated_done_and_counted(rows, model):
+    options = ["--model", model, "--price", "0.5,1.5"]
+    dry, output = run("perturb", rows, *options, "--dry-run")
+    assert dry.exit_code == 0
+    assert "done before: 0 of 3 rows" in dry.stderr
+    assert re.search(r"to do, likely: 3 calls \(.*\), cost 0\.\d\d\n", dry.stderr)
+    assert "to do, at most: 9 calls" in dry.stderr
+    assert not output.exists()
+    done, _ = run("perturb", rows, *options)
+    assert done.exit_code == 0
+    assert "3 of 3 rows done" in done.stderr
+    assert "3 rows: 1 made, 2 dropped\n  1 same\n  1 unparsed\n" in done.stderr
+    assert "replies that could not be used: 3 same, 3 unparsed" in done.stderr
+    assert re.search(r"7 calls \(.*\), cost 0\.\d\d; 4 of them retries", done.stderr)
+    (row,) = read_rows(output)
+    assert (row.id, row.answer, row.label, row.gold) == ("made/1", WRONG, "FAIL", ANSWER)
+    again, _ = run("perturb", rows, *options)
+    assert "done before: 3 of 3 rows\nto do, likely: 0 calls" in again.stderr
+    assert read_rows(output) == [row]
+
+
+def test_traces_are_made_by_a_model_or_by_templates(rows, model):
+    labelled = [row.model_copy(update={"label": "PASS"}) for row in read_rows(rows)]
+    write_rows(rows, labelled)
+    done, output = run("trace", rows, "--model", model)
+    assert "3 rows: 3 made, 0 dropped" in done.stderr
+    assert [row.reasoning for row in read_rows(output)] == [("The document bears it out.",)] * 3
+    done, _ = run("trace", rows)
+    assert "3 rows: 3 made, 0 dropped" in done.stderr
+    first = read_rows(output)
+    assert all("“" in "".join(row.reasoning) for row in first)
+    run("trace", rows, "--seed", "1")
+    assert read_rows(output) != first
+
+
+def test_what_cannot_be_traced_is_counted(rows):
+    nothing_known = make_row(id="x", label="FAIL")
+    write_rows(rows, [nothing_known, make_row(label="PASS")])
+    done, output = run("trace", rows)
+    assert "2 rows: 1 made, 1 dropped\n  1 no known span" in done.stderr
+    assert len(read_rows(output)) == 1
+
+
+def test_what_does_not_fit_is_said_before_anything_is_asked(rows, model):
+    with pytest.raises(PriceError, match="no price"):
+        run("perturb", rows, "--model", model, "--price", "dear")
+    with rows.open("a") as file:
+        file.write('{"id": "x"}\n')
+    with pytest.raises(BadInput, match=r"rows\.jsonl, line 4, source: Field required"):
+        run("perturb", rows, "--model", model)
+    write_rows(rows, [make_row(), make_row(id="y", label="FAIL")])
+    with pytest.raises(BadInput, match="row y, label: is FAIL already"):
+        run("perturb", rows, "--model", model)
+
+
+def test_an_api_that_is_not_there_is_said(rows):
+    options = ["--model", "tiny@http://127.0.0.1:9/v1?retries=0"]
+    with pytest.raises(BackendError, match=r"row made/1: cannot reach .*; 0 of 3 rows are done"):
+        run("perturb", rows, *options)
+    assert not rows.with_name("out.jsonl").exists()
+
+
+@pytest.mark.heavy
+def test_a_model_that_writes_nonsense_leaves_every_row_made_or_dropped(vllm_server, rows):
+    model = ["--model", f"@{vllm_server}", "--max-tokens", "150"]
+    done, output = run("perturb", rows, *model)
+    assert done.exit_code == 0
+    journal = output.with_name("out.jsonl.asked.jsonl")
+    outcomes = [Outcome.model_validate_json(line) for line in journal.read_text().splitlines()]
+    assert [outcome.id for outcome in outcomes] == ["made/1", "made/2", "made/3"]
+    assert all(outcome.usage.input_tokens > 0 for outcome in outcomes)
+    assert len(read_rows(output)) == sum(outcome.row is not None for outcome in outcomes)
+    journal.unlink()
+    write_rows(rows, [row.model_copy(update={"label": "PASS"}) for row in read_rows(rows)])
+    done, _ = run("trace", rows, *model)
+    assert done.exit_code == 0
+    assert re.search(r"3 rows: \d made, \d dropped", done.stderr)
+    assert journal.read_text().count("\n") == 3

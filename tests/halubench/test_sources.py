@@ -1,0 +1,238 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from moonlynx.halubench.sources import SOURCES, SourceError, SourceMissing, read_source
+from moonlynx.halubench.sources.base import Hub, Origin
+from moonlynx.halubench.sources.drop import _written
+
+from .made_data import answer, write
+
+needs_data = pytest.mark.skipif(
+    "MOONLYNX_DATA" not in os.environ, reason="needs the data folder, named by MOONLYNX_DATA"
+)
+ORIGIN = Origin("a/file", "0" * 64, "MIT", "abc")
+
+
+def rows_of(name, data, split="test"):
+    return read_source(SOURCES[name], split, data)
+
+
+def test_six_sources_by_their_names_in_halubench():
+    assert list(SOURCES) == ["FinanceBench", "DROP", "covidQA", "pubmedQA", "halueval", "RAGTruth"]
+    assert all(name == source.name for name, source in SOURCES.items())
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_row_says_where_it_is_from(name, data):
+    rows = rows_of(name, data)
+    assert len({row.id for row in rows}) == len(rows) >= 10
+    for row in rows:
+        assert row.id.startswith(f"{name}/")
+        assert row.source == name
+        assert (row.label is not None) == SOURCES[name].labelled
+        assert row.provenance.file.split("/")[0] in str(list(data.iterdir()))
+        assert isinstance(row.provenance.row, str)
+
+
+def test_financebench_gives_one_document_a_piece_of_evidence(data):
+    first, second, third = rows_of("FinanceBench", data)[:3]
+    assert first.context[0].startswith("In case 100 ")
+    assert first.group == second.group != third.group
+
+
+def test_drop_writes_numbers_dates_and_spans():
+    empty = {"day": "", "month": "", "year": ""}
+    assert _written({"number": "3.5", "date": empty, "spans": []}) == "3.5"
+    assert _written({"number": "", "date": empty, "spans": ["Rams", "Chiefs"]}) == "Rams, Chiefs"
+    date = {"day": "3", "month": "May", "year": "1905"}
+    assert _written({"number": "", "date": date, "spans": []}) == "3 May 1905"
+
+
+def test_covid_qa_keeps_the_whole_paper_and_the_part_around_the_answer(data):
+    for row in rows_of("covidQA", data):
+        (paper,), (excerpt,) = row.context, row.excerpt
+        assert row.answer in excerpt
+        assert excerpt in paper
+        assert row.answer == row.answer.strip()
+        before, after = excerpt.split(row.answer)
+        assert len(before) >= 1_000 or paper.startswith(before[:50])
+        assert len(after) >= 1_000 or paper.endswith(after[-50:])
+
+
+def test_pubmedqa_answers_with_decision_and_conclusion(data):
+    answers = [row.answer for row in rows_of("pubmedQA", data)[:3]]
+    opening = ("Yes. ", "No. ", "Maybe. ")
+    assert answers == [word + answer(n + 2000) for n, word in enumerate(opening)]
+
+
+def test_pubmedqas_own_test_questions_are_never_trained_on(data):
+    trained_on = {row.provenance.row for row in rows_of("pubmedQA", data, "train")}
+    assert trained_on == {str(n) for n in range(14, 60)}
+
+
+def test_what_the_list_names_is_never_trained_on(data, tmp_path):
+    for name in ("pubmedqa", "covid_qa", "ragtruth_train_part"):
+        (tmp_path / name).symlink_to(data / name)
+    excluded = {
+        "note": "these",
+        "one": {"pubmedqa/ori_pqal.json: key": ["20"], "covid_qa: question id": [1000]},
+        "other": {"ragtruth_train_part: source_id": ["601"]},
+    }
+    write(tmp_path, "exclude_from_training.json", json.dumps(excluded))
+    for name, key in (("pubmedQA", "20"), ("covidQA", "1000"), ("RAGTruth", "601-a-model")):
+        before = {row.provenance.row for row in rows_of(name, data, "train")}
+        after = {row.provenance.row for row in rows_of(name, tmp_path, "train")}
+        assert before - after == {key}
+    assert "1000" in {row.provenance.row for row in rows_of("covidQA", tmp_path)}
+    (tmp_path / "exclude_from_training.json").unlink()
+    with pytest.raises(SourceError, match="without it none is built"):
+        rows_of("covidQA", tmp_path, "train")
+
+
+def test_halueval_gives_each_question_once_with_one_of_its_answers(data):
+    rows = rows_of("halueval", data)
+    assert len({row.question for row in rows}) == len(rows) == 100  # ten are in both files
+    generated = [row for row in rows if "generated" in row.id]
+    assert {row.label for row in generated} == {"PASS", "FAIL"}
+    for row in generated:
+        assert (row.answer == "Nobody knows what it cost.") == (row.label == "FAIL")
+
+
+def test_ragtruth_splits_passages_and_keeps_the_annotators_note(data):
+    first, second = rows_of("RAGTruth", data)[1:3]
+    assert [piece[:10] for piece in first.context] == ["passage 1:", "passage 2:"]
+    assert first.label == "FAIL"
+    assert first.annotation == '"It cost" (Conflict): no'
+    assert (second.label, second.annotation) == ("PASS", "")
+
+
+@pytest.mark.parametrize("name", ["FinanceBench", "halueval"])
+def test_held_out_sources_are_not_trained_on(name, data):
+    with pytest.raises(SourceMissing, match="held out"):
+        rows_of(name, data, "train")
+    with pytest.raises(SourceMissing, match="held out"):
+        rows_of(name, None, "train")
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_file_that_is_not_there_is_named(name, tmp_path):
+    with pytest.raises(SourceMissing, match=r"is not in the data folder"):
+        rows_of(name, tmp_path)
+
+
+def test_another_version_of_a_file_is_refused(made_data):
+    with pytest.raises(SourceError, match=r"SHA-256 .* was expected.* fetch it again"):
+        rows_of("pubmedQA", made_data)
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "message"),
+    [
+        ("drop/drop_dataset_dev.json", "{", "drop_dataset_dev.json: is not JSON"),
+        ("drop/drop_dataset_dev.json", '{"a": {"b": 1}}', "a row is not laid out as is known"),
+        ("drop/drop_dataset_dev.json", "[]", "a row is not laid out as is known"),
+    ],
+)
+def test_a_damaged_file_is_named(path, content, message, tmp_path):
+    write(tmp_path, path, content)
+    with pytest.raises(SourceError, match=message):
+        rows_of("DROP", tmp_path)
+
+
+def test_a_damaged_archive_is_named(tmp_path):
+    write(tmp_path, "drop/drop_dataset_dev.json.gz", json.dumps({}))
+    whole = tmp_path / "drop" / "drop_dataset_dev.json.gz"
+    whole.write_bytes(whole.read_bytes()[:-4])
+    with pytest.raises(SourceError, match=r"drop_dataset_dev.json.gz: is damaged"):
+        rows_of("DROP", tmp_path)
+
+
+HUB_ROWS = {
+    "FinanceBench": {
+        "financebench_id": "1",
+        "doc_name": "A",
+        "question": "Q?",
+        "answer": "5",
+        "evidence": [{"evidence_text": "It is 5."}],
+    },
+    "DROP": {
+        "query_id": "1",
+        "passage": "It is 5.",
+        "question": "Q?",
+        "answers_spans": {"spans": ["5"], "types": ["number"]},
+    },
+    "covidQA": {
+        "id": 1,
+        "document_id": 2,
+        "context": "It is 5.",
+        "question": "Q?",
+        "answers": {"text": ["5"], "answer_start": [6]},
+    },
+    "pubmedQA": {
+        "pubid": 1,
+        "question": "Q?",
+        "context": {"contexts": ["It is", "5."]},
+        "long_answer": "It is 5.",
+        "final_decision": "yes",
+    },
+    "halueval": {"knowledge": "It is 5.", "question": "Q?", "answer": "5", "hallucination": "no"},
+    "RAGTruth": {
+        "id": "1",
+        "task_type": "QA",
+        "query": "Q?",
+        "context": "passage 1:It is 5.",
+        "output": "5",
+        "hallucination_labels": "[]",
+    },
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_rows_of_the_hub_become_the_same_rows(name):
+    (row,) = SOURCES[name].read_hub([HUB_ROWS[name]], ORIGIN)
+    assert row.question == "Q?"
+    assert "5." in row.context[0]
+    assert row.answer == ("Yes. It is 5." if name == "pubmedQA" else "5")
+    assert row.provenance.revision == "abc"
+    assert row.provenance.licence == "MIT"
+
+
+@pytest.mark.heavy
+def test_a_copy_of_a_dataset_is_read_through_datasets(tmp_path):
+    pytest.importorskip("datasets")
+    from moonlynx.halubench.sources.hub import read_hub
+
+    copy = tmp_path / "copy"
+    write(copy, "train.jsonl", "".join(json.dumps(HUB_ROWS["covidQA"]) + "\n" for _ in range(3)))
+    rows, origin = read_hub(Hub(str(copy), "train", "Apache-2.0"))
+    again = read_hub(Hub(str(copy), "train", "Apache-2.0"))[1]
+    assert origin == again
+    assert origin.file == f"{copy}/train"
+    assert len(list(SOURCES["covidQA"].read_hub(rows, origin))) == 3
+
+
+@pytest.mark.heavy
+def test_a_dataset_that_cannot_be_had_is_named():
+    pytest.importorskip("datasets")
+    with pytest.raises(SourceError, match=r"PatronusAI/financebench: cannot be loaded.*--data"):
+        rows_of("FinanceBench", None)
+
+
+@needs_data
+@pytest.mark.heavy
+def test_the_published_files_give_what_their_sets_hold():
+    data = Path(os.environ["MOONLYNX_DATA"])
+    counts = {name: len(rows_of(name, data)) for name in SOURCES if name != "DROP"}
+    assert counts == {
+        "FinanceBench": 150,
+        "covidQA": 1_380,
+        "pubmedQA": 1_000,
+        "halueval": 689,
+        "RAGTruth": 855,
+    }
+    assert sum(row.label == "FAIL" for row in rows_of("RAGTruth", data)) == 160
+    with pytest.raises(SourceMissing, match="drop_dataset_dev"):
+        rows_of("DROP", data)
