@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -25,15 +25,17 @@ class Encoded(NamedTuple):
 
     Attributes:
         readings: one per premise.
-        supported: the claim's label.
+        supported: the claim's label; None where it is not known.
         tokens: per claim token 1 (supported), 0 (not) or UNKNOWN, shape (claim tokens,).
         source: the item's.
+        answer: the item's: those of one answer are in one batch.
     """
 
     readings: tuple[Reading, ...]
-    supported: bool
+    supported: bool | None
     tokens: NDArray[np.int64]
     source: str
+    answer: str = ""
 
     @property
     def length(self) -> int:
@@ -51,6 +53,8 @@ class Batch(NamedTuple):
         claim_mask: True at claim tokens, shape (items, claim).
         tokens: targets of claim tokens, UNKNOWN where there is none, shape (items, claim).
         supported: shape (items,).
+        answers: numbers the answers of claims whose label is not known; -1 where it is, shape
+            (items,).
     """
 
     ids: NDArray[np.int64]
@@ -61,6 +65,11 @@ class Batch(NamedTuple):
     claim_mask: NDArray[np.bool_]
     tokens: NDArray[np.int64]
     supported: NDArray[np.float32]
+    answers: NDArray[np.int64]
+
+
+Unit = Sequence[Encoded]
+"""An item, or all those of an answer, that are learned from together."""
 
 
 def encode_items(
@@ -85,8 +94,8 @@ def encode_items(
             for premise in item.premises
         )
         targets = token_targets(item, offsets)[: readings[0].claim]
-        if ((targets == 1) == item.supported).any():
-            encoded.append(Encoded(readings, item.supported, targets, item.source))
+        if item.supported is None or ((targets == 1) == item.supported).any():
+            encoded.append(Encoded(readings, item.supported, targets, item.source, item.answer))
     return encoded
 
 
@@ -111,33 +120,54 @@ def batches(
 ) -> Iterator[list[Encoded]]:
     """Cut the items into batches of at most `batch_tokens` tokens, padding counted.
 
+    What must stay together does, and may make a larger batch.
+
     With `rng` in random order, the items of a few batches sorted by length together; without, all
     sorted by length.
     """
-    order = list(items)
+    order = units(items)
     if rng is not None:
         rng.shuffle(order)
-        mean = sum(item.length * len(item.readings) for item in order) / max(1, len(order))
+        mean = sum(item.length * len(item.readings) for item in items) / max(1, len(order))
         size = max(1, int(_SORTED * batch_tokens / max(1.0, mean)))
         chunks = [order[start : start + size] for start in range(0, len(order), size)]
     else:
         chunks = [order]
     for chunk in chunks:
-        cut = list(_cut(sorted(chunk, key=lambda item: item.length), batch_tokens))
+        cut = list(_cut(sorted(chunk, key=_longest), batch_tokens))
         if rng is not None:
             rng.shuffle(cut)
         yield from cut
 
 
-def _cut(ordered: Sequence[Encoded], batch_tokens: int) -> Iterator[list[Encoded]]:
+def units(items: Iterable[Encoded]) -> list[Unit]:
+    """Part the items in what must stay together."""
+    found: list[list[Encoded]] = []
+    answers: dict[str, list[Encoded]] = {}
+    for item in items:
+        if item.answer in answers:
+            answers[item.answer].append(item)
+            continue
+        found.append([item])
+        if item.answer:
+            answers[item.answer] = found[-1]
+    return list(found)
+
+
+def _longest(unit: Unit) -> int:
+    return max(item.length for item in unit)
+
+
+def _cut(ordered: Sequence[Unit], batch_tokens: int) -> Iterator[list[Encoded]]:
     batch: list[Encoded] = []
     windows = 0
-    for item in ordered:
-        if batch and (windows + len(item.readings)) * item.length > batch_tokens:
+    for unit in ordered:
+        own = sum(len(item.readings) for item in unit)
+        if batch and (windows + own) * _longest(unit) > batch_tokens:
             yield batch
             batch, windows = [], 0
-        batch.append(item)
-        windows += len(item.readings)
+        batch += unit
+        windows += own
     if batch:
         yield batch
 
@@ -161,8 +191,10 @@ def collate(items: Sequence[Encoded], pad: int) -> Batch:
         tokens[row, : len(item.tokens)] = item.tokens
         claim_mask[row, : len(item.tokens)] = True
     owner = np.repeat(np.arange(len(items)), [len(item.readings) for item in items])
-    supported = np.array([item.supported for item in items], dtype=np.float32)
-    return Batch(ids, mask, types, owner, places, claim_mask, tokens, supported)
+    supported = np.array([bool(item.supported) for item in items], dtype=np.float32)
+    numbers = {name: n for n, name in enumerate(sorted({item.answer for item in items} - {""}))}
+    answers = np.array([numbers.get(item.answer, -1) for item in items], dtype=np.int64)
+    return Batch(ids, mask, types, owner, places, claim_mask, tokens, supported, answers)
 
 
 def pad_id(tokenizer: Tokenizer) -> int:

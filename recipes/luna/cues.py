@@ -60,6 +60,7 @@ def measure_cues(items: Sequence[Item]) -> Cues:
         from sklearn.pipeline import make_pipeline
     except ImportError:
         raise MissingExtra("measuring cues", "train") from None
+    items = [item for item in items if item.supported is not None]
     wrong = [not item.supported for item in items]
     claims = [item.claim for item in items]
     count = sum(wrong)

@@ -70,15 +70,18 @@ class Batch(NamedTuple):
 def prepare(items: Sequence[Item], encoder: FrozenEncoder, context: int) -> list[Pair]:
     """Encode items: each text once, all premises of an item as one context.
 
+    Items without a label of their own are left out.
+
     Args:
         items: premises may be whole documents; their lead is not read.
         encoder: gives the states.
         context: tokens of context kept for a claim.
     """
+    labelled = [(item, item.supported) for item in items if item.supported is not None]
     encoder.read(text for item in items for text in (item.claim, *item.premises))
     texts = {premise: encoder(premise) for item in items for premise in item.premises}
     pairs = []
-    for item in items:
+    for item, supported in labelled:
         claim = encoder(item.claim)
         ids = np.concatenate([texts[premise].ids for premise in item.premises])
         states = np.concatenate([texts[premise].states for premise in item.premises])
@@ -90,7 +93,7 @@ def prepare(items: Sequence[Item], encoder: FrozenEncoder, context: int) -> list
                 ids[kept],
                 states[kept].astype(np.float16),
                 token_targets(item, claim.offsets),
-                item.supported,
+                supported,
             )
         )
     return pairs

@@ -50,17 +50,34 @@ def best_windows(
 
 
 def support_loss(
-    support: Support, supported: Tensor, tokens: Tensor, claim_mask: Tensor, token_weight: float
+    support: Support,
+    supported: Tensor,
+    tokens: Tensor,
+    claim_mask: Tensor,
+    token_weight: float,
+    answers: Tensor | None = None,
 ) -> Tensor:
     """Give the claims' cross-entropy plus `token_weight` times that of their tokens.
 
     Supported and unsupported tokens of a claim weigh the same, however few the latter are. Where it
     is not known which tokens of an unsupported claim are wrong, its least supported one must be
-    (eq. 4).
+    (eq. 4); where it is not known which claims of a wrong answer, its least supported one (eq. 5).
+
+    Args:
+        support: what the network gives.
+        supported: the claims' labels, shape (items,).
+        tokens: the tokens' labels or UNKNOWN, shape (items, claim).
+        claim_mask: True at claim tokens, shape (items, claim).
+        token_weight: of the tokens' part.
+        answers: for claims without a label the number of their answer, else -1, shape (items,);
+            None where all labels are known.
     """
+    import torch
     from torch.nn import functional
 
-    claims = functional.binary_cross_entropy_with_logits(support.claims, supported)
+    claims = functional.binary_cross_entropy_with_logits(
+        support.claims, supported, reduction="none"
+    )
     known = tokens != UNKNOWN
     each = functional.binary_cross_entropy_with_logits(
         support.tokens, tokens.clamp(min=0).float(), reduction="none"
@@ -70,5 +87,17 @@ def support_loss(
     present = right.any(1).float() + wrong.any(1).float()
     labelled = (sides[0] + sides[1]) / present.clamp(min=1)
     worst = support.tokens.masked_fill(~claim_mask, -_UNSEEN).amin(1)
-    unlabelled = functional.softplus(worst) * (present == 0)
-    return claims + token_weight * (labelled + unlabelled).mean()
+    by_token = labelled + functional.softplus(worst) * (present == 0)
+    if answers is not None and (answers >= 0).any():
+        sure = answers < 0
+        claims, by_token = (
+            torch.cat([terms[sure], functional.softplus(_least(values[~sure], answers[~sure]))])
+            for terms, values in ((claims, support.claims), (by_token, worst))
+        )
+    return claims.mean() + token_weight * by_token.mean()
+
+
+def _least(values: Tensor, answers: Tensor) -> Tensor:
+    """Give the least value of each answer's claims, shape (answers,)."""
+    least = values.new_full((int(answers.max()) + 1,), -_UNSEEN)
+    return least.scatter_reduce(0, answers, values, "amin")

@@ -60,12 +60,14 @@ class Reader:
         return rng.choice(read) if read else None
 
     def items(self, answer: LabelledAnswer) -> Iterator[Item]:
-        """Give an item for each claim whose label is known."""
+        """Give an item for each claim.
+
+        Of an answer of which it is only known that it is wrong, the claims have no labels.
+        """
         example = answer.example
         unmarked = example.label == "FAIL" and not example.spans
         found = self.claims(example)
-        if unmarked and len(found) > 1:
-            return  # one of the claims is wrong, but which is not known
+        unknown = unmarked and len(found) > 1
         marked = [(span.start, span.end) for span in example.spans or ()]
         for claim, windows, new in found:
             own = tuple(
@@ -77,10 +79,11 @@ class Reader:
             yield Item(
                 claim.text,
                 tuple(window.text for window in windows),
-                supported=not wrong,
+                supported=None if unknown else not wrong,
                 source=example.source or "",
                 lead=claim.lead,
                 spans=own if not wrong or (own and answer.exact) else None,
+                answer=str(example.id) if unknown else "",
                 new=new,
             )
 
@@ -161,11 +164,20 @@ def labelled_made(row: MadeAnswer, number: int) -> LabelledAnswer:
 def _balance(items: list[Item], most: int | None, rng: random.Random) -> list[Item]:
     """Keep at most so many items (None: any number), and not too many more right than wrong."""
     rng.shuffle(items)
-    wrong = [item for item in items if not item.supported]
-    right = [item for item in items if item.supported][: round(_RIGHT_PER_WRONG * len(wrong))]
+    wrong = [item for item in items if item.supported is False]
+    unknown: dict[str, list[Item]] = {}
+    for item in items:
+        if item.supported is None:
+            unknown.setdefault(item.answer, []).append(item)
+    of_wrong = len(wrong) + len(unknown)
+    right = [item for item in items if item.supported][: round(_RIGHT_PER_WRONG * of_wrong)]
     kept = [*wrong, *right]
     rng.shuffle(kept)
-    return kept[:most]
+    kept = kept[:most]
+    for claims in unknown.values():  # an answer's claims come all or not at all
+        if most is None or len(kept) + len(claims) <= most:
+            kept += claims
+    return kept
 
 
 def perturbed(

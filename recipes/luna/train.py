@@ -20,7 +20,7 @@ from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.torch_encoder import load_weights, save_network
 
 from ..runs import SettingsError
-from .batches import Encoded, batches, collate
+from .batches import Encoded, batches, collate, units
 from .loss import Support, best_windows, support_loss
 from .settings import Run, Stage
 
@@ -99,9 +99,9 @@ def train(
         for group in optimizer.param_groups:
             group["lr"] = group["peak"] * _rate(progress.tokens / budget, stage.warmup)
         with accelerator.accumulate(network):
-            own = chosen[process::processes] or chosen
-            support, targets = read_batch(network, own, pad, accelerator.device)
-            loss = support_loss(support, *targets, stage.token_weight)
+            own = list(chain(*units(chosen)[process::processes])) or chosen
+            support, targets, answers = read_batch(network, own, pad, accelerator.device)
+            loss = support_loss(support, *targets, stage.token_weight, answers)
             accelerator.backward(loss)
             if accelerator.sync_gradients:
                 accelerator.clip_grad_norm_(network.parameters(), 1.0)
@@ -133,19 +133,22 @@ def read_progress(out: Path) -> Progress:
 
 def read_batch(
     network: nn.Module, chosen: Sequence[Encoded], pad: int, device: Any
-) -> tuple[Support, tuple[Tensor, Tensor, Tensor]]:
-    """Run the network over some items; give their support and what it should have been."""
+) -> tuple[Support, tuple[Tensor, Tensor, Tensor], Tensor]:
+    """Run the network over some items; give their support, what it should have been, and answers.
+
+    See `Batch` for the last.
+    """
     import torch
 
     batch = collate(chosen, pad)
-    ids, mask, types, owner, places, claim_mask, tokens, supported = (
+    ids, mask, types, owner, places, claim_mask, tokens, supported, answers = (
         torch.from_numpy(array).to(device) for array in batch
     )
     token_logits, claim_logits = network(ids, mask, types)
     support = best_windows(
         token_logits.float(), claim_logits.float(), owner, places, len(supported)
     )
-    return support, (supported, tokens, claim_mask)
+    return support, (supported, tokens, claim_mask), answers
 
 
 def measure(
@@ -165,10 +168,10 @@ def measure(
     network.eval()
     with torch.inference_mode():
         for chosen in batches(items, batch_tokens, None):
-            support, (_, targets, _) = read_batch(network, chosen, pad, device)
+            support, (_, targets, _), _ = read_batch(network, chosen, pad, device)
             for item, logit in zip(chosen, support.claims.tolist(), strict=True):
-                for source in ("all", item.source):
-                    claims[source].append((item.supported, logit))
+                for source in ("all", item.source) if item.supported is not None else ():
+                    claims[source].append((bool(item.supported), logit))
             known = targets >= 0
             tokens += zip(targets[known].tolist(), support.tokens[known].tolist(), strict=True)
     network.train()
@@ -196,10 +199,10 @@ def _tokens(item: Encoded) -> int:
 
 
 def _hold_back(items: Sequence[Encoded], run: Run) -> tuple[list[Encoded], list[Encoded]]:
-    order = list(items)
+    order = units(items)
     _seeded(f"{run.seed}").shuffle(order)
     cut = round(len(order) * run.held_back)
-    return order[:cut], order[cut:]
+    return list(chain(*order[:cut])), list(chain(*order[cut:]))
 
 
 def _endless(

@@ -6,7 +6,8 @@ import pytest
 from moonlynx.judge.luna.reading import Limits, find_specials
 from moonlynx.recipes.luna.batches import UNKNOWN, batches, collate, encode_items, pad_id
 from moonlynx.recipes.luna.items import Item
-from moonlynx.recipes.luna.train import _endless
+from moonlynx.recipes.luna.settings import Run
+from moonlynx.recipes.luna.train import _endless, _hold_back
 
 from .tiny_base import build_tokenizer
 
@@ -91,6 +92,27 @@ def test_each_item_comes_once_within_the_budget(many, seed):
     assert padding < 0.3
 
 
+@pytest.mark.parametrize("seed", [None, 0])
+def test_claims_of_one_answer_stay_together(many, seed):
+    """Every third item is of an answer of four claims."""
+    items = [
+        item._replace(supported=None, answer=f"answer {n // 12}") if n % 3 == 0 else item
+        for n, item in enumerate(many)
+    ]
+    found = list(batches(items, 400, None if seed is None else random.Random(seed)))
+    assert sorted(i.source for batch in found for i in batch) == sorted(i.source for i in items)
+    places = {}
+    for number, batch in enumerate(found):
+        for item in batch:
+            places.setdefault(item.answer, set()).add(number)
+    del places[""]
+    assert len(places) > 10
+    assert all(len(numbers) == 1 for numbers in places.values())
+    held_back, trained = _hold_back(items, Run.model_construct(seed=0, held_back=0.3))
+    assert {i.answer for i in held_back} & {i.answer for i in trained} == {""}
+    assert len(held_back) + len(trained) == len(items)
+
+
 def test_the_order_is_the_seeds(many):
     first, again, other = (
         [[i.source for i in b] for b in batches(many, 400, random.Random(seed))]
@@ -120,6 +142,9 @@ def test_a_batch_holds_windows_under_each_other(encode, tokenizer):
     batch = collate(encode(one, two), pad_id(tokenizer))
     assert batch.owner.tolist() == [0, 0, 1]
     assert batch.supported.tolist() == [0, 1]
+    assert batch.answers.tolist() == [-1, -1]
+    three = Item("It opened in 1894", ("It opened",), None, "made", answer="b")
+    assert collate(encode(two, three), 0).answers.tolist() == [-1, 0]
     assert batch.tokens.tolist() == [[1, 1, 1, 1, 0], [1, 1, 1, UNKNOWN, UNKNOWN]]
     assert batch.claim_mask.tolist() == [[True] * 5, [True] * 3 + [False] * 2]
     for row, claim in enumerate((CLAIM, CLAIM, "Who built it")):

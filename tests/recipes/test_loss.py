@@ -7,7 +7,7 @@ from moonlynx.recipes.luna.batches import UNKNOWN
 pytestmark = pytest.mark.heavy
 
 
-def loss_of(claims, tokens, supported, targets, mask=None, weight=1.0):
+def loss_of(claims, tokens, supported, targets, mask=None, weight=1.0, answers=None):
     """Give the loss of rows of logits, and its gradients."""
     import torch
 
@@ -16,7 +16,9 @@ def loss_of(claims, tokens, supported, targets, mask=None, weight=1.0):
     claims, tokens = (torch.tensor(rows, requires_grad=True) for rows in (claims, tokens))
     targets = torch.tensor(targets)
     mask = torch.ones_like(targets, dtype=torch.bool) if mask is None else torch.tensor(mask)
-    loss = support_loss(Support(claims, tokens), torch.tensor(supported), targets, mask, weight)
+    support, labels = Support(claims, tokens), torch.tensor(supported)
+    answers = None if answers is None else torch.tensor(answers)
+    loss = support_loss(support, labels, targets, mask, weight, answers)
     loss.backward()
     return loss.item(), claims.grad, tokens.grad
 
@@ -70,6 +72,21 @@ def test_of_unknown_tokens_the_least_supported_one_is_wrong():
     assert loss == pytest.approx(softplus(0) + softplus(-0.5))
     assert tokens[0, 1] > 0
     assert tokens[0, [0, 2]].tolist() == [0, 0]
+
+
+def test_of_a_wrong_answers_claims_the_least_supported_one_is_wrong():
+    """The first claim is supported; of the other three it is known that one is wrong."""
+    logits = [2.0, 1.0, -0.25, 3.0]
+    tokens = [[1.5, 1.0], [0.5, 2.0], [1.0, 0.25], [4.0, 5.0]]
+    targets = [[1, 1], *[[UNKNOWN] * 2] * 3]
+    supported = [1.0, 0.0, 0.0, 0.0]
+    loss, claims, by_token = loss_of(logits, tokens, supported, targets, answers=[-1, 0, 0, 0])
+    known = softplus(-2.0) + (softplus(-1.5) + softplus(-1.0)) / 2
+    assert loss == pytest.approx((known + softplus(-0.25) + softplus(0.25)) / 2)
+    assert (claims > 0).tolist() == [False, False, True, False]
+    assert (by_token > 0).tolist() == [[False] * 2, [False] * 2, [False, True], [False] * 2]
+    two, _, _ = loss_of(logits, tokens, supported, targets, answers=[-1, 0, 1, 1])
+    assert two > loss  # of another answer, the second claim is the least supported one
 
 
 @pytest.mark.parametrize("target", [1, UNKNOWN])

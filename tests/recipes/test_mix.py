@@ -8,8 +8,9 @@ import pytest
 
 from moonlynx.judge.luna.reading import Limits
 from moonlynx.recipes.luna.answers.base import labelled
+from moonlynx.recipes.luna.items import Item
 from moonlynx.recipes.luna.made import HELD_OUT_SCHEMAS, generate
-from moonlynx.recipes.luna.mix import Reader, labelled_made, make, stage_items
+from moonlynx.recipes.luna.mix import Reader, _balance, labelled_made, make, stage_items
 from moonlynx.recipes.luna.mixes import Mix
 from moonlynx.recipes.luna.settings import Stage
 
@@ -75,11 +76,23 @@ def test_a_marked_sentence_tells_the_label_but_not_the_words(reader):
 
 
 @pytest.mark.parametrize("spans", [None, []])
-def test_a_wrong_answer_without_marks_is_used_where_it_has_one_claim(reader, spans):
-    assert list(reader.items(answer(spans=spans))) == []
+def test_of_a_wrong_answer_without_marks_the_claims_are_unknown(reader, spans):
+    items = list(reader.items(answer(spans=spans)))
+    assert [(item.supported, item.spans) for item in items] == [(None, None)] * 3
+    assert {item.answer for item in items} == {"hand/0"}
     (item,) = reader.items(answer(text="It has five arches.", spans=spans))
-    assert not item.supported
-    assert item.spans is None
+    assert item.supported is False
+    assert (item.spans, item.answer) == (None, "")
+
+
+def test_a_cap_takes_answers_of_unknown_claims_whole():
+    known = [Item(f"claim {n}", ("text",), n % 2 == 0, "set") for n in range(20)]
+    unknown = [Item(f"part {n}", ("text",), None, "set", answer=f"{n // 3}") for n in range(9)]
+    kept = _balance([*known, *unknown], 25, random.Random(0))
+    assert len(kept) == 23
+    assert Counter(item.supported for item in kept) == {True: 10, False: 10, None: 3}
+    assert len({item.answer for item in kept}) == 2
+    assert len(_balance([*known, *unknown], None, random.Random(0))) == 29
 
 
 def test_a_right_answer_has_right_claims(reader):
