@@ -29,6 +29,7 @@ class Encoded(NamedTuple):
         tokens: per claim token 1 (supported), 0 (not) or UNKNOWN, shape (claim tokens,).
         source: the item's.
         answer: the item's: those of one answer are in one batch.
+        belief: the item's.
     """
 
     readings: tuple[Reading, ...]
@@ -36,6 +37,7 @@ class Encoded(NamedTuple):
     tokens: NDArray[np.int64]
     source: str
     answer: str = ""
+    belief: float | None = None
 
     @property
     def length(self) -> int:
@@ -52,7 +54,7 @@ class Batch(NamedTuple):
         places: where each claim token stands in its window, padded with 0, shape (windows, claim).
         claim_mask: True at claim tokens, shape (items, claim).
         tokens: targets of claim tokens, UNKNOWN where there is none, shape (items, claim).
-        supported: shape (items,).
+        supported: label, or what another judge believes, in [0, 1], shape (items,).
         answers: numbers the answers of claims whose label is not known; -1 where it is, shape
             (items,).
     """
@@ -94,8 +96,14 @@ def encode_items(
             for premise in item.premises
         )
         targets = token_targets(item, offsets)[: readings[0].claim]
-        if item.supported is None or ((targets == 1) == item.supported).any():
-            encoded.append(Encoded(readings, item.supported, targets, item.source, item.answer))
+        if (
+            item.supported is None
+            or item.belief is not None
+            or ((targets == 1) == item.supported).any()
+        ):
+            encoded.append(
+                Encoded(readings, item.supported, targets, item.source, item.answer, item.belief)
+            )
     return encoded
 
 
@@ -106,6 +114,8 @@ def token_targets(item: Item, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
         item: the claim with its label.
         offsets: range of each token in the claim, shape (tokens, 2).
     """
+    if item.belief is not None:
+        return np.full(len(offsets), UNKNOWN, dtype=np.int64)
     if item.supported:
         return np.ones(len(offsets), dtype=np.int64)
     if not item.spans:
@@ -191,7 +201,10 @@ def collate(items: Sequence[Encoded], pad: int) -> Batch:
         tokens[row, : len(item.tokens)] = item.tokens
         claim_mask[row, : len(item.tokens)] = True
     owner = np.repeat(np.arange(len(items)), [len(item.readings) for item in items])
-    supported = np.array([bool(item.supported) for item in items], dtype=np.float32)
+    supported = np.array(
+        [bool(item.supported) if item.belief is None else item.belief for item in items],
+        dtype=np.float32,
+    )
     numbers = {name: n for n, name in enumerate(sorted({item.answer for item in items} - {""}))}
     answers = np.array([numbers.get(item.answer, -1) for item in items], dtype=np.int64)
     return Batch(ids, mask, types, owner, places, claim_mask, tokens, supported, answers)

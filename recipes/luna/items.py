@@ -22,6 +22,7 @@ class Item:
         spans: unsupported character ranges of the claim; None where they are not known.
         answer: names that answer, so that its claims are learned from together; "" where the label
             is known.
+        belief: P(supported) by another judge, to be learned instead of the label; None without one.
         new: words of the claim that stand nowhere in the documents that the premises are from.
     """
 
@@ -32,4 +33,5 @@ class Item:
     lead: str = ""
     spans: tuple[tuple[int, int], ...] | None = None
     answer: str = ""
+    belief: float | None = None
     new: tuple[NewWord, ...] = ()

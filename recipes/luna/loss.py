@@ -65,7 +65,7 @@ def support_loss(
 
     Args:
         support: what the network gives.
-        supported: the claims' labels, shape (items,).
+        supported: the claims' labels, or how far they are believed, in [0, 1], shape (items,).
         tokens: the tokens' labels or UNKNOWN, shape (items, claim).
         claim_mask: True at claim tokens, shape (items, claim).
         token_weight: of the tokens' part.
@@ -87,7 +87,7 @@ def support_loss(
     present = right.any(1).float() + wrong.any(1).float()
     labelled = (sides[0] + sides[1]) / present.clamp(min=1)
     worst = support.tokens.masked_fill(~claim_mask, -_UNSEEN).amin(1)
-    by_token = labelled + functional.softplus(worst) * (present == 0)
+    by_token = labelled + functional.softplus(worst) * (present == 0) * (1 - supported)
     if answers is not None and (answers >= 0).any():
         sure = answers < 0
         claims, by_token = (

@@ -20,6 +20,7 @@ from moonlynx.judge.types import Example
 
 from ..runs import SettingsError
 from .answers import LabelledAnswer
+from .answers.judged import read_judged
 from .items import Item
 from .licences import SOURCES
 from .made import HELD_OUT_SCHEMAS, MadeAnswer, generate
@@ -84,6 +85,9 @@ class Reader:
                 lead=claim.lead,
                 spans=own if not wrong or (own and answer.exact) else None,
                 answer=str(example.id) if unknown else "",
+                belief=next(
+                    (p for start, end, p in answer.beliefs if start <= claim.start < end), None
+                ),
                 new=new,
             )
 
@@ -109,6 +113,7 @@ def stage_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -
     Raises:
         DataNotFound: a set is not at `root`.
         SettingsError: the stage names a set that the mix does not allow.
+        VerdictsOfOthers: verdicts to learn from are not of their rows.
     """
     check_stage(stage, mix)
     rng = random.Random(seed)  # noqa: S311 - chance, not secrecy
@@ -116,6 +121,9 @@ def stage_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -
     answers = {name: mix.training(name, root) for name in stage.answers}
     for name, cap in stage.answers.items():
         items += _balance(_read(answers[name], reader, None, rng), cap or None, rng)
+    for files in stage.judged:
+        rows = list(read_judged(Path(files.rows), Path(files.verdicts)))
+        items += _read(rows, reader, files.most or None, rng)
     right = [row for name in stage.right for row in mix.training_right(name, root)]
     items += _read(right, reader, stage.right_claims, rng)
     right += [row for rows in answers.values() for row in rows if row.example.label == "PASS"]

@@ -21,6 +21,20 @@ RECIPES = Path(__file__).parent  # the YAML files
 VERSION = "1"  # of the models that this recipe trains
 
 
+class Judged(Record):
+    """Rows that another judge has judged, to learn from its verdicts.
+
+    Attributes:
+        rows: file that was judged.
+        verdicts: file that `moonlynx judge --output` wrote.
+        most: claims to take at most; 0 takes all.
+    """
+
+    rows: str
+    verdicts: str
+    most: Annotated[int, Field(ge=0)] = 0
+
+
 class Stage(Record):
     """One stage: what is read, for how long, how fast it is learned.
 
@@ -28,6 +42,7 @@ class Stage(Record):
         pairs: pair sets (`pairs`) with the most pairs to take of each.
         answers: sets of labelled answers (`answers`) with the most claims to take of each; 0 takes
             all.
+        judged: files of another judge's verdicts.
         right: sets of right answers, which wrong ones are made of; `right_claims` of their claims
             are trained on as they are.
         made: claims over made records (`made`).
@@ -42,6 +57,7 @@ class Stage(Record):
 
     pairs: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
     answers: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    judged: tuple[Judged, ...] = ()
     right: tuple[str, ...] = ()
     right_claims: Annotated[int, Field(ge=0)] = 0
     made: Annotated[int, Field(ge=0)] = 0

@@ -143,6 +143,10 @@ def test_a_batch_holds_windows_under_each_other(encode, tokenizer):
     assert batch.owner.tolist() == [0, 0, 1]
     assert batch.supported.tolist() == [0, 1]
     assert batch.answers.tolist() == [-1, -1]
+    soft = Item("It opened in 1894", ("It opened",), False, "made", belief=0.25)
+    found = collate(encode(soft), 0)
+    assert found.supported.tolist() == [0.25]
+    assert found.tokens.tolist() == [[UNKNOWN] * 4]
     three = Item("It opened in 1894", ("It opened",), None, "made", answer="b")
     assert collate(encode(two, three), 0).answers.tolist() == [-1, 0]
     assert batch.tokens.tolist() == [[1, 1, 1, 1, 0], [1, 1, 1, UNKNOWN, UNKNOWN]]

@@ -89,6 +89,13 @@ def test_of_a_wrong_answers_claims_the_least_supported_one_is_wrong():
     assert two > loss  # of another answer, the second claim is the least supported one
 
 
+def test_a_belief_is_learned_as_far_as_it_goes():
+    loss, claims, tokens = loss_of([0.0], [[2.0, 1.0]], [0.75], [[UNKNOWN] * 2])
+    assert loss == pytest.approx(softplus(0) + 0.25 * softplus(1.0))
+    assert claims.item() == pytest.approx(0.5 - 0.75)
+    assert tokens[0, 1].item() == pytest.approx(0.25 / (1 + math.exp(-1.0)))
+
+
 @pytest.mark.parametrize("target", [1, UNKNOWN])
 def test_padding_is_not_learned_from(target):
     rows = [[target, target], [1, UNKNOWN]]

@@ -29,11 +29,13 @@ class LabelledAnswer:
             the answer: none of them where it is PASS, null where only the label is known.
         exact: the spans mark the unsupported words themselves, not whole sentences.
         group: rows that share it share a document, also across sets.
+        beliefs: ranges of the answer with P(supported), where another judge gave one.
     """
 
     example: Example
     exact: bool
     group: str
+    beliefs: tuple[tuple[int, int, float], ...] = ()
 
 
 def labelled(
