@@ -51,14 +51,28 @@ def score_answers(
     tokenizer: Tokenizer,
     limits: Limits,
     batch_tokens: int,
+    *,
+    new_words: bool = True,
 ) -> list[list[Scored]]:
-    """Run the encoder once over every claim of the answers."""
+    """Run the encoder once over every claim of the answers.
+
+    Without `new_words` it is not told which words no document holds, for networks that never were.
+    """
     items: list[Item] = []
     owners: list[int] = []
     for index, answer in enumerate(answers):
         for claim, windows, new in reader.claims(answer.example):
             texts = tuple(window.text for window in windows)
-            items.append(Item(claim.text, texts, False, str(len(items)), claim.lead, new=new))
+            items.append(
+                Item(
+                    claim.text,
+                    texts,
+                    False,
+                    str(len(items)),
+                    claim.lead,
+                    new=new if new_words else (),
+                )
+            )
             owners.append(index)
     encoded = encode_items(items, tokenizer, find_specials(tokenizer), limits)
     scored = run_network(network, encoded, batch_tokens, pad_id(tokenizer))

@@ -13,7 +13,8 @@ from moonlynx import cli
 from moonlynx.judge.calibration import load_calibration
 from moonlynx.judge.registry import load_judge
 from moonlynx.judge.types import Example, MoonlynxError
-from moonlynx.recipes.luna import mixes
+from moonlynx.recipes.luna import ablate, mixes
+from moonlynx.recipes.luna.ablate import Variant
 from moonlynx.recipes.luna.export import app as export_app
 from moonlynx.recipes.luna.recipe import BaseNotFound, find_base, start_network
 from moonlynx.recipes.luna.record import read_record
@@ -159,7 +160,7 @@ def test_one_command_trains_a_judge(data, base, tmp_path, monkeypatch):
 
 @pytest.mark.heavy
 @pytest.mark.usefixtures("one_set")
-def test_a_stage_that_is_done_is_not_done_again(data, base, tmp_path):
+def test_a_stage_that_is_done_is_not_done_again(data, base, tmp_path, monkeypatch):
     out = tmp_path / "out"
     recipe = write(tmp_path / "tiny.yaml")
     command = ("train", "luna", recipe, "--data", data, "--base", base, "--out", out)
@@ -170,6 +171,17 @@ def test_a_stage_that_is_done_is_not_done_again(data, base, tmp_path):
     assert moonlynx(*command).exit_code == 0
     assert times == {path: path.stat().st_mtime_ns for path in (out / "pairs").iterdir()}
     assert before == {path: path.read_bytes() for path in out.rglob("model.*")}
+
+    # The last stage can be taken apart from there.
+    variants = {"whole": Variant(), "less": Variant(new_words=False, first_stage=False, window=80)}
+    monkeypatch.setattr(ablate, "VARIANTS", variants)
+    where = ("--data", data, "--base", base, "--start", out / "pairs", "--out", out / "less")
+    taken = [str(part) for part in (recipe, *where, "--tokens", 3000)]
+    result = CliRunner().invoke(ablate.app, taken)
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    header, _, *lines = result.output.splitlines()
+    assert header == "| variant | e2e_cleaned | mean |"
+    assert [line.split(" | ")[0] for line in lines] == ["| whole", "| less"]
 
 
 @pytest.mark.heavy
