@@ -20,7 +20,7 @@ from .names import CascadeSpec, JudgeSpec, SpecError, parse_spec
 from .types import MoonlynxError
 
 GROUP = "moonlynx.judges"
-DEFAULT_JUDGE = "token-similarity"
+DEFAULT_JUDGE = "luna"
 LYNX_MODEL = "PatronusAI/Llama-3-Patronus-Lynx-8B-Instruct"
 
 
@@ -223,6 +223,11 @@ def _model_of(spec: JudgeSpec) -> str:
 _CHAT = "a chat model: an OpenAI-compatible endpoint (URL), transformers or vllm"
 
 _BUILT_IN: dict[str, Factory] = {
+    "luna": Factory(
+        "Luna: a small encoder reads each claim with the documents and marks unsupported spans",
+        _luna,
+        needs="nothing; other weights as luna:FOLDER_OR_HUB_ID",
+    ),
     "token-similarity": Factory(
         "Share of each sentence's words that stand in the documents, with evidence",
         _token_similarity,
@@ -242,10 +247,5 @@ _BUILT_IN: dict[str, Factory] = {
         extra="embed",
     ),
     "llm-prompt": Factory("A chat model's score for each sentence", _llm_prompt, needs=_CHAT),
-    "luna": Factory(
-        "Luna: a small encoder reads each claim with the documents and marks unsupported spans",
-        _luna,
-        needs="trained weights: luna:FOLDER_OR_HUB_ID",
-    ),
     "lynx": Factory("Lynx: a reasoning judge that emits REASONING and SCORE", _lynx, needs=_CHAT),
 }

@@ -35,7 +35,7 @@ def test_threshold_decides():
     ("name", "error", "says"),
     [
         ("token-similarty", UnknownJudge, "did you mean token-similarity"),
-        ("zzz", UnknownJudge, "known: token-similarity, "),
+        ("zzz", UnknownJudge, "known: luna, token-similarity, "),
         ("cascade(token-similarity,lynx)", UnknownJudge, "no cascade"),
         ("token-similarity?metric=meteor", SpecError, "must be one of overlap, bleu, rouge"),
         ("token-similarity?metrc=bleu", SpecError, "no option 'metrc'; it has metric"),
