@@ -10,6 +10,8 @@ import pytest
 from jsonschema import validate
 
 from moonlynx.judge.base import AsyncJudge, Judge
+from moonlynx.judge.calibration import load_calibration
+from moonlynx.judge.luna.weights import CALIBRATION, EMBEDDED
 from moonlynx.judge.registry import all_factories, load_judge
 from moonlynx.judge.schemas import load_schema
 from moonlynx.judge.types import ERROR_CODES, Example, Verdict
@@ -75,10 +77,12 @@ def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return template
 
 
+EMBEDDED_JUDGE = load_calibration(EMBEDDED / CALIBRATION).judge
 FAST = [
     "token-similarity",
     "token-similarity?metric=bleu",
     "token-similarity?metric=rouge&threshold=0.3",
+    "luna",
     "luna:{luna}",
     "luna:{luna}?windows=0&threshold=0.2",
     "lynx@fake?script={lynx}",
@@ -101,7 +105,8 @@ def keeps_the_contract(example: Example, verdict: Verdict) -> None:
     assert verdict.id == example.id
     assert (verdict.score is None) == (verdict.error is not None)
     assert verdict.error is None or verdict.error.code in ERROR_CODES
-    assert verdict.probability is None, "no calibration was given"
+    # No calibration was given; one judge brings its own.
+    assert verdict.probability is None or verdict.judge == EMBEDDED_JUDGE
     assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
     validate(json.loads(verdict.model_dump_json()), load_schema("verdict"))
     for span in verdict.spans:

@@ -1,0 +1,59 @@
+"""What an annotator says of a row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import StrictBool
+
+from moonlynx.judge.types import Range, Record, Score, SentenceLabel, Text
+
+from ..records import QARow
+
+Check = Literal["perturbation_holds", "reasoning_right"]
+
+
+class LabelledSentence(Range):
+    """The label of one sentence: a character range of the answer."""
+
+    label: SentenceLabel
+
+
+class Annotation(Record):
+    """What one annotator says of one row.
+
+    `label` and `sentences` were given before the annotator saw the row's own label, its change or
+    its reasoning.
+
+    Attributes:
+        id, source: of the row.
+        row_label: the row's own label.
+        annotator: name of who labelled.
+        label: of the whole answer.
+        sentences: as `split_sentences` finds them in the answer.
+        perturbation_holds: whether the change made the answer unsupported; None where the row was
+            not changed, or until it is answered.
+        reasoning_right: whether the row's reasoning is right; None likewise.
+        note: in the annotator's words.
+    """
+
+    id: Text
+    source: Text
+    row_label: Score | None
+    annotator: Text
+    label: Score
+    sentences: tuple[LabelledSentence, ...]
+    perturbation_holds: StrictBool | None = None
+    reasoning_right: StrictBool | None = None
+    note: Text = ""
+
+
+def checks_of(row: QARow) -> Sequence[Check]:
+    """Give what is asked about a row once it is labelled."""
+    checks: list[Check] = []
+    if row.change or row.edits:
+        checks.append("perturbation_holds")
+    if row.reasoning:
+        checks.append("reasoning_right")
+    return checks

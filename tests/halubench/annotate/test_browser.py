@@ -1,0 +1,129 @@
+"""Keys pressed in a real browser, against the server that the command starts."""
+
+import shutil
+
+import pytest
+
+from moonlynx.halubench.annotate.store import Store
+
+pytestmark = pytest.mark.heavy
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+
+
+@pytest.fixture
+def browser(tmp_path):
+    webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
+    if not (BROWSER and DRIVER):
+        pytest.skip("needs chromium and chromedriver (Debian: chromium, chromium-driver)")
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    # As root Chromium runs only without its sandbox; the pages are our own.
+    for option in ("headless=new", "no-sandbox", "disable-gpu", "window-size=1400,900"):
+        options.add_argument(f"--{option}")
+    options.add_argument(f"--user-data-dir={tmp_path / 'profile'}")
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture
+def press(browser):
+    """Give a function that presses keys one after the other, wherever the page has its focus."""
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    def press(*keys):
+        ActionChains(browser).send_keys(*keys).perform()
+
+    return press
+
+
+@pytest.fixture
+def arrive(browser):
+    """Give a function that waits until the browser is at an address."""
+    from selenium.webdriver.support.expected_conditions import url_matches
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    def arrive(pattern):
+        WebDriverWait(browser, 20).until(url_matches(pattern))
+
+    return arrive
+
+
+def checked(browser):
+    found = browser.find_elements("css selector", "input:checked")
+    return {one.get_attribute("name"): one.get_attribute("value") for one in found}
+
+
+def wait_for(browser, name):
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    WebDriverWait(browser, 20).until(lambda page: page.find_elements("name", name))
+
+
+def test_rows_are_labelled_by_keys_alone(address, browser, press, arrive, file, database):
+    from selenium.webdriver.common.keys import Keys
+
+    browser.get(address)
+    press("Anna", Keys.ENTER)
+    arrive("/rows/1$")
+    press("s", "u", Keys.ARROW_UP, "s", "p")
+    assert checked(browser) == {
+        "sentence-1": "SUPPORTED",
+        "sentence-2": "SUPPORTED",
+        "label": "PASS",
+    }
+    press("e", "su", Keys.ESCAPE, Keys.ENTER)
+    arrive("/rows/2$")
+    store = Store(database, file)
+    assert store.find("Anna", 1).label == "PASS"
+    assert store.find("Anna", 1).note == "su"
+    assert store.find("Anna", 2) is None
+
+    press("u", Keys.ENTER)  # not whole: the browser itself asks for the rest
+    assert browser.current_url.endswith("/rows/2")
+    assert store.find("Anna", 2) is None
+    press("n", "f", Keys.ENTER)
+    wait_for(browser, "perturbation_holds")
+    assert [one.label for one in store.find("Anna", 2).sentences] == ["UNSUPPORTED", "NO_INFO"]
+    assert browser.find_element("css selector", "form ins").text == "1849"
+    press("y", "n", Keys.ENTER)
+    arrive("/rows/3$")
+    said = store.find("Anna", 2)
+    assert (said.perturbation_holds, said.reasoning_right) == (True, False)
+    press(",")
+    arrive("/rows/2$")
+    press(".")
+    arrive("/rows/3$")
+    assert [
+        entry for entry in browser.get_log("browser") if "favicon" not in entry["message"]
+    ] == []
+
+
+def test_nothing_in_a_row_runs(address, browser):
+    from selenium.common.exceptions import NoAlertPresentException
+
+    browser.get(f"{address}annotators/Anna/rows/3")
+    assert "<script>alert(4)</script>" in browser.find_element("css selector", "legend").text
+    assert "alert(2)" in browser.find_element("css selector", "article").text
+    with pytest.raises(NoAlertPresentException):
+        _ = browser.switch_to.alert.text
+
+
+def test_a_page_of_another_site_cannot_label(address, browser, arrive, tmp_path, file, database):
+    other = tmp_path / "other.html"
+    fields = "".join(
+        f'<input name="{name}" value="{value}">'
+        for name, value in (
+            ("sentence-1", "SUPPORTED"), ("sentence-2", "SUPPORTED"), ("label", "PASS"),
+        )
+    )  # fmt: skip
+    action = f"{address}annotators/Anna/rows/1/labels"
+    other.write_text(f'<form method="post" action="{action}">{fields}<button>Go</button></form>')
+    browser.get(other.as_uri())
+    browser.find_element("css selector", "button").click()
+    arrive("/labels$")
+    assert "sent from another site" in browser.find_element("css selector", "body").text
+    assert Store(database, file).annotations() == []
