@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .annotate.cli import agreement, annotate, export
+from .blind import blind, blind_score
 from .composition import COMPOSITION, total
 from .manifest import Contexts, Manifest, Plan
 from .model_cli import perturb, trace
@@ -124,6 +126,11 @@ def compare(
 
 halubench_app.command()(perturb)
 halubench_app.command()(trace)
+halubench_app.command()(annotate)
+halubench_app.command("annotations")(export)
+halubench_app.command()(agreement)
+halubench_app.command()(blind)
+halubench_app.command("blind-score")(blind_score)
 
 
 def _model_perturber(name: str, output: Path) -> ModelPerturber:

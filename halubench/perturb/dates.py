@@ -29,6 +29,7 @@ _YEAR_LEAD = re.compile(
     rf"|\b{_YEAR}\s?(?:-|–|,|to|and|or)\s?(?:and\s)?|^)$",
     re.IGNORECASE,
 )
+_CITED = re.compile(r"\bet al\.?,?\s?\(?$|\b[A-Z][a-z]+\s\($")
 _COUNTED = re.compile(r"\s+(?:(?!was|is|has|ends|saw|census)[a-z]+s|people|percent|million)\b")
 _MONTHS = re.compile(rf"\b(?P<month>{_MONTH})\b\.?")
 _MONTH_LEAD = re.compile(
@@ -87,7 +88,8 @@ def dates(text: str, source: Source, rng: Random) -> Iterator[Draft]:
 
 def _is_year(text: str, match: re.Match[str]) -> bool:
     """Tell a year from a count by what stands around it."""
-    led = _YEAR_LEAD.search(text[max(0, match.start() - 24) : match.start()])
+    before = text[max(0, match.start() - 24) : match.start()]
+    led = _YEAR_LEAD.search(before) and not _CITED.search(before)
     return bool(led) and not _COUNTED.match(text, match.end())
 
 

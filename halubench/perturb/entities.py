@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from random import Random
 from typing import NamedTuple
 
-from .source import MONTHS, WEEKDAYS, Source, read
+from .source import MONTHS, WEEKDAYS, Source, canonical, read
 from .types import Draft, Edit
 
 _CAPITAL = r"(?:(?:St\.\ )?[A-ZÀ-Þ][\wÀ-ÿ]*(?:['’-][A-ZÀ-Þa-z]\w+)*|(?<=\s)[A-Z]\.(?=\s[A-Z]))"
@@ -33,8 +33,11 @@ NO_NAMES = frozenset(
     since so some such than that the their then there therefore these they this those though
     three thus to today two under unlike until use was we were what when where whether which
     while who why will with within without yes through across against beyond yet you your
-    north south east west internet web earth god""".split()  # noqa: SIM905
+    figure table section note item chapter appendix research development
+    north south east west northern southern eastern western internet web earth god""".split()  # noqa: SIM905
 ) | {name.lower() for name in (*MONTHS, *WEEKDAYS)}
+
+_DIRECTIONS = frozenset({"north", "south", "east", "west"})
 
 _TITLE = re.compile(
     r"\b(?:Mr|Mrs|Ms|Dr|Prof|Professor|Sir|Lord|Lady|President|Senator|Sen|Gov|Governor|Gen|General"
@@ -59,7 +62,8 @@ _ORGANISATION = re.compile(
     r"|United Nations|City FC|Authority|Administration|Federation|Laboratories|Partners|Systems)\b"
 )
 _PLACE = re.compile(
-    r"\b(?:City|County|River|Lake|Mountains?|Islands?|Street|Avenue|Road|Valley|Bay|Beach|Park"
+    r"(?:^|\b(?=\w+$))(?:City|County|River|Lake|Mountains?|Islands?|Street|Avenue|Road|Valley|Bay"
+    r"|Beach|Park"
     r"|Province|State|States|Sea|Ocean|Peninsula|Desert|Forest|Airport|Station|Bridge|Town|Village"
     r"|Republic|Kingdom|Hills?|Coast|Harbou?r|Square|Springs|Falls|Canyon|North|South|East|West"
     r"|Africa|America|Asia|Europe)\b"
@@ -68,22 +72,34 @@ _AT_PLACE = re.compile(
     r"\b(?:in|near|across|outside|throughout|located in|based in|city of|town of|state of"
     r"|capital of|north of|south of|east of|west of|visited)\s(?:the\s)?$"
 )
+# A name that stands for itself: no noun follows that it would describe.
+STANDS_ALONE = re.compile(
+    r"\s?(?:$|[.,;)]|\s(?:in|on|at|for|by|to|and|with|as|is|was|has|had|after|before|during|when"
+    r"|while|but|or|because|that|who|which|over|against)\b)"
+)
+_INSIDE = re.compile(r",\s[A-Z]")  # a town of a country
+_CONTINENT = re.compile(r"\b(?:Africa|America|Asia|Europe)\b")  # that others lie in
+_NO_PLACE = re.compile(r"(?:tion|ment|ical|uring|ness|virus|ogy|sis|idae)$")
 _ROMAN = re.compile(r"[IVX]+")
 _DEMONYM = re.compile(
-    r"[A-Z][a-z]+(?:ese|ish|ian|ean|can|eli|aqi|eni|udi|tani|ench|utch)"
+    r"(?!Bayes|Gauss|Mendel|Caucas|Euclid)[A-Z][a-z]+(?:ese|ish|ian|ean|can|eli|aqi|eni|udi|tani|ench|utch)"
     r"|German|Latin|Greek|Arabic|Thai"
 )
+_EXPANDED = re.compile(r"(?P<head>[A-Za-z]{3,})\s\((?P<name>[A-Z]{2,8})\)")
+_JOINED = re.compile(r"\b([A-Z]{2,8}) (?:and|or|than|versus|vs\.?) ([A-Z]{2,8})\b(?!-)")
 _EVENT = re.compile(
     r"\b(?:War|Cup|Games|Championships?|Olympics|Tournament|Festival|Revolution|Battle|Elections?"
     r"|Season|Series|Bowl|Open|Grand Prix|Age|Era|Awards?|Trophy|Finals?|Doctrine|Act|Treaty|Day"
     r"|Album|Show|Movie|Film|Trilogy|Saga|Depression|Crisis|Amendment)\b"
 )
 _PLAIN = re.compile(r"[A-ZÀ-Þ][a-zß-ÿ’'.-]+(?:\s(?:of|de|del|la|the|[A-ZÀ-Þ][a-zß-ÿ’'.-]+))*")
+_LOWER_PART = re.compile(r"-[a-zß-ÿ]")  # Tris-buffered
 _LOWER_NEXT = re.compile(r"\s[a-z]")
 _QUOTED_BEFORE, _QUOTED_AFTER = re.compile(r"[\"“]$"), re.compile(r"[\"”,.]")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“•*-])\s*(?:\d+[.)]\s*)?[\"“(*]*$")
 
 
+_LONG = 50  # sentences; a place that matters is named more than once in them
 TYPES = frozenset({"acronym", "title", "organisation", "person", "demonym", "event", "place"})
 
 
@@ -118,6 +134,8 @@ def _past_common_words(text: str, start: int, end: int, lower_words: frozenset[s
     while start < end:
         word = re.match(r"[\w'’-]+\.?\s?", text[start:end])
         bare = word.group().strip(" .").lower() if word else ""
+        if bare in _DIRECTIONS and start + len(bare) < end:
+            break
         if word is None or not (bare in NO_NAMES or bare in lower_words):
             break
         start += word.end()
@@ -126,6 +144,8 @@ def _past_common_words(text: str, start: int, end: int, lower_words: frozenset[s
 
 def _type(name: str, before: str, after: str) -> str:
     single = " " not in name
+    if _LOWER_PART.search(name):
+        return ""
     if name.isupper():
         return "acronym" if name.isalpha() and not _ROMAN.fullmatch(name) else ""
     if _QUOTED_BEFORE.search(before) and _QUOTED_AFTER.match(after):
@@ -140,7 +160,7 @@ def _type(name: str, before: str, after: str) -> str:
         return "event"
     if not _PLAIN.fullmatch(name):
         return ""
-    if _PLACE.search(name) or _AT_PLACE.search(before):
+    if _PLACE.search(name) or (_AT_PLACE.search(before) and not _NO_PLACE.search(name)):
         return "place"
     return ""
 
@@ -152,8 +172,13 @@ def _types(source: Source) -> Mapping[str, str]:
     for document in source.documents:
         for name in names(document, source.lower_words):
             votes[name.text][name.type] += 1
+    least = 2 if len(source.sentences) >= _LONG else 1
     types = {}
     for text, counts in votes.items():
+        if text.lower() in source.lower_words:
+            continue
+        if _PLACE.search(text) is None and counts["place"] < max(least, counts.total() / 3):
+            del counts["place"]  # "in" leads in to more than places
         told = [(count, kind) for kind, count in counts.items() if kind]
         types[text] = max(told)[1] if told else ""
     return types
@@ -175,15 +200,37 @@ def typed_names(text: str, source: Source) -> Iterator[Name]:
 def entities(text: str, source: Source, rng: Random) -> Iterator[Draft]:
     """Put another name of the same type from the context in the place of one."""
     for name in typed_names(text, source):
-        if not name.type:
+        alone = STANDS_ALONE.match(text, name.end) and not _INSIDE.match(text, name.end)
+        if not name.type or (name.type == "place" and not alone):
             continue
         others = [
             other
             for other in names_of_type(name.type, source)
-            if comparable(name.text, other) and other not in text
+            if comparable(name.text, other)
+            and other not in text
+            and (name.type != "acronym" or _of_one_sort(name.text, other, source))
         ]
         for other in rng.sample(others, min(3, len(others))):
             yield Draft("entity", (Edit(name.start, name.end, other),))
+
+
+def _of_one_sort(old: str, new: str, source: Source) -> bool:
+    """Say whether two acronyms stand for things of one sort: viruses, or two joined by "or"."""
+    heads, joined = _acronyms(source)
+    return (old in heads and heads[old] == heads.get(new)) or {old, new} in joined
+
+
+@lru_cache(maxsize=64)
+def _acronyms(source: Source) -> tuple[Mapping[str, str], Collection[frozenset[str]]]:
+    """Give what the context says its acronyms are, and which two it names side by side."""
+    heads: dict[str, str] = {}
+    joined = set()
+    for document in source.documents:
+        for match in _EXPANDED.finditer(document):
+            if match["head"][0].lower() == match["name"][-1].lower():
+                heads.setdefault(match["name"], canonical(match["head"].lower()))
+        joined |= {frozenset(match.groups()) for match in _JOINED.finditer(document)}
+    return heads, joined
 
 
 def _by_part(name: str, types: Mapping[str, str]) -> str:
@@ -202,4 +249,6 @@ def comparable(old: str, new: str) -> bool:
         and old != initials[1]
         and new != initials[0]
         and (len(olds) == 1) == (len(news) == 1)
+        and len(news) <= len(olds) + 2
+        and bool(_CONTINENT.search(old)) == bool(_CONTINENT.search(new))
     )

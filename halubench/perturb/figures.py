@@ -6,10 +6,10 @@ import re
 
 _UNITS = r"kg|km|mg|ml|cm|mm|nm|kb|lbs?|oz|ft|mph|bn|hrs?|min|[mglkKMBx°]"
 FIGURE = re.compile(
-    r"(?<![\w.,:/'’#&@\[])(?:(?<=\d[-–])|(?<![-–])|(?<=[\s(][-–]))"
+    r"(?<![\w.,:/'’”#&@\[])(?:(?<=\d[-–])|(?<![-–])|(?<=[\s(][-–]))"
     r"(?P<currency>[$€£¥]\s?)?(?P<figure>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
     rf"(?P<percent>\s?(?:%|percent\b))?(?P<suffix>st|nd|rd|th)?(?=(?:{_UNITS})\b|(?!\w))"
-    r"(?![.,/:]\d|\]|-\d+-|-\w*[A-Z])"
+    r"(?![.,/:]\d|\]|-\d+-|-\w*[A-Z]|['’′+=])"
 )
 # What numbers a thing instead of counting it.
 _LABEL = re.compile(
@@ -18,7 +18,10 @@ _LABEL = re.compile(
     r"\.?:?\s*(?:\d+(?:,|\s?[-–]|\s(?:and|or|to))\s*)*$",
     re.IGNORECASE,
 )
-_INLINE_MARK = re.compile(r"\(\d{1,2}\)")
+_CONFIDENCE = re.compile(r"\s?(?:CI\b|confidence|credible)")
+_CITED = re.compile(r"\((?:\d+\s?[,–-]\s?)*$"), re.compile(r"(?:\s?[,–-]\s?\d+)*\)")
+_NAME_BESIDE = re.compile(r"\s(?:and|or)\s[A-Z]")  # 293 or PER.C6 cells
+_PAGE = re.compile(r"\S[^\n]*\n\s*$")  # on a line of its own, a page number
 _LIST_MARK = re.compile(r"(?:^|\n)\s*[(]?$")
 _CODE = re.compile(r"0\d+|(?:1[5-9]|20)\d\d")  # with a leading zero, or like a year
 _BEFORE = re.compile(
@@ -30,13 +33,19 @@ _AFTER = re.compile(
 
 
 def counts(text: str, match: re.Match[str]) -> bool:
-    """Say whether a match of FIGURE measures something: no list mark, label, code or singular 1."""
+    """Say whether a match of FIGURE measures something: no mark, label, code or singular 1."""
     before = text[max(0, match.start() - 20) : match.start()]
     if _LABEL.search(before):
         return False
-    if _INLINE_MARK.fullmatch(text[max(0, match.start() - 1) : match.end() + 1]):
-        return False
     if text[match.end() : match.end() + 1] in (".", ")") and _LIST_MARK.search(before):
+        return False
+    if _PAGE.search(before) and text[match.end() : match.end() + 1] in ("\n", ""):
+        return False
+    if _NAME_BESIDE.match(text, match.end()):
+        return False
+    if _CONFIDENCE.match(text, match.end()) or (
+        _CITED[0].search(before) and _CITED[1].match(text, match.end())
+    ):
         return False
     figure, suffix = match["figure"], match["suffix"]
     if match["currency"] or match["percent"]:

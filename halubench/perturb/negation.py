@@ -22,8 +22,9 @@ _NEVER_BEFORE = re.compile(
 )
 _NEVER_AFTER = frozenset(
     """not never no neither nor only still just either even perhaps probably hardly rarely to have
-    be it they he she we you i often sometimes""".split()  # noqa: SIM905
+    be now it they he she we you i often sometimes""".split()  # noqa: SIM905
 )
+_OBJECTS = frozenset({"to", "it", "they", "he", "she", "we", "you", "i", "no", "even", "just"})
 # A clause whose denial does not contradict it: "some are" and "some are not", "if it is".
 _WEAK = re.compile(
     r"\b(?:some|many|several|few|certain|various|sometimes|often|partly|if|unless|whether|when"
@@ -39,8 +40,19 @@ _PARTICIPLE = re.compile(
     r"|spent|told|won|come|become|gone|done|known|shown|grown|run|put|set|cut|caught|brought|bought"
     r"|taught|thought|felt|heard|understood|\w+ly|yet|since|already|recently|always)"
 )
-_SUBJECT = re.compile(r"\b(?:he|she|it|they|we|you|i|who|which|this|that)\s+$", re.IGNORECASE)
-_NAME_BEFORE = re.compile(r"(?:[A-Z][\w'’.]+|\))\s+$")
+_BEEN = re.compile(r"\s+\w+\s+been\b")  # have both been
+# Where something is written down is not what it says.
+_POINTS = re.compile(
+    r"\s+(?:\w+ )?(?:summari[sz]ed|shown|given|listed|described|depicted|presented|illustrated)"
+    r"(?:\s*[.;]|\s(?:in|by)\s\(?(?:Fig|Table|Section|Supp))"
+)
+_PURPOSE = re.compile(r"\bso that\s[\w\s]*$")
+_DENIAL = re.compile(
+    r"\s+(?:(?:a|an|to be|been|\w+ly)\s+)?(?:unable|unlikely|unknown|uncommon|unusual|unnecessary"
+    r"|inadequate|insufficient|incapable|impossible|little|few)\b"
+)
+_SUBJECT = re.compile(r"\b(he|she|it|they|we|you|i|who|which|this|that)\s+$", re.IGNORECASE)
+_NAME_BEFORE = re.compile(r"[A-Z][\w'’.]+\s+$")
 _OBJECT = re.compile(
     r"\s+(?:(?:the|an?|its|their|his|her|that|these|those|this|both|all)\b|[A-Z\d$€£\"“])"
 )
@@ -51,6 +63,7 @@ _AUXILIARIES = re.compile(
 )
 _THERE = re.compile(
     r"\b(?P<there>[Tt]here (?:is|are|was|were))\s+(?:an?|some|several|many|two|three)(?=\s)"
+    r"(?!\s(?:variety|number|range|lot|series|couple|host|majority|handful)\b)"
 )
 _COMMAND = re.compile(r"(?P<verb>[A-Z][a-z]+)\s+(?=(?:the|an?|your|it|them|all|some|any|\d)\b)")
 
@@ -64,7 +77,8 @@ _DO_NOT = re.compile(
 )
 _CAN_NOT = re.compile(r"\b(?P<aux>can)(?:not|['’]t)\b|\bwo(?P<will>n['’]t)\b")
 _NEVER = re.compile(r"\bnever\s+")
-_ANY = re.compile(r"\b(?:any|either|whether or|yet|anymore)\b")
+_ONLY = re.compile(r"\bonly\b", re.IGNORECASE)
+_ANY = re.compile(r"\b(?:any|nor|either|whether or|yet|anymore)\b")
 
 
 def negations(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # noqa: ARG001
@@ -83,6 +97,8 @@ def sentence_negations(sentence: Sentence) -> Iterator[Edit]:
     text = sentence.text
     if _NEGATIVE.search(text):
         yield from _affirm(text)
+        return
+    if _ONLY.search(text):  # "is important only here" is not denied by "is not"
         return
     if there := _THERE.search(text):
         yield Edit(*there.span(), f"{there['there']} no")
@@ -110,13 +126,22 @@ def _negate_auxiliaries(text: str) -> Iterator[Edit]:
             or _NEVER_BEFORE.search(before)
             or following in _NEVER_AFTER
             or _WEAK.search(_clause_before(text, match.start()))
+            or _POINTS.match(text, match.end())
+            or _is_strange(text, match)
         ):
             continue
-        if aux in ("has", "have", "had") and not _PARTICIPLE.fullmatch(following):
+        perfect = _PARTICIPLE.fullmatch(following) or _BEEN.match(text, match.end())
+        if aux in ("has", "have", "had") and not perfect:
             helper = {"has": "does", "have": "do", "had": "did"}[aux]
             yield Edit(match.start(), match.end(), f"{helper} not have")
         else:
             yield Edit(match.start(), match.end(), _CANNOT.get(aux, f"{aux} not"))
+
+
+def _is_strange(text: str, match: re.Match[str]) -> bool:
+    """Say whether "not" here would deny a denial ("not unable") or the purpose of something."""
+    purpose = _PURPOSE.search(text[max(0, match.start() - 40) : match.start()])
+    return bool(purpose or _DENIAL.match(text, match.end()))
 
 
 def _negate_verbs(text: str) -> Iterator[Edit]:
@@ -125,7 +150,12 @@ def _negate_verbs(text: str) -> Iterator[Edit]:
         form = FORMS.get(match.group())
         if form is None or not _is_finite(text, match, form):
             continue
-        if _WEAK.search(_clause_before(text, match.start())):
+        following = re.match(r"\s+(\w+)", text[match.end() :])
+        if (
+            _is_strange(text, match)
+            or _WEAK.search(_clause_before(text, match.start()))
+            or (following and following.group(1).lower() in _NEVER_AFTER - _OBJECTS)
+        ):
             continue
         helper = "does" if form.tense == "third" else "did"
         yield Edit(*match.span(), f"{helper} not {form.base}")
@@ -140,8 +170,8 @@ def _is_finite(text: str, match: re.Match[str], form: Form) -> bool:
         or re.match(r"\s+by\b|-", text[match.end() :])
     ):
         return False
-    if _SUBJECT.search(before):
-        return True
+    if subject := _SUBJECT.search(before):  # "found that influences on it grew" has no verb there
+        return form.sure or form.tense == "past" or subject.group(1).lower() not in ("this", "that")
     if re.search(
         r"\b(?:the|an?|to|of|and|or|its|their|his|her|in|for|by|with|\w+ly)\s+$", before, re.I
     ):

@@ -77,15 +77,16 @@ def _other_figures(text: str, match: re.Match[str], source: Source, rng: Random)
             return
 
 
-def _shape(figure: str) -> tuple[int, bool, bool]:
-    """Decimals, whether thousands are set apart, and whether it could be a year."""
-    decimals = len(figure.partition(".")[2])
+def _shape(figure: str) -> tuple[int, bool, bool, bool]:
+    """Decimals, whether any is not 0, whether thousands are set apart, whether it may be a year."""
+    decimals = figure.partition(".")[2]
     year_like = bool(re.fullmatch(r"(?:1[5-9]|20)\d\d", figure))
-    return decimals, "," in figure or value_of(figure) < 1_000, year_like
+    apart = "," in figure or value_of(figure) < 1_000
+    return len(decimals), bool(decimals.strip("0")), apart, year_like
 
 
 def _shift(figure: str, rng: Random) -> str:
-    """Make a figure of another size with as many decimals and as many trailing zeros."""
+    """Make a figure of another size with as many decimals and, if whole, as many zeros behind."""
     decimals = len(figure.partition(".")[2])
     old = value_of(figure)
     if not decimals and old <= _SMALL:
@@ -97,10 +98,11 @@ def _shift(figure: str, rng: Random) -> str:
             * rng.uniform(0.95, 1.05)
         )
     digits = figure.replace(",", "").partition(".")[0]
-    zeros = 0 if decimals else len(digits) - len(digits.rstrip("0"))
+    zeros = len(digits) - len(digits.rstrip("0"))
     while zeros and round(new, -zeros) == 0:
         zeros -= 1
-    new = round(new, decimals or -zeros)
+    whole = value_of(figure).is_integer()  # 1577.00 counts in whole numbers
+    new = round(new, -zeros if whole else decimals)
     apart = "," in figure or old < 1_000 <= new
     return f"{new:,.{decimals}f}" if apart else f"{new:.{decimals}f}"
 

@@ -17,50 +17,89 @@ older younger; oldest youngest; faster slower; fastest slowest; longer shorter; 
 earlier later; earliest latest; better worse; best worst; stronger weaker; greater smaller
 greatest smallest; cheaper costlier; warmer colder; hotter cooler; richer poorer; taller shorter
 tallest shortest; wider narrower; deeper shallower; heavier lighter; thicker thinner
-closer farther; rise fall; rises falls; rising falling; rose fell; gained lost; gains losses
-grew shrank; expanded contracted; maximum minimum; majority minority; positive negative
+rising falling; rose fell; gains losses; grew shrank; maximum minimum; majority minority
+positive negative
 northern southern; eastern western; north south; east west; northeast southwest
 northwest southeast; upper lower; inside outside; indoor outdoor; indoors outdoors; before after
-above below; high low; likely unlikely; possible impossible; able unable; effective ineffective
-common rare; legal illegal; safe unsafe; public private; internal external; domestic foreign
-guilty innocent; alive dead; include exclude; includes excludes; including excluding
-included excluded; accepted rejected; accepts rejects; approved rejected; allowed forbidden
-allows forbids; mandatory optional; required forbidden; permanent temporary; direct indirect
-simple complex; expensive cheap; hot cold; strong weak; early late; male female; men women
+above below; high low; able unable; effective ineffective
+common rare; safe unsafe; public private; internal external
+guilty innocent; include exclude; includes excludes; including excluding
+included excluded; accepted rejected; accepts rejects; approved rejected
+mandatory optional; permanent temporary; direct indirect
+expensive cheap; strong weak; early late; male female; men women
 man woman; husband wife; father mother; son daughter; sons daughters; brother sister
 brothers sisters; won lost; bought sold; buyer seller; strengthened weakened; improved worsened
-improves worsens; ancient modern; severe mild; acute chronic; soft hard; wet dry; thick thin
-fresh stale; light dark; accept reject; supports opposes; supported opposed; support oppose
-opened closed; arrived departed; enabled prevented
-enables prevents; reduces increases; reduced increased; reduce increase; easy difficult
-easier harder; similar different; healthy unhealthy; beginning end; morning evening; rural urban
-winter summer; dominant recessive; liquid solid; natural artificial; accelerate delay
-upward downward; minimal substantial; minor major; moderate extreme; primary secondary
-active passive; formal informal; senior junior; inner outer; narrow wide; partial full
+improves worsens; ancient modern; severe mild; acute chronic; wet dry; thick thin
+accept reject; supports opposes; supported opposed
+arrived departed; reduces increases; reduced increased; reduce increase; easy difficult
+easier harder; healthy unhealthy; morning evening; rural urban
+winter summer; dominant recessive; liquid solid; upward downward; minor major; primary secondary
+formal informal; senior junior; inner outer; narrow wide
 """
-_ONE_WAY = {"harder": "easier", "hard": "soft", "further": "nearer", "declined": "rose"}
+# The other way round the word has other uses: a protein complex, a common cold, lost to follow-up.
+_ONE_WAY = {
+    "harder": "easier",
+    "declined": "rose",
+    "rise": "fall",
+    "rises": "falls",
+    "gained": "lost",
+    "expanded": "contracted",
+    "impossible": "possible",
+    "alive": "dead",
+    "simple": "complex",
+    "hot": "cold",
+    "opened": "closed",
+    "accelerate": "delay",
+    "substantial": "minimal",
+    "partial": "full",
+    "domestic": "foreign",
+    "extreme": "moderate",
+    "likely to": "unlikely to",
+    "unlikely to": "likely to",
+    "lower airway": "upper airway",
+    "lower airways": "upper airways",
+    "lower respiratory": "upper respiratory",
+    "lower lobe": "upper lobe",
+    "lower limb": "upper limb",
+    "different from": "similar to",
+    "similar to": "different from",
+}
 _OPPOSITES = dict(_ONE_WAY)
 for _pair in re.split(r"[;\n]", _PAIRS.strip()):
     _one, _other = _pair.split()
     _OPPOSITES.setdefault(_one, _other)
     _OPPOSITES.setdefault(_other, _one)
-_OPPOSITE = re.compile(rf"(?<![\w-])(?:{'|'.join(_OPPOSITES)})(?![\w'’])", re.IGNORECASE)
+_WORDS = "|".join(sorted(_OPPOSITES, key=len, reverse=True))
+# A person whom the text goes on to call by a pronoun.
+_GENDERED = frozenset({"man", "woman", "husband", "wife", "father", "mother", "son", "daughter"})
+_PRONOUN = re.compile(r"\b(?:he|his|him|she|her)\b", re.IGNORECASE)
+# Where the word is another one: in common, secondary to, the public in waiting rooms.
+_OTHER_USE = (
+    r"(?<=in )common|(?<=\ba )(?:un)?likely to|secondary to"
+    r"|(?:before|after)(?!\s(?:(?:the|an?|its|their|his|her|noon)\b|\d|(?-i:[A-Z])))"
+    r"|public(?=\s(?:in|and|about|to|of|at|on|with|for|who|that|is|was)\b|[.,;]|$)"
+)
+_OPPOSITE = re.compile(rf"(?<![\w-])(?!{_OTHER_USE})(?:{_WORDS})(?![\w'’])", re.IGNORECASE)
+_JOINED_BEFORE = re.compile(r"\b(?P<word>[\w-]+)\s(?P<joint>and/or|and|or|versus|vs\.?)\s$")
+_JOINED_AFTER = re.compile(r"\s(?P<joint>and/or|and|or|versus|vs\.?)\s(?P<word>[\w-]+)")
 # Set phrases in which the word does not order anything.
 _SET_PHRASE = re.compile(
     r"(?:\b(?:no|any|named|look(?:ed|ing|s)?|shortly|soon|mentioned|described|given|listed|all|at"
-    r"|right|your|the (?:information|text|passages?|context))\s|day\s)$",
+    r"|right|your|more|most|less|least|see|pregnant|\w*menopausal|the (?:information|text|passages?"
+    r"|context))\s|day\s)$",
     re.IGNORECASE,
 )
 _SET_PHRASE_AFTER = re.compile(
     r"(?:\s?-|\s(?:a while|school|court|all\b|on\b|behind|of course|out\b|up\b|carolina|dakota"
-    r"|korea|africa|america|sudan|virginia|end\b|york|known as)|\s*,)",
+    r"|korea|africa|america|sudan|virginia|end\b|york|known as|understand\w*|colds?\b|health\b"
+    r"|blot|tax\b|reproduct|of (?:our|my|the authors)|ancestors?\b)|\s*,)",
     re.IGNORECASE,
 )
 _MORE = re.compile(
     r"(?<![\w-])(?P<word>more|less|fewer)(?=\s+(?P<next>[\w$€£]+))(?!\s+or\b|\s+and\b)", re.I
 )
 _MORE_LEAD = re.compile(
-    r"\b(?:once|any|no|some|and|or|much|even|or|learn|for|what's|the)\s+$", re.IGNORECASE
+    r"\b(?:once|any|no|some|and|or|much|many|even|learn|for|what's|the)\s+$", re.IGNORECASE
 )
 _MOST = re.compile(r"\b(?P<the>the)\s+(?P<word>most|least)(?=\s+[a-z]+)(?!\s+of\b)", re.IGNORECASE)
 _FIRST = re.compile(
@@ -85,7 +124,11 @@ def comparatives(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # 
             continue
         if _SET_PHRASE.search(text[max(0, match.start() - 24) : match.start()]):
             continue
-        if not _SET_PHRASE_AFTER.match(text, match.end()):
+        if not (
+            _SET_PHRASE_AFTER.match(text, match.end())
+            or _is_coordinate(text, match)
+            or (match.group().lower() in _GENDERED and _PRONOUN.search(text))
+        ):
             yield _draft("comparative", match, 0, _OPPOSITES[match.group().lower()])
 
 
@@ -99,8 +142,19 @@ def _swap(word: str, one: str, other: str) -> str:
 
 
 def _is_name_part(text: str, match: re.Match[str]) -> bool:
-    """Say whether the word stands in capitals although no sentence begins with it."""
-    return match.group()[0].isupper() and bool(text[: match.start()].strip())
+    """Say whether the word stands in capitals although no sentence begins with it, or as a name."""
+    named = re.match(r"\s[A-Z]", text[match.end() :])
+    return match.group()[0].isupper() and bool(named or text[: match.start()].strip())
+
+
+def _is_coordinate(text: str, match: re.Match[str]) -> bool:
+    """Say whether the word stands beside another one: "upper or lower", "reduce or stop"."""
+    before = _JOINED_BEFORE.search(text[max(0, match.start() - 30) : match.start()])
+    after = _JOINED_AFTER.match(text, match.end())
+    return any(
+        joint and (joint["word"].lower() in _OPPOSITES or joint["joint"] != "and")
+        for joint in (before, after)
+    )
 
 
 def _draft(kind: Kind, match: re.Match[str], group: int | str, new: str) -> Draft:
@@ -111,6 +165,15 @@ def _draft(kind: Kind, match: re.Match[str], group: int | str, new: str) -> Draf
 
 
 _PLURAL = "(?:[a-z]+s|people|men|women|children)\\b"
+# Words behind which "often" belongs to an adjective and not to what happens.
+_BEFORE_ADJECTIVE = (
+    *("most", "more", "less", "very", "as", "so"),
+    *("despite", "of", "in", "with", "by", "for", "the", "a", "other"),
+)
+_NO_DEGREE = "".join(rf"(?<!\b{word} )" for word in _BEFORE_ADJECTIVE)
+# "For no patients" turns the rest of the sentence round.
+_FRONTED = re.compile(r"(?:^|[.!?,;]\s)(?:For|In|Among|With|On|At|To|By|From|Of)\s$")
+_NEGATED = re.compile(r"(?:no|none|neither|never|rarely|few)\b")
 _NOT_SET = "(?<!of )(?<!at )(?<!after )"  # of all, at all, after all
 # What is looked for, and what it may become; \g<> takes groups over.
 _QUANTIFIERS: Mapping[str, tuple[str, ...]] = {
@@ -125,23 +188,22 @@ _QUANTIFIERS: Mapping[str, tuple[str, ...]] = {
     ),
     r"\bnone of ": ("all of ", "most of "),
     r"\bsome of ": ("all of ", "none of "),
-    rf"\bsome (?={_PLURAL})(?!times|others|was|is)": ("all ", "no "),
+    rf"\bsome (?={_PLURAL})(?!times|others|was|is)": ("no ",),
     r"\bmost of ": ("few of ", "none of "),
     rf"(?<!the )(?<!second )(?<!third )\bmost (?=(?:[a-z]+ )?{_PLURAL})(?!\w+(?:ly|us)\b)": (
         "few ",
         "no ",
     ),
     r"\b(?:many|numerous) of ": ("few of ", "none of "),
-    r"(?<!how )(?<!as )(?<!so )(?<!too )(?<!the )\b(?:many|numerous) (?=[a-z]+)(?!of)": (
+    r"(?<!how )(?<!as )(?<!so )(?<!too )(?<!the )\b(?:many|numerous) (?=[a-z]+)(?!of|more)": (
         "few ",
         "no ",
     ),
-    rf"(?<!a )(?<!the )(?<!last )(?<!first )(?<!next )(?<!past )\bfew (?={_PLURAL})": (
-        "most ",
-        "all ",
-    ),
+    rf"(?<!a )(?<!the )(?<!last )(?<!first )(?<!next )(?<!past )\bfew (?={_PLURAL})": ("many ",),
     rf"\ba few (?={_PLURAL})": ("hundreds of ",),
-    r"\bboth (?P<a>[\w’' -]{2,40}?) and ": (r"neither \g<a> nor ",),
+    r"\bboth (?!(?:in|on|at|for|by|with|to|of|from) )(?P<a>[\w’' -]{2,40}?) and ": (
+        r"neither \g<a> nor ",
+    ),
     r"\bneither (?P<a>[\w’' -]{2,40}?) nor ": (r"both \g<a> and ",),
     r"\bboth of ": ("neither of ",),
     r"\bneither of ": ("both of ",),
@@ -149,8 +211,8 @@ _QUANTIFIERS: Mapping[str, tuple[str, ...]] = {
     r"\bat most (?=[\d$€£]|one|two|three|four|five)": ("at least ",),
     r"\bup to (?=[\d$€£])": ("at least ",),
     r"\balways\b": ("never", "rarely"),
-    r"(?<!n't )(?<!not )\boften\b(?! than)": ("never", "rarely"),
-    r"(?<!not )(?<!n't )\b(?:usually|typically|generally|frequently|commonly)\b(?= [a-z]+)": (
+    rf"{_NO_DEGREE}\boften\b(?! than)": ("never", "rarely"),
+    rf"{_NO_DEGREE}\b(?:usually|typically|generally|frequently|commonly)\b(?= [a-z]+)": (
         "rarely",
         "never",
     ),
@@ -177,6 +239,8 @@ def quantifiers(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # n
     for form, news in _COMPILED:
         for match in form.finditer(text):
             new = match.expand(rng.choice(news))
+            if _FRONTED.search(text[: match.start()]) and _NEGATED.match(new):
+                continue
             old = match.group()
             if old.endswith(" "):  # the space is no part of the change
                 match_end, new = match.end() - 1, new.rstrip()

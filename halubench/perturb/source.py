@@ -29,7 +29,10 @@ _CANONICAL = {word: str(value) for value, word in enumerate(NUMBER_WORDS)}
 _CANONICAL |= {name.lower(): name[:3].lower() for name in (*MONTHS, *WEEKDAYS)}
 _CANONICAL |= {"sept": "sep", "percentage": "percent", "pct": "percent"}
 _ENDING = re.compile(r"(?<=\w{3})(?:ies|ied|ing|ed|es|ly|s|e|y)$")
-_FIGURE = re.compile(r"\d[\d,]*(?:\.\d+)?")
+# A figure that is written as one: "1,2" and "05" are pieces of lists, codes and dates.
+_FIGURE = re.compile(
+    r"(?<![\w.,])(?:[1-9]\d{0,2}(?:,\d{3})+|0(?=\.)|[1-9]\d*)(?:\.\d+)?(?![\d,]*\d)"
+)
 _REACH = 4  # words on either side that count as a word's neighbours
 
 
@@ -112,9 +115,7 @@ class Source:
     def figures(self) -> list[tuple[str, float]]:
         """Every figure as it is written, with its value, each once."""
         found = {
-            match.group().rstrip(",")
-            for document in self.documents
-            for match in _FIGURE.finditer(document)
+            match.group() for document in self.documents for match in _FIGURE.finditer(document)
         }
         return [(figure, float(figure.replace(",", ""))) for figure in sorted(found)]
 

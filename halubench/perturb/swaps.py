@@ -9,15 +9,17 @@ from random import Random
 from typing import NamedTuple
 
 from .dates import date_parts
-from .entities import TYPES, comparable, typed_names
+from .entities import STANDS_ALONE, TYPES, comparable, typed_names
 from .figures import FIGURE, counts
 from .source import Sentence, Source, read
 from .types import Draft, Edit
+from .units import unit_behind
 
 _COORDINATE = re.compile(
     r"[\s,;/&–-]*(?:(?:million|billion|out of)\s)?"
     r"(?:(?:and|or|to|with|by|versus|vs\.?|x)\b[\s,]*)*(?:the\s)?"
 )
+_JOINTS = re.compile(r"\b(?:and|the|with|plus|versus)\b")
 _RANGE = re.compile(r"\b(?:from|between|rang(?:es?|ed|ing))\s(?:\w+\s)?\S?$", re.IGNORECASE)
 # What holds both ways round.
 _SYMMETRIC = re.compile(
@@ -26,12 +28,8 @@ _SYMMETRIC = re.compile(
     re.IGNORECASE,
 )
 _LIST = re.compile(r",\s*(?:and\s+|or\s+)?$|^\s*,")
-# A name that stands for itself: no noun follows that it would describe.
-_WHOLE = re.compile(
-    r"\s?(?:$|[.,;)]|\s(?:in|on|at|for|by|to|and|with|as|is|was|has|had|after|before|during|when"
-    r"|while|but|or|because|that|who|which|over|against)\b)"
-)
 _ARTICLE = re.compile(r"\bthe\s$", re.IGNORECASE)
+_NAMED = TYPES - {"acronym"}  # of which nothing tells that they can take each other's place
 _FARTHEST = 60  # characters between two names that one verb relates
 _LENGTH_APART = 2  # characters; 50 and 1,200,000 do not count the same kind of thing
 _MOST_PAIRS = 6
@@ -83,7 +81,7 @@ def _values(sentence: Sentence, source: Source) -> list[Value]:
         if counts(text, match) and not (match["suffix"] or dated or ranged):
             kind = "percent" if match["percent"] else match["currency"] or "figure"
             found.append(Value(start, end, text[start:end], kind))
-    found += [Value(*name) for name in typed_names(text, source) if name.type]
+    found += [Value(*name) for name in typed_names(text, source) if name.type in _NAMED]
     return sorted(found)
 
 
@@ -92,7 +90,7 @@ def _have_own_heads(sentence: Sentence, one: Value, other: Value) -> bool:
     text = sentence.text
     between = text[one.end : other.start]
     listed = _COORDINATE.fullmatch(between)
-    if "respectively" in text.lower():
+    if "respectively" in text[other.end :].lower():
         return bool(listed) or one.type not in TYPES
     if listed or _RANGE.search(text[max(0, one.start - 30) : one.start]):
         return False
@@ -100,15 +98,17 @@ def _have_own_heads(sentence: Sentence, one: Value, other: Value) -> bool:
         return _related(text, one, other)
     if abs(len(one.text) - len(other.text)) > _LENGTH_APART:
         return False
+    if unit_behind(text, one.end) != unit_behind(text, other.end):
+        return False  # 14 days and 60 mg
     near = sentence.near(one.start, one.end), sentence.near(other.start, other.end)
-    return near[0] != near[1] and bool(re.search(r"[a-z]{3}", between))
+    return near[0] != near[1] and bool(re.search(r"[a-z]{3}", _JOINTS.sub("", between)))
 
 
 def _related(text: str, one: Value, other: Value) -> bool:
     """Say whether one name does something to the other that the other does not do to it."""
     between = text[one.end : other.start]
     articles = {bool(_ARTICLE.search(text, 0, value.start)) for value in (one, other)}
-    if len(articles) > 1 or not _WHOLE.match(text, other.end) or _SYMMETRIC.search(between):
+    if len(articles) > 1 or not STANDS_ALONE.match(text, other.end) or _SYMMETRIC.search(between):
         return False
     verb = re.search(r"^\s[a-z]{3,}\b", between)
     alike = comparable(one.text, other.text)

@@ -12,7 +12,7 @@ from .types import Draft, Edit
 _DIMENSIONS = (
     ("second", "minute", "hour", "day", "week", "month", "year", "decade"),
     ("millimeter", "centimeter", "inch", "meter", "foot", "yard", "kilometer", "mile"),
-    ("mm", "cm", "m", "km"),
+    ("nm", "µm", "mm", "cm", "m", "km"),
     ("milligram", "gram", "ounce", "pound", "kilogram", "ton"),
     ("mg", "g", "kg"),
     ("teaspoon", "tablespoon", "cup", "pint", "quart", "gallon", "liter", "milliliter"),
@@ -37,7 +37,17 @@ _MEASURE = re.compile(
     r"(?:\d|\b(?:a|an|one|two|three|four|five|six|seven|eight|nine|ten|few|several|many|degrees))"
     rf"[\s-]?(?:degrees\s)?(?P<unit>{'|'.join(sorted(_FORMS, key=len, reverse=True))})\b(?!-?\w)"
     r"(?<!\ba second)(?<!\bA second)"  # an ordinal
+    r"(?!(?<=m) people)"  # millions
 )
+
+
+_UNIT_BEHIND = re.compile(rf"[\s-]?(?P<unit>{'|'.join(sorted(_FORMS, key=len, reverse=True))})\b")
+
+
+def unit_behind(text: str, end: int) -> str:
+    """Give the unit of measure that follows a number's end, in the singular; "" where none does."""
+    match = _UNIT_BEHIND.match(text, end)
+    return _FORMS[match["unit"]] if match else ""
 
 
 def units(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # noqa: ARG001

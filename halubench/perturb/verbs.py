@@ -23,7 +23,8 @@ accept achieve acquire add address adopt affect agree aim allow announce appear 
 approve argue arrive ask attack attempt attend award base beat believe belong boil call carry
 cause change charge claim close combine complete confirm consider consist contain continue
 contribute control convert cook cost cover create criticize decide declare defeat define deliver
-deny depend describe design destroy determine develop die direct discover display dominate drop
+decline decrease deny depend describe design destroy determine develop die direct discover display
+dominate drop
 earn enable encourage end enjoy enter establish evolve exist expand expect explain explore
 express extend face fail feature focus follow force form gain generate happen help identify
 illustrate impact implement improve include increase indicate influence inform inhibit inspire
@@ -53,7 +54,8 @@ _DOUBLING = {
 # Third persons that are also plural nouns.
 _NOUNS = frozenset(
     """accepts addresses aims attacks attempts awards bases boils calls causes changes charges
-    claims closes controls cooks costs covers designs displays drops ends enters experiences faces
+    claims closes controls cooks costs covers declines decreases designs displays drops ends enters
+    experiences faces
     features fights focuses forces forms gains grows helps holds impacts increases influences
     joins lacks lasts leads leaves lists lives loves marks means moves names needs notes offers
     opens orders owns passes pays places plans plays points practices presents produces questions

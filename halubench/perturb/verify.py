@@ -21,6 +21,14 @@ _NEGATIVE = re.compile(
     r"|n['’]t\b",
     re.IGNORECASE,
 )
+_CLAUSE_END = re.compile(r"[.!?;:,()—]\s|\n|\b(?:and|but|although|though|while|whereas|because)\b")
+_SENTENCE_END = re.compile(r"[.!?;:—]\s|\n|\b(?:but|although|though|while|whereas|because)\b")
+# Ends in a word that leads in to another one, or in a word grown together with a figure.
+_BREAKS_OFF = re.compile(
+    r"(?:\b(?:by|of|the|an?|to|and|or|with|from|for|than|that|which|whom)|[a-z]{3}\d+,\d+)\s*$"
+)
+_DIGITS = re.compile(r"\d+")
+_REPLACING = frozenset({"number", "date", "entity", "comparative"})
 _PAIRS = ("()", "[]", "{}", "“”", '""')
 _LONGEST = 8  # words that a minimal edit may replace
 _LONG_KINDS = frozenset({"invented-clause", "fused"})
@@ -34,9 +42,11 @@ def realise(text: str, draft: Draft, source: Source, rejections: Rejections) -> 
     change = _carry_out(text, draft)
     reason = (
         _nothing_claimed(text, draft)
+        or _cut(text, source)
         or _form_fault(text, change, draft)
         or _repeated(text, draft)
         or _negation_fault(text, draft, source)
+        or _under_negation(text, draft)
         or _stated(text, draft, source)
     )
     if reason:
@@ -79,6 +89,20 @@ def _nothing_claimed(text: str, draft: Draft) -> str | None:
     return None
 
 
+def _cut(text: str, source: Source) -> str | None:
+    """Refuse a piece of the context cut out within a word, a phrase, a bracket or a caption."""
+    if (
+        " | " in text
+        or _BREAKS_OFF.search(text)
+        or text.count("(") > text.count(")")
+        or text.count("[") > text.count("]")
+    ):
+        return "cut"
+    holders = [document for document in source.documents if text.strip() in document]
+    whole = re.compile(rf"(?<!\w){re.escape(text.strip())}(?!\w)") if holders else None
+    return "cut" if whole and not any(map(whole.search, holders)) else None
+
+
 def _form_fault(text: str, change: Change, draft: Draft) -> str | None:
     """Name what is wrong with the new text as a text."""
     if not change.new or _normalised(change.old) == _normalised(change.new):
@@ -112,14 +136,18 @@ def _unbalanced(text: str) -> list[int]:
 
 
 def _repeated(text: str, draft: Draft) -> str | None:
-    """Refuse a name that the sentence already holds elsewhere."""
-    if draft.kind != "entity":
+    """Refuse a name, date, number or opposite that the sentence already holds elsewhere."""
+    sentence = sentence_at(text, draft.edits[0].start)
+    if draft.kind not in _REPLACING or sentence is None:
         return None
-    (edit,) = draft.edits
-    sentence = sentence_at(text, edit.start)
-    new = {token.form for token in content_tokens(edit.new)}
-    rest = sentence.text.replace(text[edit.start : edit.end], " ") if sentence else ""
-    return "repeated name" if new & {token.form for token in content_tokens(rest)} else None
+    edit = draft.edits[0]
+    start, end = edit.start - sentence.start, edit.end - sentence.start
+    rest = f"{sentence.text[:start]} {sentence.text[end:]}"
+    if draft.kind == "entity":
+        new = {token.form for token in content_tokens(edit.new)}
+        return "repeated name" if new & {token.form for token in content_tokens(rest)} else None
+    held = {*_normalised(rest), *_DIGITS.findall(rest)}  # FY2021, too
+    return "repeated value" if set(_normalised(edit.new)) <= held else None
 
 
 def _negation_fault(text: str, draft: Draft, source: Source) -> str | None:
@@ -140,6 +168,19 @@ def _negation_fault(text: str, draft: Draft, source: Source) -> str | None:
     ):
         return "stated"
     return None
+
+
+def _under_negation(text: str, draft: Draft) -> str | None:
+    """Refuse what a negation leaves true: no link with better outcomes is none with worse ones."""
+    if draft.kind not in ("comparative", "quantifier", "entity"):
+        return None
+    edit = draft.edits[0]
+    before = [match.end() for match in _CLAUSE_END.finditer(text, 0, edit.start)]
+    after = _SENTENCE_END.search(text, edit.end)
+    clause = text[before[-1] if before else 0 : edit.start]
+    if draft.kind == "quantifier":  # "often not" as well as "not often"
+        clause += " " + text[edit.end : after.start() if after else len(text)]
+    return "under negation" if _NEGATIVE.search(clause) else None
 
 
 def _stated(text: str, draft: Draft, source: Source) -> str | None:

@@ -27,7 +27,12 @@ def judged(judge, context, answer, question=""):
 
 def test_the_folder_is_small_and_holds_what_its_manifest_says():
     files = json.loads((EMBEDDED / MANIFEST).read_text())["files"]
-    assert {path.name for path in EMBEDDED.iterdir()} == {*files, MANIFEST, "training.json", "README.md"}
+    assert {path.name for path in EMBEDDED.iterdir()} == {
+        *files,
+        MANIFEST,
+        "training.json",
+        "README.md",
+    }
     assert sum(path.stat().st_size for path in EMBEDDED.iterdir()) < MOST_MB * 1e6
 
 
