@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1]
 
 console = Console(record=True, width=92, file=StringIO(), force_terminal=True)
 for row in read_rows(ROOT / "judge" / "examples" / "answers.jsonl"):
-    if row.id == "library-cafe" and isinstance(row.example, Example):
-        (verdict,) = load_judge("luna")([row.example])
+    if row.id == "kettle-warranty" and isinstance(row.example, Example):
+        (verdict,) = load_judge("token-similarity")([row.example])
         console.print(render(verdict, row.example))
 svg = console.export_svg(title="moonlynx judge", unique_id="judged")
 # A picture fetches nothing: the fonts are whatever monospace the reader has.

@@ -20,7 +20,7 @@ from .names import CascadeSpec, JudgeSpec, SpecError, parse_spec
 from .types import MoonlynxError
 
 GROUP = "moonlynx.judges"
-DEFAULT_JUDGE = "luna"
+DEFAULT_JUDGE = "token-similarity"
 LYNX_MODEL = "PatronusAI/Llama-3-Patronus-Lynx-8B-Instruct"
 
 
