@@ -20,9 +20,14 @@ from moonlynx.recipes.runs import SettingsError
 
 README = Path(answers.__file__).parents[1] / "README.md"
 TEST_ONLY = ("ragtruth_test", "halubench_sample", "faithbench")
-needs_data = pytest.mark.skipif(
+_has_data = pytest.mark.skipif(
     "MOONLYNX_DATA" not in os.environ, reason="MOONLYNX_DATA names no folder with the data"
 )
+
+
+def needs_data(test):
+    """Skip where there is no data; all of it is read, which takes a while."""
+    return pytest.mark.heavy(_has_data(test))
 
 
 def root():
