@@ -141,6 +141,7 @@ def test_halubench_stated_answer(written, stated):
     assert _stated(written) == stated
 
 
+@pytest.mark.heavy
 @needs_data
 def test_faithbench_gives_published_detectors_the_figures_they_have(make_verdict):
     gold = Gold(load_benchmark("faithbench").rows)

@@ -32,6 +32,7 @@ def run(command, folder, environment):
     return done.stdout
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("start", ["command", "module"])
 def test_the_command_line_runs_among_decoys(start, decoys, programs, user_environment):
     head = [programs / "moonlynx"] if start == "command" else [sys.executable, "-m", "moonlynx"]

@@ -154,6 +154,7 @@ def run_block(block, folder, environment):
     return None if same else f"line {block.line} printed:\n{done.stdout}\nand not:\n{expected}"
 
 
+@pytest.mark.heavy
 def test_every_block_does_what_it_says(blocks, tmp_path, user_environment):
     runnable = [
         block for block in blocks if block.language in ("python", "bash") and block.needs is None
@@ -188,6 +189,7 @@ def test_extras_named_in_the_text_exist(readme, root):
         assert set(wanted.split(",")) <= set(project["optional-dependencies"])
 
 
+@pytest.mark.heavy
 def test_blocks_that_cannot_run_here_still_parse(blocks, tmp_path, user_environment):
     for block in blocks:
         if block.needs is None:

@@ -66,6 +66,7 @@ def test_every_built_in_judge_has_a_summary():
     assert all(summaries.values())
 
 
+@pytest.mark.heavy
 def test_an_installed_package_of_others_brings_a_judge(tmp_path):
     install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-build-isolation"]
     source = tmp_path / "plugin"

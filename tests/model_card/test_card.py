@@ -204,6 +204,7 @@ def test_weights_trained_on_other_sets_are_for_research_only(calibrated, record,
     assert "**Licence:** for research only" in card.text
 
 
+@pytest.mark.heavy
 @pytest.mark.skipif(
     "MOONLYNX_DATA" not in os.environ, reason="MOONLYNX_DATA names no folder with the data"
 )
