@@ -179,7 +179,8 @@ def test_a_stage_that_is_done_is_not_done_again(data, base, tmp_path, monkeypatc
     taken = [str(part) for part in (recipe, *where, "--tokens", 3000)]
     result = CliRunner().invoke(ablate.app, taken)
     assert result.exit_code == 0, result.output + repr(result.exception)
-    header, _, *lines = result.output.splitlines()
+    table = [line for line in result.stdout.splitlines() if line.startswith("|")]
+    header, _, *lines = table
     assert header == "| variant | e2e_cleaned | mean |"
     assert [line.split(" | ")[0] for line in lines] == ["| whole", "| less"]
 
