@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from moonlynx.judge.journal import to_line
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.journal import read_records, to_line
 
 from .records import QARow
 
@@ -20,8 +17,7 @@ def read_rows(path: Path) -> list[QARow]:
         BadInput: a line is no QARow; names line and field.
         OSError: the file cannot be read.
     """
-    with path.open("rb") as file:
-        return [_read(path, number, line) for number, line in enumerate(file, 1) if line.strip()]
+    return read_records(path, QARow)
 
 
 def write_rows(path: Path, rows: Iterable[QARow]) -> None:
@@ -30,12 +26,3 @@ def write_rows(path: Path, rows: Iterable[QARow]) -> None:
     with draft.open("wb") as file:
         file.writelines(map(to_line, rows))
     draft.replace(path)
-
-
-def _read(path: Path, number: int, line: bytes) -> QARow:
-    try:
-        return QARow.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "row"
-        raise BadInput("bad_input", f"{path}, line {number}, {field}", first["msg"]) from None

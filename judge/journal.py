@@ -1,7 +1,7 @@
-"""JSON Lines that are appended to as a run goes, and that survive its being killed.
+"""Records as JSON Lines: files to read, and journals that survive a run's being killed.
 
-Each record names the run that it belongs to. A run started again drops a half-written last line,
-passes over what is done and goes on; two runs are never mixed in one file.
+Each record of a journal names the run that it belongs to. A run started again drops a half-written
+last line, passes over what is done and goes on; two runs are never mixed in one file.
 """
 
 from __future__ import annotations
@@ -10,10 +10,34 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from pydantic import ValidationError
+
 from .batch import RunMismatch
-from .types import Record
+from .types import BadInput, Record
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+
+def read_records(path: Path, kind: type[AnyRecord]) -> list[AnyRecord]:
+    """Read the records of a file; blank lines are passed over.
+
+    Raises:
+        BadInput: a line is no such record; names line and field.
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        return [
+            _read(path, number, line, kind) for number, line in enumerate(file, 1) if line.strip()
+        ]
+
+
+def _read(path: Path, number: int, line: bytes, kind: type[AnyRecord]) -> AnyRecord:
+    try:
+        return kind.model_validate_json(line)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "row"
+        raise BadInput("bad_input", f"{path}, line {number}, {field}", first["msg"]) from None
 
 
 def read_journal(path: Path, kind: type[AnyRecord]) -> Iterator[AnyRecord]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,12 +13,11 @@ from typing import Any, Literal, NamedTuple
 
 from moonlynx.judge.types import MoonlynxError
 
+from ..exclusions import read_exclusions
 from ..records import Provenance, QARow
 
 Split = Literal["test", "train"]
 RawRow = Mapping[str, Any]
-
-_EXCLUSIONS = "exclude_from_training.json"
 
 
 class SourceError(MoonlynxError):
@@ -145,18 +143,11 @@ class Folder:
 
     @cached_property
     def _exclusions(self) -> Mapping[str, frozenset[str]]:
-        path = self.root / _EXCLUSIONS
         try:
-            sections = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+            return read_exclusions(self.root)
+        except FileNotFoundError as error:
             message = "names the rows that no training set may hold; without it none is built"
-            raise SourceError(f"{path}: is missing; it {message}") from None
-        merged: dict[str, set[str]] = defaultdict(set)
-        for section in sections.values():
-            if isinstance(section, dict):
-                for key, rows in section.items():
-                    merged[key].update(map(str, rows))
-        return {key: frozenset(rows) for key, rows in merged.items()}
+            raise SourceError(f"{error.filename}: is missing; it {message}") from None
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,12 @@
-"""Rows that no training mix may hold: they share text or a question with a test set.
-
-`exclude_from_training.json` at the root of the data folder names them, under keys such as
-`frank: hash` or `entfa/train.json: row index from 0`; a key may be in several sections.
-"""
+"""Rows that no training mix may hold, and data that is not there."""
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
+from moonlynx.halubench.exclusions import FILE, read_exclusions
 from moonlynx.judge.types import MoonlynxError
-
-_FILE = "exclude_from_training.json"
 
 
 class DataNotFound(MoonlynxError):
@@ -24,18 +17,12 @@ class DataNotFound(MoonlynxError):
 
 
 def load_exclusions(root: Path) -> Mapping[str, frozenset[str]]:
-    """Read the rows to leave out, by the file's own keys; ids and row indexes as strings.
+    """Read the rows to leave out, as `read_exclusions`.
 
     Raises:
         DataNotFound: the file is not at `root`. Without it nothing may be trained.
     """
     try:
-        sections = json.loads((root / _FILE).read_text(encoding="utf-8"))
+        return read_exclusions(root)
     except FileNotFoundError:
-        raise DataNotFound(root / _FILE) from None
-    merged: dict[str, set[str]] = defaultdict(set)
-    for section in sections.values():
-        if isinstance(section, dict):
-            for key, rows in section.items():
-                merged[key].update(map(str, rows))
-    return {key: frozenset(rows) for key, rows in merged.items()}
+        raise DataNotFound(root / FILE) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -82,7 +82,7 @@ def train(
     log.info("%d rows, %d left out as too long", len(fitting.chats), len(fitting.too_long))
     measured = fit(validation, run, tokenizer).chats
     arguments = arguments_of(run, out, measured=bool(measured), tracker=tracker)
-    trainer = build_trainer(run, fitting.chats, measured, arguments)
+    trainer = build_trainer(run, tokenizer, fitting.chats, measured, arguments)
     result = trainer.train(resume_from_checkpoint=get_last_checkpoint(str(out)))
     trainer.save_model(str(out / MODEL))
     history = trainer.state.log_history
@@ -101,7 +101,13 @@ def train(
     return trained
 
 
-def build_trainer(run: Run, chats: Sequence[Chat], measured: Sequence[Chat], arguments: Any) -> Any:
+def build_trainer(
+    run: Run,
+    tokenizer: Any,
+    chats: Sequence[Chat],
+    measured: Sequence[Chat],
+    arguments: Mapping[str, Any],
+) -> Any:
     """Give TRL's trainer for the run's kind of chats."""
     from datasets import Dataset
     from trl.trainer.dpo_config import DPOConfig
@@ -113,7 +119,7 @@ def build_trainer(run: Run, chats: Sequence[Chat], measured: Sequence[Chat], arg
         "model": load_model(run),
         "train_dataset": Dataset.from_list(list(chats)),
         "eval_dataset": Dataset.from_list(list(measured)) if measured else None,
-        "processing_class": load_tokenizer(run),
+        "processing_class": tokenizer,
         "peft_config": adapters(run),
     }
     if run.preference is None:

@@ -1,8 +1,14 @@
 import pytest
 
 from moonlynx.judge.batch import RunMismatch
-from moonlynx.judge.journal import check_run, end_with_whole_line, read_journal, to_line
-from moonlynx.judge.types import JudgeInfo
+from moonlynx.judge.journal import (
+    check_run,
+    end_with_whole_line,
+    read_journal,
+    read_records,
+    to_line,
+)
+from moonlynx.judge.types import BadInput, JudgeInfo
 
 RECORDS = [JudgeInfo(name="ä", version=str(number)) for number in range(3)]
 
@@ -40,3 +46,11 @@ def test_another_run_is_said(journal):
     check_run(journal, RECORDS[0], RECORDS[0])
     with pytest.raises(RunMismatch, match=r"another version \('0', now '1'\); delete .*run\.jsonl"):
         check_run(journal, RECORDS[0], RECORDS[1])
+
+
+def test_a_file_of_records_is_read_whole_or_refused_by_line_and_field(journal):
+    journal.write_bytes(journal.read_bytes() + b"\n")
+    assert read_records(journal, JudgeInfo) == RECORDS
+    journal.write_bytes(to_line(RECORDS[0]) + b'{"name": "a"}\n')
+    with pytest.raises(BadInput, match=r"run.jsonl, line 2, version: Field required"):
+        read_records(journal, JudgeInfo)

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import ValidationError
 
 from moonlynx.judge.backends.base import ChatBackend
 from moonlynx.judge.chat import load_chat_model, parse_chat_model
 from moonlynx.judge.cost import Price
+from moonlynx.judge.journal import read_records
 from moonlynx.judge.messages import errors_as_messages
 from moonlynx.judge.names import JudgeSpec
 from moonlynx.judge.progress import progress_bar
-from moonlynx.judge.types import BadInput
 
 from ..rag_qa import RagQuestion, load_rag_qa
 from .asking import PROMPTS
@@ -97,22 +96,10 @@ def _questions(path: Path | None, source: str | None, data: Path | None) -> list
     if (path is None) == (source is None):
         raise typer.BadParameter("give --input or --source, one of them")
     if path is not None:
-        with path.open("rb") as file:
-            return [
-                _read(path, number, line) for number, line in enumerate(file, 1) if line.strip()
-            ]
+        return read_records(path, RagQuestion)
     assert source is not None
     name, _, split = source.partition("/")
     return load_rag_qa(name, split, data)
-
-
-def _read(path: Path, number: int, line: bytes) -> RagQuestion:
-    try:
-        return RagQuestion.model_validate_json(line)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "row"
-        raise BadInput("bad_input", f"{path}, line {number}, {field}", first["msg"]) from None
 
 
 def _load(specs: list[JudgeSpec]) -> list[ChatBackend]:
