@@ -199,6 +199,7 @@ def test_losses_are_reported_to_tensorboard(base, tmp_path):
     assert [each.value for each in found.Scalars("train/loss")] == pytest.approx(done.losses)
 
 
+@pytest.mark.heavy
 def test_a_tracker_that_is_not_installed_is_named(tmp_path, monkeypatch):
     from moonlynx.recipes.lynx import sft
 
