@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from huggingface_hub import ModelCard, ModelCardData
 
 TEMPLATE = Path(__file__).with_name("card.md")
-_EXAMPLE = Example(
+EXAMPLE = Example(
     context="The bridge is 90 m long and was opened in 1932.",
     answer="The bridge is 90 m long. It was opened in 1950.",
 )
@@ -68,26 +68,15 @@ def render_card(
     opened = _open(weights)
     training.check_record(record, run, opened.config)
     measured = [results.find_system(report, opened.judge.info) for report in reports]
-    if not measured:
-        raise CardError("a card needs at least one report of `moonlynx eval`")
-    titles = [each.title for each in measured]
-    if len(set(titles)) < len(titles):
-        raise CardError(f"two reports are on the same rows: {', '.join(titles)}")
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError:
-        raise MissingExtra("rendering a model card", "card") from None
+    check_reports(measured)
     from huggingface_hub import ModelCard
 
-    environment = Environment(  # noqa: S701 (Markdown, not HTML)
-        trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
-    )
-    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
-    text = template.render(
+    text = fill(
+        TEMPLATE,
         card_data=_metadata(opened, record, run, measured).to_yaml(),
         weights=opened,
-        files=_files(opened),
-        example=_EXAMPLE,
+        files=files_table(opened.path, opened.files),
+        example=EXAMPLE,
         printed=_printed(opened.judge),
         record=record,
         run=run,
@@ -98,6 +87,35 @@ def render_card(
         training=training,
     )
     return ModelCard(text)
+
+
+def fill(template: Path, **values: object) -> str:
+    """Fill a card's template; a value that it names and does not get is an error.
+
+    Raises:
+        MissingExtra: jinja2 is not installed.
+    """
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError:
+        raise MissingExtra("rendering a model card", "card") from None
+    environment = Environment(  # noqa: S701 (Markdown, not HTML)
+        trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+    )
+    return environment.from_string(template.read_text(encoding="utf-8")).render(**values)
+
+
+def check_reports(measured: Sequence[Measured]) -> None:
+    """Hold reports to being at least one, and each on other rows.
+
+    Raises:
+        CardError: they are not.
+    """
+    if not measured:
+        raise CardError("a card needs at least one report of `moonlynx eval`")
+    titles = [each.title for each in measured]
+    if len(set(titles)) < len(titles):
+        raise CardError(f"two reports are on the same rows: {', '.join(titles)}")
 
 
 def _open(weights: Path) -> _Weights:
@@ -148,15 +166,16 @@ def _metadata(
     )
 
 
-def _files(weights: _Weights) -> str:
+def files_table(folder: Path, files: Mapping[str, str]) -> str:
+    """Write the folder's files, with size and SHA-256."""
     rows = [
-        [f"`{name}`", f"{(weights.path / name).stat().st_size:,}", f"`{sha256}`"]
-        for name, sha256 in weights.files.items()
+        [f"`{name}`", f"{(folder / name).stat().st_size:,}", f"`{sha256}`"]
+        for name, sha256 in files.items()
     ]
     return table(["file", "bytes", "SHA-256"], rows, (0, 2))
 
 
 def _printed(judge: Judge) -> str:
     """Give what the card's Python example prints."""
-    (verdict,) = judge([_EXAMPLE])
+    (verdict,) = judge([EXAMPLE])
     return f"{verdict.score} {[span.text for span in verdict.spans]}"

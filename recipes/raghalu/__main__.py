@@ -53,5 +53,30 @@ def brands(
         typer.echo(render(measure(data, rows)))
 
 
+@app.command()
+def tier2(
+    data: DataOption,
+    rows: Annotated[int, typer.Option(min=20, help="Rows to judge of each set.")] = 500,
+) -> None:
+    """Print what the judge finds in the paper's open sets that it was not trained on."""
+    from moonlynx.judge.registry import load_judge
+
+    from .tier2 import measure, read_sets, render
+
+    with errors_as_messages():
+        typer.echo(render(measure(load_judge("raghalu"), read_sets(data, rows))))
+
+
+@app.command()
+def single(data: DataOption) -> None:
+    """Print two tiers beside a single model of three labels."""
+    from .single import compare, read_sentences, render
+
+    with errors_as_messages():
+        train, test = (read_sentences(data, side) for side in ("train", "validation"))
+        typer.echo(f"{len(train)} sentences to fit to, {len(test)} to measure on\n")
+        typer.echo(render(compare(train, test)))
+
+
 if __name__ == "__main__":
     app()

@@ -121,16 +121,17 @@ def _bias(model: SupportModel, own: Features) -> float:
 def read_sets(data: Path, rows: int) -> Mapping[str, Sequence[Labelled]]:
     """Read sentences of the brands' stand-ins, and of the set that stands for everything else."""
     sets = {
-        "quintd-wikidata": list(_of_answers(load("quintd-wikidata", data))),
+        "quintd-wikidata": list(of_answers(load("quintd-wikidata", data))),
         "scitab": list(_scitab(data)),
         "contract_nli": list(_contracts(data)),
-        ELSEWHERE: list(_of_answers(Mix("shipped").validation(data)[ELSEWHERE])),
+        ELSEWHERE: list(of_answers(Mix("shipped").validation(data)[ELSEWHERE])),
     }
     rng = random.Random(_SEED)  # noqa: S311 - chance, not secrecy
     return {name: rng.sample(found, min(rows, len(found))) for name, found in sets.items()}
 
 
-def _of_answers(answers: Sequence[LabelledAnswer]) -> Iterator[Labelled]:
+def of_answers(answers: Sequence[LabelledAnswer]) -> Iterator[Labelled]:
+    """Give the sentences of answers of which it is known where they are wrong."""
     for answer in answers:
         spans = answer.example.spans or ()
         if answer.example.label == "FAIL" and not spans:

@@ -26,7 +26,7 @@ from .checkable import (
     validation_answers,
 )
 from .families import load_families, of_split
-from .states import read_states
+from .states import StateReader
 
 Probabilities = NDArray[np.float64]
 Score = Callable[[Sequence[str]], Probabilities]
@@ -122,15 +122,15 @@ def _over_states(training: Sequence[Labelled]) -> Score:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    folder = open_weights(None, None)
+    reader = StateReader(open_weights(None, None))
     regression = make_pipeline(
         StandardScaler(), LogisticRegression(C=0.01, class_weight="balanced", max_iter=1_000)
     )
     labels = [not sentence.verifiable for sentence in training]
-    regression.fit(read_states(folder, [sentence.text for sentence in training]), labels)
+    regression.fit(reader.alone([sentence.text for sentence in training]), labels)
 
     def score(texts: Sequence[str]) -> Probabilities:
-        return np.asarray(regression.predict_proba(read_states(folder, texts))[:, 1])
+        return np.asarray(regression.predict_proba(reader.alone(texts))[:, 1])
 
     return score
 

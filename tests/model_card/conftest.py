@@ -1,10 +1,12 @@
 import datetime
 import shutil
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from moonlynx import cli
 from moonlynx.eval.benchmarks import load_benchmark
 from moonlynx.eval.run import run_evaluation
 from moonlynx.judge.calibration import fit_calibration, save_calibration
@@ -133,3 +135,21 @@ def record():
         commit="c" * 40,
         versions={"python": "3.11.9", "torch": "2.11.0"},
     )
+
+
+@pytest.fixture
+def card_command(monkeypatch, capsys):
+    """Run `moonlynx card` as a user does; gives exit code, standard output and error."""
+
+    def call(**options):
+        words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
+        monkeypatch.setattr(sys, "argv", ["moonlynx", "card", *words])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as end:
+            code = int(end.code or 0)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call

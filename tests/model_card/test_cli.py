@@ -1,49 +1,32 @@
-import sys
-
-import pytest
-
-from moonlynx import cli
 from moonlynx.recipes.luna.record import write_record
 
 
-@pytest.fixture
-def card(monkeypatch, capsys):
-    """Run `moonlynx card` as a user does; gives exit code, standard output and error."""
-
-    def call(**options):
-        words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-        monkeypatch.setattr(sys, "argv", ["moonlynx", "card", *words])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as end:
-            code = int(end.code or 0)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
-
-
-def test_the_command_writes_the_card(card, weights, record, run_file, report_folder, tmp_path):
+def test_the_command_writes_the_card(
+    card_command, weights, record, run_file, report_folder, tmp_path
+):
     write_record(record, weights)
     output = tmp_path / "README.md"
-    code, out, error = card(weights=weights, run=run_file, report=report_folder, output=output)
+    code, out, error = card_command(
+        weights=weights, run=run_file, report=report_folder, output=output
+    )
     assert (code, out, error) == (0, f"Wrote {output}\n", "")
     text = output.read_text(encoding="utf-8")
     assert text.startswith("---\nbase_model: sentence-transformers/all-MiniLM-L6-v2\n")
     assert "\n# luna-small\n" in text
 
 
-def test_what_is_missing_is_named(card, weights, record, run_file, report_folder, tmp_path):
+def test_what_is_missing_is_named(card_command, weights, record, run_file, report_folder, tmp_path):
     options = {"weights": weights, "run": run_file, "report": report_folder}
-    code, _, error = card(**options, output=tmp_path / "README.md")
+    code, _, error = card_command(**options, output=tmp_path / "README.md")
     assert code == 2
     assert "training.json: No such file or directory; the recipe writes it" in error
     write_record(record, weights)
-    code, _, error = card(**(options | {"report": tmp_path}), output=tmp_path / "README.md")
+    code, _, error = card_command(**(options | {"report": tmp_path}), output=tmp_path / "README.md")
     assert code == 2
     assert f"error: cannot read {tmp_path / 'report.json'}" in error
-    code, _, error = card(**(options | {"run": tmp_path / "none.yaml"}), output=tmp_path / "x")
+    code, _, error = card_command(
+        **(options | {"run": tmp_path / "none.yaml"}), output=tmp_path / "x"
+    )
     assert code == 2
     assert "none.yaml" in error
     assert not (tmp_path / "README.md").exists()

@@ -6,6 +6,7 @@ passages.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -66,11 +67,14 @@ def test_a_cut_of_the_chain(tmp_path):
     }
     assert "| tuned: the loss falls |" in (tmp_path / "cut/report.md").read_text()
     assert "| learned" in (tmp_path / "cut/eval/report.md").read_text()
+    card = (tmp_path / "cut/tuned/model/README.md").read_text()
+    assert card.startswith("---\nbase_model: cut/base\n")
+    assert re.search(r"\| DROP +\| +4 \| +4 \|", card)
 
     again = run_all(tmp_path, "--tiny", **cut)
     assert again.returncode == 0, again.stderr[-3000:]
     steps = [line for line in again.stdout.splitlines() if line.startswith("== ")]
-    assert len(steps) == 9 + 1
+    assert len(steps) == 10 + 1
     assert all(line.endswith(": done before") for line in steps[:-1])
 
 

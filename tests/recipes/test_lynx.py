@@ -1,6 +1,5 @@
 """Lynx's recipes: every YAML is dry-run, and real TRL, PEFT and bitsandbytes train a tiny Llama."""
 
-import json
 import math
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from moonlynx.judge.types import BadInput, Example, MoonlynxError
 from moonlynx.recipes import lynx
 from moonlynx.recipes.lynx.data import NothingToTrainOn, chat_of, fit, preferences_of
 from moonlynx.recipes.lynx.ragtruth_plus import draw_more
+from moonlynx.recipes.lynx.record import RecordError, read_record
 from moonlynx.recipes.lynx.settings import Run
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
@@ -287,6 +287,14 @@ def test_a_run_that_cannot_be_says_why(base, tmp_path, changes, rows, message):
         train(tiny(base, **changes), rows, [], tmp_path / "out")
 
 
+def test_a_record_that_is_missing_or_damaged_says_so(tmp_path):
+    with pytest.raises(RecordError, match=r"trained\.json: No such file.*; `moonlynx tr"):
+        read_record(tmp_path)
+    (tmp_path / "trained.json").write_text('{"base": "tiny"}')
+    with pytest.raises(RecordError, match=r"trained\.json: rows: Field required"):
+        read_record(tmp_path)
+
+
 @pytest.mark.heavy
 def test_the_command_trains(base, rows_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -295,8 +303,12 @@ def test_the_command_trains(base, rows_file, tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output + repr(result.exception)
     assert "6 steps over 8 rows (0 too long)" in result.output
     assert "runs/mine/model" in result.output
-    trained = json.loads(Path("runs/mine/trained.json").read_text())
-    assert trained["steps"] == 6
+    record = read_record(Path("runs/mine"))
+    assert (record.steps, record.base, record.rows) == (6, str(base), 8)
+    ((source, licence, passes, fails),) = (tuple(dict(one).values()) for one in record.sources)
+    assert (source, passes, fails) == (ROWS[0].source, 4, 4)
+    assert licence == ROWS[0].provenance.licence
+    assert not [path for path in Path("runs/mine/model").iterdir() if path.suffix == ".bin"]
     refused = moonlynx("lynx", "mine.yaml", "--rows", rows_file, "--log-to", "paper")
     assert refused.exit_code == 2
     assert "'paper' is none of none, tensorboard, wandb" in refused.output

@@ -17,7 +17,7 @@ from moonlynx.judge.rows import read_rows as read_examples
 from moonlynx.judge.types import Count, Example, Finite, MoonlynxError, Record, Score, Verdict
 
 from ..parsability import Parsability
-from ..sft import TRAINED, Trained
+from ..record import RECORD_FILE, read_record
 from .rows import LEARNED, UNSEEN
 
 REPORT = "report.json"
@@ -99,12 +99,13 @@ def build_report(folder: Path) -> ChainReport:
 
     Raises:
         ChainError: a step's file is missing or not whole.
+        RecordError: a run's record is.
     """
     manifest = read_manifest(folder / "train")
     if manifest is None:
         raise ChainError(f"{folder / 'train'}: holds no whole build; run the chain again")
     training = {
-        run: _read_loss(folder / run / TRAINED) for run in RUNS if (folder / run / TRAINED).exists()
+        run: _read_loss(folder / run) for run in RUNS if (folder / run / RECORD_FILE).exists()
     }
     before, after = (
         Parsability.model_validate_json(_read(folder / name)) for name in (BEFORE, AFTER)
@@ -128,8 +129,8 @@ def _built(manifest: Manifest) -> dict[str, int]:
     return {source.source: sum(part.rows for part in source.parts) for source in manifest.sources}
 
 
-def _read_loss(path: Path) -> Loss:
-    done = Trained(**json.loads(_read(path)))
+def _read_loss(folder: Path) -> Loss:
+    done = read_record(folder)
     return Loss(
         rows=done.rows,
         too_long=done.too_long,

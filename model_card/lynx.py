@@ -1,0 +1,137 @@
+"""Renders the card of a chat model that was fine-tuned to judge, from its run and its reports."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from moonlynx.eval.markdown import table
+from moonlynx.eval.records import Report
+from moonlynx.judge.names import JudgeSpec, parse_spec
+from moonlynx.recipes.lynx.record import TrainingRecord
+from moonlynx.recipes.lynx.settings import Run
+
+from . import results
+from .card import EXAMPLE, check_reports, files_table, fill
+from .results import CardError, Measured
+
+if TYPE_CHECKING:
+    from huggingface_hub import ModelCard, ModelCardData
+
+TEMPLATE = Path(__file__).with_name("lynx.md")
+_WEIGHTS = ("model*.safetensors", "adapter_model*.safetensors")
+# Licences as the bases' Hub pages state them, with the Hub's own names for them. What is derived
+# from a base is under its terms.
+_BASES = {
+    "meta-llama/Meta-Llama-3-8B-Instruct": ("llama3", "Meta Llama 3 Community License"),
+    "meta-llama/Meta-Llama-3-70B-Instruct": ("llama3", "Meta Llama 3 Community License"),
+    "meta-llama/Llama-3.2-1B-Instruct": ("llama3.2", "Llama 3.2 Community License"),
+    "Qwen/Qwen2.5-3B-Instruct": ("other", "Qwen Research License"),
+}
+_UNKNOWN = ("other", "not known here, to be looked up where the base is from")
+
+
+def render_lynx_card(
+    weights: Path, record: TrainingRecord, run: Run, reports: Sequence[Report]
+) -> ModelCard:
+    """Render the card; every number of it comes from the arguments or the folder's files.
+
+    The model is not brought up: it may be larger than the machine.
+
+    Args:
+        weights: the folder `model` of a run.
+        record: of that run.
+        run: its settings.
+        reports: evaluations of the weights, at least one, each benchmark and split once.
+
+    Raises:
+        CardError: the parts do not belong together; names the field.
+        MissingExtra: jinja2 is not installed.
+    """
+    if record.base != run.base:
+        raise CardError(f"base: the record has {record.base}, the run's settings {run.base}")
+    files = {path.name: _sha256(path) for path in sorted(weights.iterdir()) if path.is_file()}
+    if not any(Path(name).match(pattern) for name in files for pattern in _WEIGHTS):
+        raise CardError(f"{weights} holds no {' or '.join(_WEIGHTS)}")
+    measured = [_find_system(report, weights) for report in reports]
+    check_reports(measured)
+    from huggingface_hub import ModelCard
+
+    # A run's weights lie in `model`: it is the run's folder that has the name.
+    name = weights.resolve().parent.name
+    sources = [each.source for each in record.sources]
+    text = fill(
+        TEMPLATE,
+        card_data=_metadata(name, run, sources, measured).to_yaml(),
+        name=name,
+        folder=weights.name,
+        files=files_table(weights, files),
+        example=EXAMPLE,
+        record=record,
+        run=run,
+        base_licence=_BASES.get(run.base, _UNKNOWN)[1],
+        losses=", ".join(f"{loss:.3f}" for loss in record.validation_losses),
+        sources=sources,
+        data_table=_data_table(record),
+        reports=measured,
+        results=results,
+    )
+    return ModelCard(text)
+
+
+def _find_system(report: Report, weights: Path) -> Measured:
+    """Find the weights in a report; options and backend are those that it was judged with.
+
+    Raises:
+        CardError: they are not in it; names the judges that are.
+    """
+    for run in report.judges:
+        spec = parse_spec(run.spec)
+        if (
+            isinstance(spec, JudgeSpec)
+            and spec.name == "lynx"
+            and spec.model is not None
+            and Path(spec.model).resolve() == weights.resolve()
+        ):
+            return Measured(report, run.spec)
+    judged = ", ".join(run.spec for run in report.judges)
+    raise CardError(
+        f"the report on {report.benchmark.name} is of {judged}; none of these is lynx:{weights}: "
+        "run `moonlynx eval` with these weights"
+    )
+
+
+def _metadata(
+    name: str, run: Run, sources: Sequence[str], measured: Sequence[Measured]
+) -> ModelCardData:
+    from huggingface_hub import ModelCardData
+
+    licence, licence_name = _BASES.get(run.base, _UNKNOWN)
+    return ModelCardData(
+        language="en",
+        license=licence,
+        license_name=licence_name if licence == "other" else None,
+        library_name="transformers" if run.method == "full" else "peft",
+        pipeline_tag="text-generation",
+        tags=["hallucination-detection", "rag", "groundedness", "moonlynx"],
+        base_model=run.base,
+        datasets=list(sources),
+        metrics=["f1", "roc_auc", "balanced_accuracy"],
+        model_name=name,
+        eval_results=results.eval_results(measured),
+    )
+
+
+def _data_table(record: TrainingRecord) -> str:
+    rows = [
+        [each.source, f"{each.passes:,}", f"{each.fails:,}", each.licence]
+        for each in record.sources
+    ]
+    return table(["source", "PASS", "FAIL", "licence as stated"], rows, (0, 3))
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,110 @@
+"""What a run of fine-tuning was and took: `trained.json`, for the chain's report and the card."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from moonlynx.halubench.records import QARow
+from moonlynx.judge.types import Count, Finite, MoonlynxError, Record
+
+from ..luna.record import Energy, Hardware, package_versions
+
+RECORD_FILE = "trained.json"
+
+
+class RecordError(MoonlynxError, ValueError):
+    """A record of training that cannot be read: what is wrong with which field."""
+
+
+class SourceRecord(Record):
+    """Rows of one source that were given, by label; the licence is as its publishers state it."""
+
+    source: str
+    licence: str
+    passes: Count
+    fails: Count
+
+
+class TrainingRecord(Record):
+    """One run, as it was.
+
+    Attributes:
+        base: Hub id or folder of the model that training started from.
+        rows, too_long: trained on, and left out as too long.
+        validation: rows that the loss was measured on.
+        steps: optimiser steps.
+        seconds: of training, since its last start.
+        losses: training loss at each logged step.
+        validation_losses: after each epoch.
+        sources: of the rows given, those left out as too long among them.
+        commit: of the code, "-dirty" behind it where files had changed; null where not known.
+        versions: of the packages that decide what comes out.
+    """
+
+    schema_version: Literal["1.0"] = "1.0"
+    base: str
+    rows: Count
+    too_long: Count
+    validation: Count
+    steps: Count
+    seconds: Finite
+    losses: Annotated[tuple[Finite, ...], Field(min_length=1)]
+    validation_losses: tuple[Finite, ...]
+    sources: tuple[SourceRecord, ...]
+    hardware: Hardware
+    energy: Energy
+    date: datetime.date
+    commit: str | None
+    versions: dict[str, str]
+
+
+def count_sources(rows: Sequence[QARow]) -> tuple[SourceRecord, ...]:
+    """Count rows by source and label, in the order of the sources' names."""
+    counts = Counter((row.source, row.label) for row in rows)
+    licences = {row.source: row.provenance.licence for row in rows}
+    return tuple(
+        SourceRecord(
+            source=source,
+            licence=licence,
+            passes=counts[source, "PASS"],
+            fails=counts[source, "FAIL"],
+        )
+        for source, licence in sorted(licences.items())
+    )
+
+
+def training_versions() -> dict[str, str]:
+    """Give the versions of what a run of fine-tuning computes with."""
+    return package_versions() | {name: version(name) for name in ("trl", "peft")}
+
+
+def write_record(record: TrainingRecord, folder: Path) -> None:
+    """Write the record to the run's folder."""
+    text = record.model_dump_json(indent=2) + "\n"
+    (folder / RECORD_FILE).write_text(text, encoding="utf-8", newline="\n")
+
+
+def read_record(folder: Path) -> TrainingRecord:
+    """Read the record of the run in `folder`.
+
+    Raises:
+        RecordError: there is none, or a field is wrong; names the field.
+    """
+    path = folder / RECORD_FILE
+    try:
+        return TrainingRecord.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise RecordError(
+            f"cannot read {path}: {error.strerror}; `moonlynx train lynx` writes it"
+        ) from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"]) or "content"
+        raise RecordError(f"{path}: {field}: {first['msg']}") from None

@@ -1,0 +1,125 @@
+"""The card of a run of Lynx: what the run and the reports say, whatever the model's size."""
+
+import datetime
+import re
+
+import pytest
+import yaml
+
+from moonlynx.model_card.results import read_report
+from moonlynx.recipes.lynx.record import SourceRecord, TrainingRecord, read_record, write_record
+from moonlynx.recipes.lynx.settings import Run
+
+BASE = "meta-llama/Meta-Llama-3-8B-Instruct"
+
+
+@pytest.fixture
+def weights(record, tmp_path, monkeypatch):
+    """Give the weights folder of a run, with the run's record and settings beside it."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "runs" / "lynx-8b"
+    (folder / "model").mkdir(parents=True)
+    (folder / "model" / "model.safetensors").write_bytes(b"weights")
+    (folder / "model" / "config.json").write_text("{}")
+    done = TrainingRecord(
+        base=BASE,
+        rows=2310,
+        too_long=90,
+        validation=800,
+        steps=225,
+        seconds=7200.0,
+        losses=(1.9, 0.61234),
+        validation_losses=(0.7, 0.65, 0.64),
+        sources=(
+            SourceRecord(source="covidQA", licence="Apache-2.0", passes=600, fails=600),
+            SourceRecord(source="DROP", licence="CC BY-SA 4.0", passes=601, fails=599),
+        ),
+        hardware=record.hardware,
+        energy=record.energy,
+        date=datetime.date(2026, 11, 21),
+        commit="c" * 40,
+        versions={"torch": "2.13.0", "trl": "1.16.0"},
+    )
+    write_record(done, folder)
+    (folder / "run.json").write_text(Run(base=BASE).model_dump_json(indent=2))
+    return folder / "model"
+
+
+@pytest.fixture
+def report(report_folder, tmp_path):
+    """Give a real report in which the judge `token-similarity` has the weights' name."""
+    folder = tmp_path / "report"
+    folder.mkdir()
+    text = (report_folder / "report.json").read_text(encoding="utf-8")
+    spec = "lynx:runs/lynx-8b/model@vllm"
+    (folder / "report.json").write_text(text.replace('"token-similarity"', f'"{spec}"'))
+    return folder
+
+
+def options(weights, report, tmp_path):
+    run = weights.parent / "run.json"
+    return {"weights": weights, "run": run, "report": report, "output": tmp_path / "README.md"}
+
+
+def read(folder):
+    """Read the card, without what pads its tables."""
+    return re.sub(" *[|] *", " | ", (folder / "README.md").read_text(encoding="utf-8"))
+
+
+def test_the_card_says_what_the_run_was(card_command, weights, report, tmp_path):
+    assert card_command(**options(weights, report, tmp_path))[0] == 0
+    text = read(tmp_path)
+    head = yaml.safe_load(text.split("---")[1])
+    assert head["base_model"] == BASE
+    assert head["license"] == "llama3"
+    assert head["datasets"] == ["covidQA", "DROP"]
+    assert "\n# lynx-8b\n" in text
+    assert "2,310 rows, 90 left out as too long; 225 steps of 32 rows, at most 3 epochs" in text
+    assert "1.900 at the first step, 0.612 at the last; on 800 validation rows" in text
+    assert "0.700, 0.650, 0.640" in text
+    assert " | DROP | 601 | 599 | CC BY-SA 4.0 | " in text
+    assert "torch 2.13.0, trl 1.16.0" in text
+    assert re.search(r" \| `model.safetensors` \| 7 \| `[0-9a-f]{64}` \|", text)
+
+
+def test_its_scores_are_those_of_the_report(card_command, weights, report, tmp_path):
+    assert card_command(**options(weights, report, tmp_path))[0] == 0
+    text = read(tmp_path)
+    found = read_report(report)
+    own = next(each for each in found.micro.systems if each.system.startswith("lynx:"))
+    (line,) = (row for row in text.splitlines() if row.startswith(f" | {found.micro.name} | 12 |"))
+    assert f"{100 * own.metrics['balanced_accuracy'].value:.1f}" in line
+    head = yaml.safe_load(text.split("---")[1])
+    assert head["model-index"][0]["name"] == "lynx-8b"
+
+
+def test_a_base_whose_licence_is_not_known_says_so(card_command, weights, report, tmp_path):
+    record = read_record(weights.parent).model_copy(update={"base": "mine"})
+    write_record(record, weights.parent)
+    (weights.parent / "run.json").write_text(Run(base="mine").model_dump_json())
+    assert card_command(**options(weights, report, tmp_path))[0] == 0
+    text = read(tmp_path)
+    assert "licence: not known here, to be looked up where the base is from" in text
+
+
+def test_what_does_not_belong_together_is_refused(
+    card_command,
+    weights,
+    report,
+    report_folder,
+    tmp_path,
+):
+    given = options(weights, report, tmp_path)
+    code, _, error = card_command(**(given | {"report": report_folder}))
+    assert code == 2
+    assert "none of these is lynx:" in error
+    (weights.parent / "run.json").write_text(Run(base="other").model_dump_json())
+    code, _, error = card_command(**given)
+    assert code == 2
+    assert f"base: the record has {BASE}, the run's settings other" in error
+    (weights.parent / "run.json").write_text(Run(base=BASE).model_dump_json())
+    (weights / "model.safetensors").unlink()
+    code, _, error = card_command(**given)
+    assert code == 2
+    assert "holds no model*.safetensors" in error
+    assert not (tmp_path / "README.md").exists()
