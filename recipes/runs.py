@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
+import yaml
 from pydantic import ValidationError
 
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.types import MoonlynxError, Record
 
 RUN = "run.json"  # in a run's folder: its settings
@@ -51,12 +51,7 @@ def read_run(path: Path, kind: type[RunKind]) -> RunKind:
 
     Raises:
         SettingsError: it cannot be read or describes no run of that kind; names the field.
-        MissingExtra: pyyaml is not installed.
     """
-    try:
-        import yaml
-    except ImportError:
-        raise MissingExtra("reading a training recipe", "train") from None
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:

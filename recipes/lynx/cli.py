@@ -13,7 +13,7 @@ from moonlynx.judge.backends.base import MissingExtra
 
 from ..runs import find_recipe, read_run
 
-_NEEDED = ("accelerate", "datasets", "peft", "torch", "transformers", "trl", "yaml")
+_NEEDED = ("accelerate", "datasets", "peft", "torch", "transformers", "trl")
 _FOLDER = Path(__file__).parent
 
 RowsOption = Annotated[

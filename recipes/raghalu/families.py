@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from typing import Annotated, Literal, NamedTuple, get_args
 
+import yaml
 from pydantic import Field, TypeAdapter, ValidationError
 
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.types import MoonlynxError, Record
 
 Split = Literal["train", "validation", "test"]
@@ -65,12 +65,7 @@ def load_families() -> list[Sentence]:
 
     Raises:
         FaultyFamilies: a file has not the form of a family, or the sentences break a rule.
-        MissingExtra: PyYAML is not installed.
     """
-    try:
-        import yaml
-    except ImportError as error:
-        raise MissingExtra("reading the sentences", "train") from error
     sentences: list[Sentence] = []
     folder = files(__package__).joinpath("sentences")
     for file in sorted(folder.iterdir(), key=lambda each: each.name):

@@ -48,7 +48,7 @@ def fit_heads(data: Path, out: Path) -> JudgeInfo:
     Raises:
         DataNotFound: a set is not at `data`.
         CalibrationError: the rows allow no fit.
-        MissingExtra: scikit-learn or PyYAML is not installed.
+        MissingExtra: scikit-learn is not installed.
     """
     heads = fit_tier_one(data)
     save_heads(heads, out)

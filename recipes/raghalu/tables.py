@@ -168,7 +168,7 @@ def tier_one(data: Path) -> list[Result]:
 
     Raises:
         DataNotFound: a set is not at `data`.
-        MissingExtra: scikit-learn, onnx or PyYAML is not installed.
+        MissingExtra: scikit-learn or onnx is not installed.
     """
     if not (data / "raghalu1_test").is_dir():
         raise DataNotFound(data / "raghalu1_test")

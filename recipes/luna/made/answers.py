@@ -70,9 +70,6 @@ def generate(count: int, seed: int) -> Iterator[MadeAnswer]:
     Args:
         count: how many.
         seed: the same seed gives the same answers; a larger count only adds to them.
-
-    Raises:
-        MissingExtra: PyYAML is not installed.
     """
     dice = Dice(Random(seed))  # noqa: S311 - chance, not secrecy
     for at in range(count):

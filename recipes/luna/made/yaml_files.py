@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from moonlynx.judge.backends.base import MissingExtra
+import yaml
 
 
 def lines(text: str) -> tuple[str, ...]:
@@ -16,15 +16,7 @@ def lines(text: str) -> tuple[str, ...]:
 
 @cache
 def read_yaml(name: str) -> Any:
-    """Read a YAML file of this package.
-
-    Raises:
-        MissingExtra: PyYAML is not installed.
-    """
-    try:
-        import yaml
-    except ImportError as error:
-        raise MissingExtra("making training records", "train") from error
+    """Read a YAML file of this package."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     text = files(__package__).joinpath("schemas", f"{name}.yaml").read_text(encoding="utf-8")
     return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader, in C where there is one

@@ -6,5 +6,4 @@ from moonlynx.recipes.luna.made import generate
 @pytest.fixture(scope="session")
 def answers():
     """Give enough answers that every schema, form and error occurs."""
-    pytest.importorskip("yaml")
     return list(generate(4000, seed=11))

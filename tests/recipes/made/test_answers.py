@@ -83,7 +83,6 @@ def test_questions_are_instructions_questions_or_empty(answers):
 
 
 def test_kinds_of_facts_have_at_least_six_phrases():
-    pytest.importorskip("yaml")
     for name in SCHEMAS:
         for fact, spec in read_yaml(name)["facts"].items():
             for form in ("say", "has", "both", "lacks", "more", "less"):

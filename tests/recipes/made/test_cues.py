@@ -13,7 +13,6 @@ LIMIT = 0.58
 def claims():
     """Give the texts and labels of claims for fitting, and of others for testing."""
     pytest.importorskip("sklearn")
-    pytest.importorskip("yaml")
     parts = []
     for seed in (21, 22):
         made = [(a, s) for a in generate(5000, seed) for s in a.sentences]
