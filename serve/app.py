@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,11 @@ from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.base import Judge
 
 from . import batches, chat, guard, health, judging, proxy
+from .audit import routes as audit
 from .errors import answer_errors
 from .jobs import Jobs
 from .middleware import Limit, LimitBody, Observe, RequireKey
+from .page.front import JUDGING, Page, route_of
 from .service import Service, Settings
 from .tracing import Tracing
 
@@ -29,11 +31,19 @@ def create_app(
     judge: Judge,
     settings: Settings = Settings(),  # noqa: B008 (frozen)
     tracing: Tracing | None = None,
+    compare: Mapping[str, Settings] | None = None,
 ) -> FastAPI:
     """Make the application that serves a judge.
 
+    Args:
+        judge: gives the verdicts.
+        settings: how the server behaves.
+        tracing: told of every verdict.
+        compare: names of the other judges on the page, and how each is asked; None: no page.
+
     Raises:
         MissingExtra: the packages of the extra are not installed.
+        AuditError: the audit's database cannot be used.
     """
     try:
         import prometheus_client  # noqa: F401 (of metrics.py)
@@ -43,21 +53,26 @@ def create_app(
 
     service = Service(judge, settings, tracing)
     jobs = Jobs(settings.jobs, service) if settings.jobs else None
+    page = Page(service, compare) if compare is not None else None
     tasks: list[asyncio.Task[None]] = []
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         tasks.append(asyncio.create_task(service.batcher.run()))
         files = asyncio.create_task(jobs.run()) if jobs else None
+        showing = asyncio.create_task(page.run()) if page else None
+        if service.audit:
+            service.audit.start()
         yield
         # By now every request has its answer.
         if jobs and files:
             jobs.stop()
             await files
-        task = tasks.pop()
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        if showing:
+            await _cancel(showing)
+        await _cancel(tasks.pop())
+        if service.audit:
+            await asyncio.to_thread(service.audit.close)
         if tracing:
             await asyncio.to_thread(tracing.close)
 
@@ -70,17 +85,33 @@ def create_app(
         redoc_url=None,
     )
     answer_errors(app)
+    _add_routes(app, service, jobs, lambda: any(not task.done() for task in tasks))
+    if page:
+        app.routes.append(route_of(page))
+    _surround(app, service)
+    return app
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+def _add_routes(
+    app: FastAPI, service: Service, jobs: Jobs | None, ready: Callable[[], bool]
+) -> None:
     app.include_router(judging.routes(service))
     app.include_router(chat.routes(service))
     app.include_router(guard.routes(service))
-    app.include_router(health.routes(service, lambda: any(not task.done() for task in tasks)))
+    app.include_router(health.routes(service, ready))
     if jobs:
         app.include_router(batches.routes(jobs))
-    if settings.upstream:
-        upstream = proxy.Upstream(settings.upstream, settings.timeout)
+    if service.audit:
+        app.include_router(audit.routes(service.audit, service.settings.timeout))
+    if service.settings.upstream:
+        upstream = proxy.Upstream(service.settings.upstream, service.settings.timeout)
         app.include_router(proxy.routes(service, upstream))
-    _surround(app, service)
-    return app
 
 
 def _surround(app: FastAPI, service: Service) -> None:
@@ -88,8 +119,12 @@ def _surround(app: FastAPI, service: Service) -> None:
     from fastapi.middleware.cors import CORSMiddleware
 
     settings = service.settings
-    files = {batches.PATH: Limit(_FILE, _FILE_SECONDS)}
-    app.add_middleware(LimitBody, Limit(settings.max_body, settings.timeout), files)
+    others = {
+        batches.PATH: Limit(_FILE, _FILE_SECONDS),
+        # The page says itself what is too much, where it gets to see it.
+        JUDGING: Limit(2 * settings.max_body, settings.timeout),
+    }
+    app.add_middleware(LimitBody, Limit(settings.max_body, settings.timeout), others)
     if settings.keys:
         app.add_middleware(RequireKey, settings.keys)
     if settings.origins:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .chat_form import ChatRequest, chunks, completion, read_example
 from .errors import responses
-from .service import Service
+from .service import Service, verdict_id
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
@@ -45,10 +45,11 @@ def routes(service: Service) -> "APIRouter":
         if chat.model != model:
             raise HTTPException(404, f"model: only {model!r} is served")
         (verdict,) = await service.judge(request, [read_example(chat)])
+        name = verdict_id(request)
         if not chat.stream:
-            return JSONResponse(completion(model, verdict))
+            return JSONResponse(completion(model, verdict, name))
         with_usage = chat.stream_options is not None and chat.stream_options.include_usage
-        events = _as_events(chunks(model, verdict, with_usage=with_usage))
+        events = _as_events(chunks(model, verdict, name, with_usage=with_usage))
         return StreamingResponse(events, media_type="text/event-stream")
 
     return router

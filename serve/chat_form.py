@@ -13,13 +13,14 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any
-from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from moonlynx.judge.lynx import VERSION
 from moonlynx.judge.prompts import load_prompt
 from moonlynx.judge.types import BadInput, Example, Text, Usage, Verdict
+
+from .audit.records import COMPLETION
 
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
 
@@ -119,25 +120,28 @@ def _read_prompt(text: str, field: str) -> Example:
     return Example.from_row(row)
 
 
-def completion(model: str, verdict: Verdict) -> dict[str, Any]:
-    """Give OpenAI's completion, whose text is Lynx's JSON.
+def completion(model: str, verdict: Verdict, verdict_id: str) -> dict[str, Any]:
+    """Give OpenAI's completion, whose text is Lynx's JSON and whose id names the verdict.
 
     Raises:
         Unscored: the verdict has no score.
     """
     message = {"role": "assistant", "content": _content(verdict), "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-    return _head("chat.completion", model) | {"choices": [choice], "usage": _usage(verdict.usage)}
+    return _head("chat.completion", model, verdict_id) | {
+        "choices": [choice],
+        "usage": _usage(verdict.usage),
+    }
 
 
-def chunks(model: str, verdict: Verdict, *, with_usage: bool) -> Iterator[str]:
+def chunks(model: str, verdict: Verdict, verdict_id: str, *, with_usage: bool) -> Iterator[str]:
     """Give the data of the events of a streamed completion.
 
     Raises:
         Unscored: before the first event, where the verdict has no score.
     """
     content = _content(verdict)
-    head = _head("chat.completion.chunk", model)
+    head = _head("chat.completion.chunk", model, verdict_id)
     if with_usage:
         head["usage"] = None
 
@@ -160,9 +164,9 @@ def _content(verdict: Verdict) -> str:
     return json.dumps(verdict.to_lynx(), ensure_ascii=False)
 
 
-def _head(kind: str, model: str) -> dict[str, Any]:
+def _head(kind: str, model: str, verdict_id: str) -> dict[str, Any]:
     created = int(time.time())
-    return {"id": f"chatcmpl-{uuid4().hex}", "object": kind, "created": created, "model": model}
+    return {"id": COMPLETION + verdict_id, "object": kind, "created": created, "model": model}
 
 
 def _usage(usage: Usage) -> dict[str, int]:

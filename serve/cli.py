@@ -10,7 +10,14 @@ import typer
 from moonlynx.judge.cli import JudgeOption
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
+from .audit.cli import audit_app
+from .triton.cli import export_app
+from .vllm.cli import app as run_batch_app
+
 app = typer.Typer()
+app.add_typer(audit_app, name="audit")
+app.add_typer(export_app, name="export")
+app.add_typer(run_batch_app, name="run-batch")
 
 
 @app.command()
@@ -52,29 +59,94 @@ def serve(
             "(POST /v1/guarded/chat/completions)."
         ),
     ] = None,
+    compare: Annotated[
+        list[str],
+        typer.Option(metavar="NAME", help="Another judge to compare with on the page. Repeatable."),
+    ] = ["token-similarity"],  # noqa: B006 (typer reads it)
+    audit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Database in which verdicts and people's word on them (POST /v1/feedback) are "
+            "kept, as in sqlite:///audit.db; of texts their hash.",
+        ),
+    ] = None,
+    audit_texts: Annotated[
+        bool, typer.Option("--audit-texts", help="Keep the texts too; `audit export` needs them.")
+    ] = False,
+    audit_days: Annotated[
+        int | None, typer.Option(min=1, help="Delete what is older from the audit.")
+    ] = None,
+    deployment: Annotated[
+        str | None,
+        typer.Option(
+            "--vllm",
+            help="Start vLLM behind the judge as a deployment says: its name or YAML file.",
+        ),
+    ] = None,
+    tensor_parallel: Annotated[
+        int | None,
+        typer.Option(min=1, help="Start vLLM for the judge's model, on so many GPUs."),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Show vLLM's command and what is missing here, and stop."),
+    ] = False,
 ) -> None:
     """Serve a judge over HTTP: POST /v1/judge, an OpenAI-compatible chat model, and a guard.
 
     Ends on SIGTERM or Ctrl-C, once every accepted request has its answer.
     """
+    from .audit.recorder import AuditSettings
     from .batching import Batching
     from .middleware import read_keys
     from .server import serve as serve_judge
     from .service import Settings
+    from .vllm.cli import engine_of
 
+    if audit is None and (audit_texts or audit_days):
+        raise typer.BadParameter("--audit-texts and --audit-days go with --audit")
+    engine = None
+    if deployment or tensor_parallel:
+        own = None if judge_name == DEFAULT_JUDGE else judge_name
+        engine, judge_name = engine_of(own, deployment, tensor_parallel, dry_run=dry_run)
+    elif dry_run:
+        raise typer.BadParameter("--dry-run goes with --vllm or --tensor-parallel")
     settings = Settings(
-        batching=Batching(characters=batch_characters, queue=queue),
+        batching=Batching(
+            characters=batch_characters,
+            parallel=engine.deployment.requests if engine else 1,
+            queue=queue,
+        ),
         timeout=timeout,
         max_body=max_body,
         keys=read_keys(keys) if keys else (),
         origins=tuple(allow_origin or ()),
         jobs=jobs,
         upstream=upstream,
+        audit=AuditSettings(audit, audit_texts, audit_days) if audit else None,
     )
     if not keys and host not in ("127.0.0.1", "localhost", "::1"):
         typer.echo(f"Whoever reaches {host} can judge here: there are no --keys", err=True)
 
     def tell(address: str) -> None:
-        typer.echo(f"{judge_name} judges at {address}/v1/judge (Ctrl-C ends)")
+        when = ", once vLLM is ready" if engine else ""
+        typer.echo(f"{judge_name} judges at {address}/v1/judge{when} (Ctrl-C ends)")
 
-    serve_judge(judge_name, host, port, settings, tell)
+    serve_judge(judge_name, host, port, settings, tell, compare, engine)
+
+
+@app.command()
+def mcp(
+    judge_name: JudgeOption = DEFAULT_JUDGE,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=65_535, help="Speak streamable HTTP at http://127.0.0.1:PORT/mcp instead."
+        ),
+    ] = None,
+) -> None:
+    """Serve a judge as a tool of the Model Context Protocol, over standard input and output."""
+    from .integrations.mcp import serve as serve_tool
+
+    serve_tool(judge_name, port)

@@ -11,8 +11,9 @@ from typing import Any, Self
 import httpx
 from pydantic import TypeAdapter
 
-from moonlynx.judge.types import Example, MoonlynxError, Verdict
+from moonlynx.judge.types import Example, MoonlynxError, Range, Score, Verdict
 
+from .audit.records import Kept, example_sha256
 from .growing import GrowingAnswer, GuardEvent, may_be_judged
 
 ADDRESS = "http://127.0.0.1:8000"
@@ -97,6 +98,28 @@ class Client:
                     return
         yield from growth.read(self._post("/v1/guard", growth.body(final=True)))
 
+    def feedback(
+        self,
+        about: Example | str,
+        label: Score,
+        *,
+        spans: Sequence[Range] | None = None,
+        comment: str | None = None,
+    ) -> Kept:
+        """Say what a verdict should have been, or that it was right; needs a server with --audit.
+
+        Args:
+            about: what was judged, or the verdict's id (of a chat completion, its own).
+            label: PASS where the documents support the answer, else FAIL.
+            spans: with FAIL, the ranges of the answer that are unsupported.
+            comment: for those who read it.
+
+        Raises:
+            ServerError: it is not kept; with status 404 the verdict is not.
+        """
+        body = _word(about, label, spans, comment)
+        return Kept.model_validate_json(self._post("/v1/feedback", body).content)
+
     def _post(self, path: str, body: Any) -> httpx.Response:
         for tried in range(1, _TRIES + 1):
             try:
@@ -155,6 +178,18 @@ class AsyncClient:
         for event in growth.read(await self._post("/v1/guard", growth.body(final=True))):
             yield event
 
+    async def feedback(
+        self,
+        about: Example | str,
+        label: Score,
+        *,
+        spans: Sequence[Range] | None = None,
+        comment: str | None = None,
+    ) -> Kept:
+        """Say what a verdict should have been; see `Client.feedback`."""
+        body = _word(about, label, spans, comment)
+        return Kept.model_validate_json((await self._post("/v1/feedback", body)).content)
+
     async def _post(self, path: str, body: Any) -> httpx.Response:
         for tried in range(1, _TRIES + 1):
             try:
@@ -207,6 +242,16 @@ def _options(address: str, api_key: str | None, timeout: float) -> dict[str, Any
 
 def _body(example: Example) -> Any:
     return example.model_dump(mode="json", exclude_none=True)
+
+
+def _word(
+    about: Example | str, label: Score, spans: Sequence[Range] | None, comment: str | None
+) -> Any:
+    named = {"verdict_id": about}
+    if isinstance(about, Example):
+        named = {"example_sha256": example_sha256(about)}
+    ranges = None if spans is None else [{"start": s.start, "end": s.end} for s in spans]
+    return {**named, "label": label, "spans": ranges, "comment": comment}
 
 
 def _unreachable(address: httpx.URL, error: httpx.HTTPError) -> ServerError:

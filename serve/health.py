@@ -27,6 +27,8 @@ def routes(service: Service, ready: Callable[[], bool]) -> "APIRouter":
     async def readyz() -> dict[str, str]:
         if not ready():
             raise HTTPException(503, "the judge does not take rows")
+        if (fault := service.settings.fault()) is not None:
+            raise HTTPException(503, fault)
         return {"status": "ready", "judge": service.info.name, "version": service.info.version}
 
     @router.get("/metrics", response_class=Response, summary="Counters for Prometheus")

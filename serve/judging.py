@@ -14,10 +14,13 @@ from moonlynx.judge.rows import Row
 from moonlynx.judge.types import BadInput, Example, Verdict
 
 from .errors import responses
-from .service import Service
+from .service import Service, verdict_id
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
+
+
+VERDICT_ID = "Moonlynx-Verdict-Id"  # header by which feedback names the verdict of one Example
 
 
 def _read_body(body: Any) -> Example | list[Row]:
@@ -70,11 +73,14 @@ def routes(service: Service) -> "APIRouter":
         summary="Judge answers by their documents",
     )
     async def judge(request: Request, body: Annotated[Body, FromBody()]) -> Response:
+        headers = {}
         if isinstance(body, Example):
             content = (await service.judge(request, [body]))[0].model_dump_json()
+            if service.audit:
+                headers[VERDICT_ID] = verdict_id(request)
         else:
             verdicts = await service.judge_rows(request, body)
             content = f"[{','.join(verdict.model_dump_json() for verdict in verdicts)}]"
-        return Response(content, media_type="application/json")
+        return Response(content, headers=headers, media_type="application/json")
 
     return router

@@ -41,6 +41,9 @@ class Metrics:
         self._unscored = counter("unscored", "Verdicts without a score, by reason.", "code")
         self._tokens = counter("tokens", "Tokens that judges read and wrote.", "direction")
         self._windows = counter("windows", "Windows that an encoder read.")
+        self._dropped = counter(
+            "audit_dropped", "Verdicts that the audit could not keep, by reason.", "reason"
+        )
         depth = Gauge("moonlynx_queue_rows", "Rows waiting.", registry=self._registry)
         depth.set_function(waiting)
         rate = Gauge(
@@ -70,6 +73,10 @@ class Metrics:
         self._tokens.labels("in").inc(verdict.usage.input_tokens)
         self._tokens.labels("out").inc(verdict.usage.output_tokens)
         self._windows.inc(verdict.usage.windows)
+
+    def on_audit_dropped(self, reason: str, rows: int) -> None:
+        """Count verdicts that are not kept; may be called from any thread."""
+        self._dropped.labels(reason).inc(rows)
 
     def render(self) -> bytes:
         """Give all of it in Prometheus' text format."""

@@ -6,8 +6,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Sequence
+from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 
 from moonlynx.judge.backends.base import MissingExtra
@@ -18,9 +18,10 @@ from moonlynx.judge.types import ExitCode, MoonlynxError
 from .app import create_app
 from .service import Settings
 from .tracing import open_tracing
+from .vllm.engine import Engine, WaitingJudge
 
 _CONNECTIONS = 4_096  # that may wait to be accepted
-_AT_ONCE = 32  # requests to a judge behind a network
+_AT_ONCE = 32  # requests at least to a judge behind a network
 
 
 class ServeError(MoonlynxError):
@@ -28,7 +29,13 @@ class ServeError(MoonlynxError):
 
 
 def serve(
-    judge_name: str, host: str, port: int, settings: Settings, tell: Callable[[str], None]
+    judge_name: str,
+    host: str,
+    port: int,
+    settings: Settings,
+    tell: Callable[[str], None],
+    compare: Sequence[str] = (),
+    engine: Engine | None = None,
 ) -> None:
     """Serve a judge until SIGTERM or Ctrl-C. What was accepted by then gets its answer.
 
@@ -38,11 +45,14 @@ def serve(
         port: to listen on; 0 for any that is free.
         settings: how the server behaves.
         tell: told the address, once requests are taken there.
+        compare: names of other judges that the page offers beside it.
+        engine: that the judge asks, to be started, and ended with the server; None: there is none.
 
     Raises:
         MoonlynxError: as `load_judge` does.
         ServeError: the address cannot be used.
         MissingExtra: the packages of the extra are not installed.
+        NotFit, EngineError: the engine cannot be started here, or did not come up.
     """
     try:
         import uvicorn
@@ -50,12 +60,15 @@ def serve(
         raise MissingExtra("The server", "serve") from None
 
     with closing(_listen(host, port)) as listener:
-        spec = parse_spec(judge_name)
-        if waits_on_network(spec):
-            # One slow reply must not hold up others, so each row goes alone.
-            batching = replace(settings.batching, characters=1, parallel=_AT_ONCE)
-            settings = replace(settings, batching=batching)
-        app = create_app(load_judge(judge_name), settings, open_tracing())
+        settings = _fit(settings, judge_name)
+        others = {name: _fit(replace(settings, audit=None), name) for name in compare}
+        # A browser has no way to send a key along, so with keys there is no page.
+        page = None if settings.keys else others
+        judge = load_judge(judge_name)
+        if engine is not None:
+            judge = WaitingJudge(judge, engine)
+            settings = replace(settings, fault=engine.fault)
+        app = create_app(judge, settings, open_tracing(), page)
         config = uvicorn.Config(
             app,
             log_level="warning",
@@ -65,10 +78,25 @@ def serve(
         )
         # What uvicorn raises again once it has ended: by then all is done.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(ExitCode.DONE))
+        server = uvicorn.Server(config)
         name = f"[{host}]" if ":" in host else host
-        tell(f"http://{name}:{listener.getsockname()[1]}")
-        with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listener])
+        with suppress(KeyboardInterrupt), engine or nullcontext():
+            if engine is not None:
+                engine.bring_up(lambda: setattr(server, "should_exit", True))
+            tell(f"http://{name}:{listener.getsockname()[1]}")
+            server.run(sockets=[listener])
+    if engine is not None and engine.failure is not None:
+        raise engine.failure
+
+
+def _fit(settings: Settings, judge_name: str) -> Settings:
+    """Give the settings for a judge: where it waits on a network, each row goes alone."""
+    if not waits_on_network(parse_spec(judge_name)):
+        return settings
+    # One slow reply must not hold up others.
+    parallel = max(_AT_ONCE, settings.batching.parallel)
+    batching = replace(settings.batching, characters=1, parallel=parallel)
+    return replace(settings, batching=batching)
 
 
 def waits_on_network(spec: JudgeSpec | CascadeSpec) -> bool:

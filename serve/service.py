@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from asyncio import Future
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
 
 from moonlynx.judge.base import Judge, unscored
 from moonlynx.judge.rows import Row
 from moonlynx.judge.types import BadInput, Example, JudgeInfo, Verdict
 
+from .audit.recorder import AuditSettings, Recorder
 from .batching import Batcher, Batching
 from .metrics import Metrics
 from .tracing import Tracing
@@ -38,6 +40,8 @@ class Settings:
         origins: sites whose pages may call the server (CORS).
         jobs: folder of batch files; None: there are none.
         upstream: base URL of a chat endpoint to guard; None: there is none.
+        audit: what is kept of verdicts; None: nothing.
+        fault: says why the judge cannot judge at present; None: as far as is known, it can.
     """
 
     batching: Batching = field(default_factory=Batching)
@@ -47,21 +51,36 @@ class Settings:
     origins: tuple[str, ...] = ()
     jobs: Path | None = None
     upstream: str | None = None
+    audit: AuditSettings | None = None
+    fault: Callable[[], str | None] = lambda: None
 
 
 class Service:
     """A judge behind a queue. All methods belong to one event loop."""
 
     def __init__(self, judge: Judge, settings: Settings, tracing: Tracing | None = None) -> None:
-        """Set up; nothing is judged before `batcher.run`."""
+        """Set up; nothing is judged before `batcher.run`.
+
+        Raises:
+            AuditError, MissingExtra: the audit's database cannot be used.
+        """
         self.info: JudgeInfo = judge.info
         self.settings = settings
         self._tracing = tracing
         self.metrics = Metrics(lambda: self.batcher.waiting)
         self.batcher = Batcher(judge, settings.batching, self.metrics.on_batch)
+        self.audit: Recorder | None = None
+        if settings.audit is not None:
+            self.audit = Recorder(settings.audit, self.metrics.on_audit_dropped)
 
-    def submit(self, examples: Sequence[Example]) -> list[Future[Verdict]]:
+    def submit(
+        self, examples: Sequence[Example], ids: Sequence[str] | None = None
+    ) -> list[Future[Verdict]]:
         """Queue the examples of a request.
+
+        Args:
+            examples: to judge.
+            ids: under which the audit keeps the verdicts; None makes them.
 
         Raises:
             HTTPException: 413 for more rows than the queue holds.
@@ -73,17 +92,20 @@ class Service:
         if len(examples) > most:
             raise HTTPException(413, f"{len(examples)} rows; send at most {most} at once")
         futures = self.batcher.submit(examples)
-        for future in futures:
-            future.add_done_callback(partial(self._settled, time.time_ns()))
+        names = ids or [uuid4().hex for _ in examples]
+        for future, example, name in zip(futures, examples, names, strict=True):
+            future.add_done_callback(partial(self._settled, name, example, time.time_ns()))
         return futures
 
     async def judge(self, request: Request, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples of a request.
+        """Judge the examples of a request; of a single one, `verdict_id` then gives the id.
 
         Raises:
             HTTPException, QueueFull: as `submit` and `finish` do.
         """
-        return await self.finish(request, asyncio.gather(*self.submit(examples)))
+        ids = [uuid4().hex for _ in examples]
+        request.state.verdict_ids = ids
+        return await self.finish(request, asyncio.gather(*self.submit(examples, ids)))
 
     async def finish(self, request: Request, work: Future[Result]) -> Result:
         """Wait for work on a request, unless its client goes away or the time is up.
@@ -106,6 +128,7 @@ class Service:
                 raise HTTPException(499, "the client went away")
             raise HTTPException(504, f"no verdict within {seconds:g} seconds")
         finally:
+            work.add_done_callback(_forget)
             work.cancel()
             gone.cancel()
 
@@ -127,15 +150,29 @@ class Service:
                 verdicts.append(next(judged))
         return verdicts
 
-    def _settled(self, started: int, future: Future[Verdict]) -> None:
-        """Count and trace a verdict; one that nobody waits for any more is neither."""
+    def _settled(self, name: str, example: Example, started: int, future: Future[Verdict]) -> None:
+        """Count, trace and keep a verdict, unless nobody waits for it any more."""
         if not future.cancelled():
             self._tell(future.result(), started)
+            if self.audit is not None:
+                self.audit.record(name, example, future.result())
 
     def _tell(self, verdict: Verdict, started: int) -> None:
         self.metrics.on_verdict(verdict)
         if self._tracing is not None:
             self._tracing.on_verdict(verdict, started)
+
+
+def verdict_id(request: Request) -> str:
+    """Give the id of the one verdict that a request got."""
+    (name,) = request.state.verdict_ids
+    return str(name)
+
+
+def _forget(work: Future[Any]) -> None:
+    """Look at what became of work that is given up, or Python would complain that nobody did."""
+    if not work.cancelled():
+        work.exception()
 
 
 async def _disconnected(request: Request) -> None:

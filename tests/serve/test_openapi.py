@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from moonlynx.serve.audit.recorder import AuditSettings
 from moonlynx.serve.service import Settings
 
 from .loopback import serving
@@ -20,7 +21,8 @@ def test_the_server_keeps_what_its_openapi_says(tmp_path):
         pytest.skip("schemathesis is not installed")
     checks = "not_a_server_error,status_code_conformance,content_type_conformance"
     checks += ",response_schema_conformance,negative_data_rejection"
-    with serving(settings=Settings(jobs=tmp_path / "jobs")) as address:
+    audit = AuditSettings(f"sqlite:///{tmp_path / 'audit.db'}")
+    with serving(settings=Settings(jobs=tmp_path / "jobs", audit=audit)) as address:
         command = [program, "run", f"{address}/openapi.json", "--checks", checks]
         command += ["--max-examples", "25", "--phases", "examples,coverage,fuzzing"]
         command += ["--generation-deterministic", "--request-timeout", "30"]

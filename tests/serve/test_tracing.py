@@ -26,6 +26,7 @@ def test_each_verdict_has_its_span():
     assert by_label["unscored"].attributes["error.type"] == "empty_answer"
     assert all(span.end_time > span.start_time for span in spans)
     assert spans[0].attributes["moonlynx.judge.name"] == "token-similarity"
+    assert spans[0].attributes["openinference.span.kind"] == "EVALUATOR"
     told = "".join(span.to_json() for span in spans)
     assert "Glasgow" not in told
     assert "bridge" not in told

@@ -1,0 +1,192 @@
+"""Writes to the audit's database from a thread of its own, so that judging never waits for it.
+
+What is to be written stands in one line: so feedback finds the verdict it is about, given just
+before. The line is bounded; what finds no room in it, or cannot be written after some tries, is
+counted and left out. A verdict is given out either way.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import NamedTuple
+
+from moonlynx.judge.types import Example, MoonlynxError, Verdict
+
+from .database import AuditError, Database, Given, now
+from .records import Feedback, Kept
+
+_ROOM = 64 << 20  # characters of text that may wait to be written
+_ROW = 1_000  # what a row counts besides its texts
+_BATCH = 256  # verdicts written at once
+_PAUSES = (0.1, 0.5, 2.0, 5.0)  # seconds before a batch is tried again
+_PRUNE_EVERY = 3_600.0  # seconds
+_log = logging.getLogger("moonlynx.serve")
+
+
+@dataclass(frozen=True)
+class AuditSettings:
+    """What is kept, and where.
+
+    Attributes:
+        url: of the database, as SQLAlchemy takes it.
+        texts: keep what was judged, and not only its hash.
+        days: what is older is deleted; None keeps all.
+    """
+
+    url: str
+    texts: bool = False
+    days: int | None = None
+
+
+class NoRoom(MoonlynxError):
+    """Too much waits to be written."""
+
+
+class _Word(NamedTuple):
+    feedback: Feedback
+    reply: Future[Kept]
+
+
+class Recorder:
+    """The line before the database. `record` and `correct` never wait."""
+
+    def __init__(
+        self,
+        settings: AuditSettings,
+        on_dropped: Callable[[str, int], None] = lambda _reason, _rows: None,
+    ) -> None:
+        """Open the database; nothing is written before `start`.
+
+        Args:
+            settings: what is kept, and where.
+            on_dropped: told why ("full" or "failed") and how many verdicts were not kept.
+
+        Raises:
+            AuditError, MissingExtra: as `Database` does.
+        """
+        self._settings = settings
+        self._on_dropped = on_dropped
+        self._database = Database(settings.url, make=True)
+        self._line: queue.SimpleQueue[Given | _Word | None] = queue.SimpleQueue()
+        self._held = 0
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="audit", daemon=True)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Write what waits, each batch in one try, and close the database."""
+        self._closing.set()
+        self._line.put(None)
+        self._thread.join()
+        self._database.close()
+
+    def record(self, verdict_id: str, example: Example, verdict: Verdict) -> None:
+        """Put a verdict in line, or count it as dropped."""
+        given = Given(verdict_id, now(), example, verdict)
+        if self._take_room(_size(given)):
+            self._line.put(given)
+        else:
+            self._on_dropped("full", 1)
+
+    def correct(self, feedback: Feedback) -> Future[Kept]:
+        """Put a person's word in line; what comes back fails as `Database.correct` does.
+
+        Raises:
+            NoRoom: there is none for it now.
+        """
+        word = _Word(feedback, Future())
+        if not self._take_room(_ROW):
+            raise NoRoom("too much waits to be written to the audit; try again")
+        self._line.put(word)
+        return word.reply
+
+    def _take_room(self, size: int) -> bool:
+        with self._lock:
+            if self._held + size > _ROOM:
+                return False
+            self._held += size
+            return True
+
+    def _run(self) -> None:
+        days, prune_at = self._settings.days, time.monotonic()
+        while True:
+            if days is not None and time.monotonic() >= prune_at:
+                self._prune(days)
+                prune_at = time.monotonic() + _PRUNE_EVERY
+            wait = None if days is None else max(0.0, prune_at - time.monotonic())
+            try:
+                first = self._line.get(timeout=wait)
+            except queue.Empty:
+                continue
+            if first is None:
+                return
+            batch, word = self._gather(first)
+            if batch:
+                self._write(batch)
+            if word is not None:
+                self._answer(word)
+            with self._lock:
+                self._held -= sum(map(_size, batch)) + (_ROW if word else 0)
+
+    def _gather(self, first: Given | _Word) -> tuple[list[Given], _Word | None]:
+        """Take the verdicts at the line's front, up to a batch, and the word behind them."""
+        batch: list[Given] = []
+        item: Given | _Word | None = first
+        while isinstance(item, Given):
+            batch.append(item)
+            if len(batch) == _BATCH:
+                return batch, None
+            try:
+                item = self._line.get_nowait()
+            except queue.Empty:
+                return batch, None
+        if item is None:
+            self._line.put(None)  # the end, for which `_run` looks
+        return batch, item
+
+    def _write(self, batch: list[Given]) -> None:
+        for pause in (*_PAUSES, None):
+            try:
+                self._database.add(batch, texts=self._settings.texts)
+            except AuditError as error:
+                if pause is not None and not self._closing.wait(pause):
+                    continue
+                why = str(error)
+            except Exception as error:  # a fault of ours, whose message may hold text
+                why = type(error).__name__
+            else:
+                return
+            _log.error("audit: %d verdicts were not kept: %s", len(batch), why)
+            self._on_dropped("failed", len(batch))
+            return
+
+    def _answer(self, word: _Word) -> None:
+        if word.reply.set_running_or_notify_cancel():
+            try:
+                word.reply.set_result(self._database.correct(word.feedback))
+            except Exception as error:
+                word.reply.set_exception(error)
+
+    def _prune(self, days: int) -> None:
+        try:
+            self._database.prune(now() - timedelta(days=days))
+        except AuditError as error:
+            _log.error("audit: what is over %d days old was not deleted: %s", days, error)
+
+
+def _size(given: Given) -> int:
+    example = given.example
+    texts = (example.question, *example.context, example.answer, *example.samples)
+    turns = sum(len(turn.content) for turn in example.conversation)
+    return _ROW + sum(map(len, texts)) + turns

@@ -1,0 +1,75 @@
+"""What people send about a verdict, and how an example is named without telling its texts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
+
+from moonlynx.judge.types import Example, Range, Record, Score, Text
+
+COMPLETION = "chatcmpl-"  # how the id of a chat completion begins, before its verdict's
+_JUDGED = ("question", "context", "answer", "conversation", "samples")
+
+
+def _without_nul(text: str) -> str:
+    """Refuse what PostgreSQL cannot hold."""
+    if "\0" in text:
+        raise PydanticCustomError("bad_input", "holds the character U+0000; take it out")
+    return text
+
+
+VerdictId = Annotated[Text, StringConstraints(pattern=r"^(?:chatcmpl-)?[0-9a-f]{32}$")]
+Sha256 = Annotated[Text, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+Comment = Annotated[Text, StringConstraints(max_length=10_000), AfterValidator(_without_nul)]
+
+
+class Feedback(Record):
+    """A person's word on a verdict, that it is right or wrong: the label the answer should have."""
+
+    verdict_id: VerdictId | None = Field(
+        default=None,
+        description="As the header Moonlynx-Verdict-Id gave it, or the id of a chat completion.",
+    )
+    example_sha256: Sha256 | None = Field(
+        default=None, description="Or the example's hash; its newest verdict is meant."
+    )
+    label: Score = Field(description="PASS: the documents support the answer. FAIL: they do not.")
+    spans: tuple[Range, ...] | None = Field(
+        default=None, description="What of the answer is unsupported; goes with FAIL."
+    )
+    comment: Comment | None = None
+
+    @model_validator(mode="after")
+    def _about_one(self) -> Self:
+        if (self.verdict_id is None) == (self.example_sha256 is None):
+            raise PydanticCustomError(
+                "bad_input", "verdict_id: give either verdict_id or example_sha256"
+            )
+        if self.label == "PASS" and self.spans:
+            raise PydanticCustomError(
+                "bad_input", "spans: an answer that is PASS has no unsupported spans; send FAIL"
+            )
+        return self
+
+
+class Kept(Record):
+    """Which verdict the feedback is kept with."""
+
+    verdict_id: Text
+    example_sha256: Text
+
+
+def example_sha256(example: Example) -> str:
+    """Name an example by what was judged: its id, gold label, gold spans and source are left out.
+
+    SHA-256, in hex, of the UTF-8 JSON object of `question`, `context`, `answer`, `conversation` and
+    `samples`, with sorted keys, without blanks and escapes of other scripts. One hash of all texts
+    together: that of a short answer alone could be found by trying.
+    """
+    judged = example.model_dump(mode="json", include=set(_JUDGED))
+    text = json.dumps(judged, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

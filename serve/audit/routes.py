@@ -1,0 +1,50 @@
+"""`POST /v1/feedback`: a person's word on a verdict that the audit keeps."""
+
+# FastAPI reads the annotations of routes, whose types are imported with them: so none is deferred.
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from ..errors import responses
+from .database import AuditError, NotKept
+from .recorder import NoRoom, Recorder
+from .records import Feedback, Kept
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+
+PATH = "/v1/feedback"
+_BACK_IN = {"Retry-After": "2"}
+
+
+def routes(recorder: Recorder, timeout: float) -> "APIRouter":
+    """Give the route, which answers within `timeout` seconds."""
+    from fastapi import APIRouter, HTTPException
+
+    router = APIRouter()
+
+    @router.post(
+        PATH,
+        status_code=201,
+        responses=responses(404, 422, 503, 504),
+        summary="Say what a verdict should have been",
+    )
+    async def add(feedback: Feedback) -> Kept:
+        try:
+            reply = asyncio.wrap_future(recorder.correct(feedback))
+            # What was not begun by then is not kept afterwards.
+            return await asyncio.wait_for(reply, timeout)
+        except NotKept as error:
+            raise HTTPException(404, str(error)) from None
+        except NoRoom as error:
+            raise HTTPException(503, str(error), _BACK_IN) from None
+        except AuditError:
+            # Its message names the database, which is not the client's to know.
+            message = "the audit's database failed; the feedback is not kept, send it again"
+            raise HTTPException(503, message, _BACK_IN) from None
+        except TimeoutError:
+            raise HTTPException(
+                504, f"not kept within {timeout:g} seconds; send it again"
+            ) from None
+
+    return router

@@ -1,0 +1,105 @@
+"""Clients that send one request after the other, so many side by side; what they saw is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+import httpx
+
+from .servers import Running
+
+_PATIENCE = 600.0  # seconds that a client waits for an answer
+_TELL_EVERY = 1.0
+
+
+@dataclass
+class Seen:
+    """What clients saw.
+
+    Attributes:
+        latencies: seconds of each answered request, in the order of the answers.
+        statuses: answers by HTTP status; 0: there was none.
+        wall: seconds from the first request to the last answer.
+        own: share of a core that the clients themselves took.
+    """
+
+    latencies: list[float] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)
+    wall: float = 0.0
+    own: float = 0.0
+
+    @property
+    def requests(self) -> int:
+        """Requests in all."""
+        return sum(self.statuses.values())
+
+
+def drive(
+    server: Running,
+    bodies: Sequence[bytes],
+    clients: int,
+    *,
+    seconds: float | None = None,
+    requests: int | None = None,
+    on_second: Callable[[int], None] = lambda _requests: None,
+) -> Seen:
+    """Let clients ask until the time is up or all requests are sent; none is broken off.
+
+    Args:
+        server: whom they ask.
+        bodies: sent in turns.
+        clients: at once; each sends its next request when it has its answer.
+        seconds: after which no further request is sent.
+        requests: to send; give this or `seconds`.
+        on_second: told the requests answered so far, each second.
+    """
+    return asyncio.run(_drive(server, bodies, clients, seconds, requests, on_second))
+
+
+async def _drive(
+    server: Running,
+    bodies: Sequence[bytes],
+    clients: int,
+    seconds: float | None,
+    requests: int | None,
+    on_second: Callable[[int], None],
+) -> Seen:
+    seen, sent = Seen(), count()
+    limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
+    headers = {"Content-Type": "application/json"}
+    started, busy = time.perf_counter(), time.process_time()
+
+    def go_on(number: int) -> bool:
+        in_time = seconds is None or time.perf_counter() < started + seconds
+        return in_time and (requests is None or number < requests)
+
+    async def one_client(http: httpx.AsyncClient) -> None:
+        while go_on(number := next(sent)):
+            asked = time.perf_counter()
+            try:
+                reply = await http.post(server.path, content=bodies[number % len(bodies)])
+            except httpx.HTTPError:
+                seen.statuses[0] += 1
+            else:
+                seen.statuses[reply.status_code] += 1
+                seen.latencies.append(time.perf_counter() - asked)
+
+    async def tell() -> None:
+        while True:
+            await asyncio.sleep(_TELL_EVERY)
+            on_second(seen.requests)
+
+    async with httpx.AsyncClient(
+        base_url=server.address, headers=headers, limits=limits, timeout=_PATIENCE
+    ) as http:
+        telling = asyncio.create_task(tell())
+        await asyncio.gather(*(one_client(http) for _ in range(clients)))
+        telling.cancel()
+    seen.wall = time.perf_counter() - started
+    seen.own = (time.process_time() - busy) / seen.wall
+    return seen

@@ -1,0 +1,155 @@
+"""What stands at `/`: a notice while Gradio is being loaded, and then the page.
+
+The API answers from the start; Gradio takes seconds to import, so it is imported beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+from collections.abc import Mapping
+from importlib.util import find_spec
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from moonlynx.judge.registry import load_judge
+from moonlynx.judge.types import MoonlynxError
+
+from ..service import Service, Settings
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.responses import Response
+    from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+JUDGING = "/gradio_api/queue/join"  # where its texts are sent to
+# What the page itself asks for. All else is the API's, unknown paths too.
+_PATHS = re.compile(
+    "|".join(
+        (
+            "/",
+            "/(assets|static|svelte)/.+",
+            r"/(gradio_api/)?theme\.css",
+            r"/(config|favicon\.ico|manifest\.json)",
+            "/gradio_api/(queue/(join|data)|cancel|reset|upload|upload_progress|startup-events)",
+            "/gradio_api/(file=|heartbeat/).+",
+        )
+    )
+)
+# The browser itself holds to it: nothing is asked of another host, and no other site frames us.
+_POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "script-src 'self' 'unsafe-inline' 'unsafe-eval'",  # Gradio's templates
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "base-uri 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+    )
+)
+_HEADERS = [
+    (b"content-security-policy", _POLICY.encode()),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+]
+_LOADING = "The page is being loaded. The API answers already: POST /v1/judge."
+_MISSING = (
+    "The API works: POST /v1/judge. For a page in its place, "
+    "<code>pip install 'moonlynx[page]'</code> and start the server again."
+)
+_FAILED = "The page could not be loaded; the server's log says why. The API works: POST /v1/judge."
+_GRACE = 1.0  # seconds that the first requests have the machine to themselves
+_log = logging.getLogger("moonlynx.serve")
+
+
+class Page:
+    """The page of a server, and the judges that only it asks.
+
+    Args:
+        service: the judge that is served.
+        compare: names of other judges to choose from, each with how it is to be asked.
+    """
+
+    def __init__(self, service: Service, compare: Mapping[str, Settings]) -> None:
+        self._service = service
+        self._compare = compare
+        self._shown: ASGIApp = _notice(503, _LOADING)
+
+    async def run(self) -> None:
+        """Load the page, and show it until cancelled."""
+        if find_spec("gradio") is None:
+            self._shown = _notice(200, _MISSING)
+            return
+        try:
+            # Files sent in and verdicts to fetch lie here, and are gone with the server.
+            with TemporaryDirectory(prefix="moonlynx-page-") as folder:
+                await self._show(folder)
+        except Exception as error:
+            # The API goes on. An error that the user can mend needs no traceback.
+            fault = None if isinstance(error, MoonlynxError) else error
+            _log.error("the page could not be loaded: %s", error, exc_info=fault)
+            self._shown = _notice(500, _FAILED)
+
+    async def _show(self, folder: str) -> None:
+        await asyncio.sleep(_GRACE)
+        others, app = await asyncio.to_thread(self._load, folder)
+        async with app.router.lifespan_context(app), asyncio.TaskGroup() as group:
+            for other in others:
+                group.create_task(other.batcher.run())
+            self._shown = app
+            await asyncio.Event().wait()
+
+    def _load(self, folder: str) -> tuple[list[Service], FastAPI]:
+        """Load the other judges and Gradio, in a thread."""
+        os.environ.update(GRADIO_ANALYTICS_ENABLED="False", GRADIO_TEMP_DIR=folder)
+        from .blocks import make_app
+
+        served = {self._service.info.name: self._service}
+        others = {
+            name: Service(load_judge(name), settings)
+            for name, settings in self._compare.items()
+            if name not in served
+        }
+        return list(others.values()), make_app(served | others)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request for the page."""
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+            await send(message)
+
+        await self._shown(scope, receive, send_guarded)
+
+
+def route_of(page: Page) -> BaseRoute:
+    """Give the route that leads to the page, and leaves the API's paths alone."""
+    from starlette.routing import Match, Mount
+
+    class PageRoute(Mount):
+        def matches(self, scope: Scope) -> tuple[Match, Scope]:
+            if scope["type"] != "http" or not _PATHS.fullmatch(scope["path"]):
+                return Match.NONE, {}
+            return super().matches(scope)
+
+    return PageRoute("/", page)
+
+
+def _notice(status: int, text: str) -> Response:
+    """Say something in place of the page; while it is being loaded, look again in a second."""
+    from starlette.responses import HTMLResponse
+
+    again = '<meta http-equiv="refresh" content="1">' if status == 503 else ""
+    html = (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>moonlynx</title>'
+        '<meta name="viewport" content="width=device-width">'
+        f'<meta name="color-scheme" content="light dark">{again}'
+        f'<body style="font-family:system-ui,sans-serif;margin:2rem"><h1>moonlynx</h1><p>{text}</p>'
+    )
+    return HTMLResponse(html, status)

@@ -1,0 +1,69 @@
+"""From what the command line names to a deployment, and the judge that asks it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from moonlynx.judge.names import JudgeSpec, parse_spec
+from moonlynx.judge.registry import LYNX_MODEL
+
+from .deployment import (
+    Deployment,
+    DeploymentError,
+    bundled,
+    changed,
+    read_deployment,
+    with_shape,
+)
+
+
+def choose(
+    judge_name: str | None, name: str | None, tensor_parallel: int | None
+) -> tuple[Deployment, str]:
+    """Find what to serve.
+
+    Args:
+        judge_name: None: `lynx`. Its model, where it has one, takes the place of the
+            deployment's. With a backend, or as a cascade, it stays as it is.
+        name: of a deployment, or its file; None: one for the judge's model.
+        tensor_parallel: GPUs; None: as many as the deployment says.
+
+    Returns:
+        The deployment, and the name of the judge with vLLM's URL behind it.
+
+    Raises:
+        DeploymentError: there is no such deployment, or nothing says which model to serve.
+        SettingsError, SpecError: as `read_deployment` and `parse_spec` do.
+    """
+    spec = None if judge_name is None else parse_spec(judge_name)
+    # A judge whose model is still to be found a place.
+    bare = spec if isinstance(spec, JudgeSpec) and spec.backend is None else None
+    if name is not None:
+        deployment = read_deployment(name)
+        if bare is not None and bare.model is not None:
+            deployment = with_shape(changed(deployment, model=bare.model, served_name=""))
+    elif bare is not None:
+        deployment = _for_model(bare.model or LYNX_MODEL)
+    else:
+        message = "--tensor-parallel starts vLLM for a judge's model, as in --judge lynx:MODEL"
+        raise DeploymentError(f"{message}; or name a deployment by --vllm")
+    if tensor_parallel is not None:
+        deployment = changed(deployment, gpus=tensor_parallel)
+    if judge_name is not None and bare is None:
+        return deployment, judge_name
+    return deployment, str(_asking(deployment, bare or JudgeSpec("lynx")))
+
+
+def _for_model(model: str) -> Deployment:
+    """Give the deployment that ships for a model as it was published, or a plain one."""
+    for name in bundled():
+        found = read_deployment(name)
+        if found.model == model and found.precision == "bf16":
+            return found
+    return with_shape(Deployment(model=model))
+
+
+def _asking(deployment: Deployment, judge: JudgeSpec) -> JudgeSpec:
+    # As many at once as vLLM takes; few tries, since it is up or it is gone.
+    options = {"concurrency": str(deployment.requests), "retries": "2", **judge.options}
+    return replace(judge, model=deployment.name, backend=deployment.url, options=options)

@@ -1,0 +1,95 @@
+"""What the command line does with vLLM: bring it up behind a judge, and run its batch files."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from moonlynx.judge.batch import judge_rows
+from moonlynx.judge.cli import summary
+from moonlynx.judge.progress import progress_bar
+from moonlynx.judge.rows import describe, read_rows
+from moonlynx.judge.types import ExitCode
+
+if TYPE_CHECKING:
+    from .engine import Engine
+
+app = typer.Typer(help="Judge a file of rows by `vllm run-batch`.", no_args_is_help=True)
+
+InputOption = Annotated[
+    Path, typer.Option("--input", help="Rows to judge: .jsonl, .csv or .parquet.")
+]
+DeploymentOption = Annotated[
+    str, typer.Option("--vllm", help="Deployment that judges: a name or a YAML file.")
+]
+
+
+def engine_of(
+    judge_name: str | None, deployment: str | None, tensor_parallel: int | None, *, dry_run: bool
+) -> tuple[Engine, str]:
+    """Give the engine for what the command line names, and the judge that asks it.
+
+    A dry run shows the deployment and what it needs, and goes no further.
+
+    Raises:
+        MoonlynxError: as `choose` does; in a dry run also NotFit, where something is missing.
+        Exit: the end of a dry run.
+    """
+    from .checks import check, require
+    from .choose import choose
+    from .deployment import DeploymentError
+    from .engine import Engine
+    from .plan import describe
+
+    chosen, judge = choose(judge_name, deployment, tensor_parallel)
+    # A head is held to what the server says that it serves, so that has to be up before the judge.
+    heads = f"moonlynx serve --judge luna2:HEAD@{chosen.url}" if chosen.lora else None
+    if dry_run:
+        checks = check(chosen)
+        then = f"then: {heads}" if heads else f"judge: {judge}"
+        typer.echo("\n".join([*describe(chosen), then, *map(str, checks)]))
+        require(checks)
+        raise typer.Exit
+    if heads:
+        raise DeploymentError(f"start adapters by the command that --dry-run shows, then {heads}")
+    return Engine(chosen), judge
+
+
+@app.command()
+def write(
+    rows: InputOption,
+    deployment_name: DeploymentOption,
+    output: Annotated[Path, typer.Option(help="JSONL file for the requests.")],
+) -> None:
+    """Write the requests, and show the command that completes them."""
+    from .deployment import read_deployment
+    from .run_batch import write_requests
+
+    deployment = read_deployment(deployment_name)
+    count = write_requests(read_rows(rows), deployment.name, output)
+    replies = output.with_suffix(".replies.jsonl")
+    typer.echo(f"{count} requests are in {output}; next:", err=True)
+    typer.echo(shlex.join(deployment.batch_command(output, replies)))
+
+
+@app.command()
+def read(
+    rows: InputOption,
+    deployment_name: DeploymentOption,
+    replies: Annotated[Path, typer.Option(help="JSONL file that `vllm run-batch` wrote.")],
+    output: Annotated[Path, typer.Option(help="JSONL file for the verdicts.")],
+) -> None:
+    """Make a verdict for each row, in order; a row without a reply is unscored."""
+    from .deployment import read_deployment
+    from .run_batch import replying_judge
+
+    judge = replying_judge(replies, read_deployment(deployment_name).name)
+    source = describe(rows)
+    run = {"input_sha256": source.sha256, "replies_sha256": describe(replies).sha256}
+    with progress_bar(source.rows) as on_progress:
+        tally = judge_rows(judge, read_rows(rows), output, run=run, on_progress=on_progress)
+    typer.echo(summary(tally), err=True)
+    raise typer.Exit(ExitCode.UNSCORED if tally.unscored else ExitCode.DONE)

@@ -1,0 +1,155 @@
+"""The line before the database: never in the way of judging, whatever the database does."""
+
+import sqlite3
+import threading
+from collections import Counter
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from moonlynx import Example, load_judge
+from moonlynx.serve.audit import recorder as module
+from moonlynx.serve.audit.database import AuditError, Database, Given, NotKept, now
+from moonlynx.serve.audit.recorder import AuditSettings, NoRoom, Recorder
+from moonlynx.serve.audit.records import Feedback
+
+from ..loopback import WRONG, until
+
+ROW = Example.from_row(WRONG)
+(VERDICT,) = load_judge("token-similarity")([ROW])
+
+
+def kept(url):
+    database = Database(url, make=False)
+    try:
+        return sum(day.verdicts for day in database.days())
+    finally:
+        database.close()
+
+
+@pytest.fixture
+def dropped():
+    return Counter()
+
+
+@pytest.fixture
+def recorder(sqlite, dropped):
+    recorder = Recorder(AuditSettings(sqlite), lambda why, rows: dropped.update({why: rows}))
+    yield recorder
+    if recorder._thread.is_alive():
+        recorder.close()
+
+
+def record(recorder):
+    name = uuid4().hex
+    recorder.record(name, ROW, VERDICT)
+    return name
+
+
+def test_all_in_line_is_written_before_it_closes(recorder, sqlite, dropped):
+    for _ in range(1_000):
+        record(recorder)
+    recorder.start()
+    recorder.close()
+    assert kept(sqlite) == 1_000
+    assert not dropped
+
+
+def test_feedback_finds_the_verdict_given_just_before(recorder):
+    recorder.start()
+    for _ in range(20):
+        name = record(recorder)
+        word = Feedback(verdict_id=name, label="PASS")
+        assert recorder.correct(word).result(10).verdict_id == name
+    with pytest.raises(NotKept):
+        recorder.correct(Feedback(verdict_id="0" * 32, label="PASS")).result(10)
+
+
+def test_feedback_given_up_is_not_kept(recorder, sqlite):
+    word = Feedback(verdict_id=record(recorder), label="PASS")
+    assert recorder.correct(word).cancel()
+    recorder.start()
+    recorder.close()
+    database = Database(sqlite, make=False)
+    assert database.corrections() == []
+    database.close()
+
+
+def test_a_full_line_drops_and_counts(recorder, sqlite, dropped, monkeypatch):
+    size = module._size(Given("", now(), ROW, VERDICT))
+    monkeypatch.setattr(module, "_ROOM", 3 * size)
+    for _ in range(5):
+        record(recorder)
+    with pytest.raises(NoRoom):
+        recorder.correct(Feedback(verdict_id="0" * 32, label="PASS"))
+    assert dropped == {"full": 2}
+    recorder.start()
+    until(lambda: recorder._held == 0)
+    record(recorder)  # there is room again
+    recorder.close()
+    assert kept(sqlite) == 4
+    assert dropped == {"full": 2}
+
+
+def test_a_database_that_comes_back_loses_nothing(recorder, sqlite, dropped, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_PAUSES", (0.05,) * 200)
+    away = tmp_path / "away.db"
+    with sqlite3.connect(tmp_path / "audit.db") as connection:
+        connection.execute("ALTER TABLE moonlynx_verdicts RENAME TO gone")
+    record(recorder)
+    recorder.start()
+    until(lambda: recorder._held > 0)
+    with pytest.raises(AuditError):  # feedback is told at once, and may be sent again
+        recorder._database.correct(Feedback(verdict_id="0" * 32, label="PASS"))
+    with sqlite3.connect(tmp_path / "audit.db") as connection:
+        connection.execute("ALTER TABLE gone RENAME TO moonlynx_verdicts")
+    until(lambda: recorder._held == 0)
+    assert not dropped
+    assert not away.exists()
+    assert kept(sqlite) == 1
+
+
+def test_a_database_that_stays_away_is_given_up(recorder, dropped, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(module, "_PAUSES", (0.01, 0.01))
+    with sqlite3.connect(tmp_path / "audit.db") as connection:
+        connection.execute("DROP TABLE moonlynx_verdicts")
+    for _ in range(3):
+        record(recorder)
+    recorder.start()
+    until(lambda: dropped)
+    assert dropped == {"failed": 3}
+    assert "3 verdicts were not kept" in caplog.text
+    assert "no such table" in caplog.text
+    assert "Glasgow" not in caplog.text
+
+
+def test_a_fault_of_ours_leaves_the_thread_alive(recorder, dropped, monkeypatch, caplog):
+    def broken(*_, **__):
+        raise KeyError(WRONG["answer"])
+
+    recorder.start()
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "add", broken)
+        record(recorder)
+        until(lambda: dropped == {"failed": 1})
+    assert "KeyError" in caplog.text
+    assert "Glasgow" not in caplog.text
+    word = Feedback(verdict_id=record(recorder), label="FAIL")
+    recorder.correct(word).result(10)
+
+
+def test_what_is_old_is_deleted(sqlite, monkeypatch):
+    database = Database(sqlite, make=True)
+    ages = (0, 6, 8, 30)
+    old = [Given(uuid4().hex, now() - timedelta(days=days), ROW, VERDICT) for days in ages]
+    database.add(old, texts=False)
+    database.close()
+    monkeypatch.setattr(module, "_PRUNE_EVERY", 0.05)
+    recorder = Recorder(AuditSettings(sqlite, days=7))
+    recorder.start()
+    until(lambda: kept(sqlite) == 2)
+    record(recorder)  # written between two looks at what is old
+    until(lambda: kept(sqlite) == 3)
+    recorder.close()
+    assert "audit" not in {thread.name for thread in threading.enumerate()}

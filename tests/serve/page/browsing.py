@@ -1,0 +1,90 @@
+"""The server with its page, in a process of its own, and a real browser without a window."""
+
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import httpx
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+PATIENCE = 240  # seconds, on a machine that has much else to do
+
+
+def missing():
+    """Say what the browser tests need that is not here."""
+    if find_spec("gradio") is None:
+        return "needs gradio (the extra `page`)"
+    if find_spec("selenium") is None:
+        return "needs selenium"
+    if not (BROWSER and DRIVER):
+        return "needs chromium and chromedriver (Debian: chromium, chromium-driver)"
+    return None
+
+
+@contextmanager
+def serving_page(*options):
+    """Run `moonlynx serve` on any free port; give its address once the page is there."""
+    line = [sys.executable, "-u", "-m", "moonlynx", "serve", "--port", "0", *options]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            address = server.stdout.readline().split(" at ")[1].partition("/v1")[0]
+            end = time.monotonic() + PATIENCE
+            while httpx.get(address, timeout=PATIENCE).status_code == 503:
+                assert time.monotonic() < end, "the page never came"
+                time.sleep(0.2)
+            yield address
+        finally:
+            server.kill()
+
+
+@contextmanager
+def browsing(folder: Path):
+    """Open a browser whose profile and downloads lie in a folder."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    options.add_experimental_option("prefs", {"download.default_directory": str(folder / "got")})
+    # As root Chromium runs only without its sandbox; the pages are our own.
+    for option in ("headless=new", "no-sandbox", "disable-gpu", "window-size=1280,960"):
+        options.add_argument(f"--{option}")
+    options.add_argument(f"--user-data-dir={folder / 'profile'}")
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    try:
+        yield browser
+    finally:
+        browser.quit()
+
+
+def show_as(browser, width, height, *, dark=False, mobile=False):
+    """Give the browser another window and colour scheme."""
+    scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+    window = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", window)
+
+
+def find(browser, selector, text=""):
+    """Wait for an element that is shown and holds a text."""
+    from selenium.common.exceptions import StaleElementReferenceException
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    def shown(browser):
+        found = browser.find_elements("css selector", selector)
+        return next((one for one in found if one.is_displayed() and text in one.text), None)
+
+    wait = WebDriverWait(browser, PATIENCE, ignored_exceptions=[StaleElementReferenceException])
+    return wait.until(shown, f"no {selector} with {text!r}")
+
+
+def click(browser, selector, text=""):
+    """Click on an element, wherever on the page it is."""
+    element = find(browser, selector, text)
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    element.click()

@@ -1,0 +1,147 @@
+import asyncio
+import json
+
+import pytest
+
+from moonlynx import load_judge
+from moonlynx.judge.batch import read_verdicts
+from moonlynx.serve.batching import Batching
+from moonlynx.serve.page.asking import judge_answer, judge_file, split_documents
+from moonlynx.serve.service import Service, Settings
+
+from ..loopback import EXAMPLE, WRONG, Gated
+
+NAME = "token-similarity"
+
+
+def with_service(work, judge=None, settings=None):
+    """Run `work(service)` beside the service's queue."""
+
+    async def run():
+        service = Service(judge or load_judge(NAME), settings or Settings())
+        queue = asyncio.create_task(service.batcher.run())
+        try:
+            return await work(service)
+        finally:
+            queue.cancel()
+
+    return asyncio.run(run())
+
+
+def ask(service, answer=EXAMPLE["answer"], documents=EXAMPLE["context"][0], names=(NAME,)):
+    services = dict.fromkeys(names, service)
+    return judge_answer(services, names, EXAMPLE["question"], documents, answer)
+
+
+@pytest.mark.parametrize(
+    ("text", "documents"),
+    [
+        ("one", ["one"]),
+        ("one\n---\ntwo\n\nlines\n-----  \n three", ["one", "two\n\nlines", " three"]),
+        ("---\n\n---\n", []),
+        ("a --- b\n--\nc", ["a --- b\n--\nc"]),
+    ],
+)
+def test_documents_are_parted_by_lines_of_dashes(text, documents):
+    assert split_documents(text) == documents
+
+
+def test_judges_stand_side_by_side():
+    html = with_service(lambda service: ask(service, names=("a", "b")))
+    assert html.count("<article") == 2
+    assert html.count(">PASS<") == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"answer": "  "}, "answer: holds no text to judge"),
+        ({"documents": "---"}, "context: holds no text; pass at least one document"),
+    ],
+)
+def test_what_cannot_be_judged_is_said(fields, message):
+    html = with_service(lambda service: ask(service, **fields))
+    assert 'role="alert"' in html
+    assert message in html
+
+
+def test_a_full_queue_is_said():
+    judge = Gated()
+
+    async def work(service):
+        others = []
+        while service.batcher.waiting < 1:  # one is being judged, one waits
+            others.append(asyncio.create_task(ask(service)))
+            await asyncio.sleep(0.05)
+        html = await ask(service)
+        judge.gate.set()
+        await asyncio.gather(*others)
+        return html
+
+    settings = Settings(Batching(characters=1, queue=1))
+    html = with_service(work, judge, settings)
+    assert f"{NAME}: 1 rows are waiting; try again in 1 seconds" in html
+    assert 'role="alert"' in html
+
+
+def test_a_judge_that_takes_too_long_is_said():
+    judge = Gated()
+
+    async def work(service):
+        html = await ask(service)
+        judge.gate.set()
+        return html
+
+    html = with_service(work, judge, Settings(timeout=0.1))
+    assert f"{NAME}: no verdict within 0.1 seconds" in html
+
+
+def judge_lines(tmp_path, *lines, name="rows.jsonl", **settings):
+    """Judge a file; give all that was shown, and the verdicts."""
+    path = tmp_path / name
+    path.write_text("\n".join(lines), encoding="utf-8")
+
+    async def work(service):
+        shown, verdicts = [], None
+        async for html, output in judge_file(service, path):
+            shown.append(html)
+            verdicts = list(read_verdicts(output)) if output else None
+        return shown, verdicts
+
+    return with_service(work, settings=Settings(**settings))
+
+
+def test_a_file_is_judged_row_by_row(tmp_path):
+    rows = [json.dumps(row) for row in (EXAMPLE, WRONG)] * 50
+    shown, verdicts = judge_lines(tmp_path, *rows, batching=Batching(queue=10))
+    assert [verdict.score for verdict in verdicts] == ["PASS", "FAIL"] * 50
+    assert [verdict.id for verdict in verdicts[:2]] == ["bridge", "wrong"]
+    assert len(shown) == 11
+    assert "0 of 100 rows" in shown[0]
+    assert "10 of 100 rows" in shown[1]
+    assert "<table" not in shown[-2]
+    assert "100 of 100 rows" in shown[-1]
+    assert "PASS 50" in shown[-1]
+    assert "FAIL 50" in shown[-1]
+    assert shown[-1].count("<tr>") == 101
+
+
+def test_a_row_that_cannot_be_read_names_line_and_field(tmp_path):
+    rows = [json.dumps(EXAMPLE), "{<b>", '{"answer": "x"}', '{"context": ["x"], "answer": " "}']
+    shown, verdicts = judge_lines(tmp_path, *rows)
+    assert [verdict.score for verdict in verdicts] == ["PASS", None, None, None]
+    assert "line 2, row: is not a JSON object" in shown[-1]
+    assert "line 3, context: is missing" in shown[-1]
+    assert "line 4, answer: holds no text to judge" in shown[-1]
+    assert "unscored 3</b> (bad_input 2, empty_answer 1)" in shown[-1]
+
+
+def test_a_file_without_rows_is_said(tmp_path):
+    ((html,), verdicts) = judge_lines(tmp_path, "", "")
+    assert "the file: holds no rows" in html
+    assert verdicts is None
+
+
+def test_a_file_of_another_kind_is_said(tmp_path):
+    ((html,), _) = judge_lines(tmp_path, "x", name="rows.pdf")
+    assert "unknown kind of file" in html

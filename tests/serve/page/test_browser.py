@@ -1,0 +1,255 @@
+"""The page in a real browser, against the server that the command starts."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from moonlynx import Verdict
+
+from ..loopback import EXAMPLE, WRONG
+from .browsing import PATIENCE, click, find, show_as
+from .conftest import MAX_BODY
+
+pytestmark = pytest.mark.heavy
+
+DOCUMENTS = "The tower is 80 metres high.\n---\nThe bridge was built in 1849 by Anna Weiss."
+ANSWER = "The bridge was built in 1849. Peter Smith tore it down near Glasgow."
+ATTACK = (
+    "The bridge was built in 1849. <script>document.title = 'ran'</script>"
+    "<img src=x onerror=\"document.title = 'ran'\"> ${document.title = 'ran'} {{7*7}} 😀"
+)
+
+
+def fill(browser, *, documents=DOCUMENTS, answer=ANSWER):
+    for name, text in (("documents", documents), ("answer", answer)):
+        field = find(browser, f"#{name} textarea")
+        field.clear()
+        field.send_keys(text)
+
+
+def press(browser, *keys):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    ActionChains(browser).send_keys(*keys).perform()
+
+
+def step_to(browser, selector):
+    """Press Tab until an element has the focus."""
+    from selenium.webdriver.common.keys import Keys
+
+    for _ in range(40):
+        press(browser, Keys.TAB)
+        if browser.execute_script("return document.activeElement.matches(arguments[0])", selector):
+            return
+    pytest.fail(f"Tab does not lead to {selector}")
+
+
+def choose(browser, option):
+    """Step through the list that has the focus, and take an option."""
+    from selenium.webdriver.common.keys import Keys
+
+    script = "return document.activeElement.getAttribute('aria-controls')"
+    options = browser.execute_script(script)
+    for _ in range(10):
+        press(browser, Keys.ARROW_DOWN)
+        if find(browser, f"#{options} .active").get_attribute("aria-label") == option:
+            press(browser, Keys.ENTER)
+            return
+    pytest.fail(f"the list has no {option}")
+
+
+def lit(browser):
+    """Give the text of the evidence that is shown."""
+    found = browser.find_elements("css selector", ".mx-evidence.mx-on")
+    return "".join(one.text for one in found)
+
+
+def complaints(browser):
+    return [
+        entry["message"]
+        for entry in browser.get_log("browser")
+        if entry["level"] == "SEVERE" and "favicon" not in entry["message"]
+    ]
+
+
+def requested(browser):
+    """Give the addresses that the page asked for since the last call."""
+    messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
+    sent = (one["params"] for one in messages if one["method"] == "Network.requestWillBeSent")
+    urls = [one["request"]["url"] for one in sent if one["documentURL"].startswith("http")]
+    return [url for url in urls if not url.startswith(("data:", "blob:"))]
+
+
+def scrolls_sideways(browser):
+    script = "return document.documentElement.scrollWidth > innerWidth"
+    return browser.execute_script(script)
+
+
+def open_files(browser):
+    click(browser, "button[role=tab]", "A file of answers")
+    find(browser, "#ask-file")
+
+
+def upload(browser, path):
+    browser.find_element("css selector", "#file input[type=file]").send_keys(str(path))
+
+
+def test_an_answer_is_judged_and_nothing_is_asked_of_others(browser, address):
+    requested(browser)
+    browser.refresh()
+    fill(browser)
+    click(browser, "#ask")
+    result = find(browser, ".mx-result")
+    assert find(browser, ".mx-score").text == "FAIL"
+    assert "P(hallucinated) 0." in result.text
+    assert "Peter Smith" in " ".join(one.text for one in result.find_elements("tag name", "mark"))
+    assert find(browser, ".mx-result footer").text.startswith("luna 1")
+    assert find(browser, ".mx-time").text.endswith(" ms")
+    assert "UNSUPPORTED:" in find(browser, ".mx-result ul").text
+    urls = requested(browser)
+    assert len(urls) > 10
+    assert [url for url in urls if not url.startswith(f"{address}/")] == []
+    assert complaints(browser) == []  # of the policy that forbids it either
+
+
+def test_nothing_in_an_answer_runs(browser):
+    from selenium.webdriver.common.keys import Keys
+
+    fill(browser, documents=f"{DOCUMENTS}\n---\n{ATTACK}")
+    # Chromedriver types no signs beyond U+FFFF.
+    script = "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))"
+    browser.execute_script(script, find(browser, "#answer textarea"), ATTACK)
+    find(browser, "#answer textarea").send_keys(Keys.SHIFT, Keys.ENTER)
+    texts = [one.text for one in find(browser, ".mx-result").find_elements("class name", "mx-text")]
+    assert texts[0] == texts[-1] == ATTACK
+    time.sleep(0.5)
+    assert browser.title == "moonlynx"
+    assert not browser.find_elements("css selector", ".mx-result :is(script, img)")
+
+
+def test_a_sentence_pointed_at_shows_its_evidence(browser):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    fill(browser)
+    click(browser, "#ask")
+    first = find(browser, ".mx-sentence")
+    assert lit(browser) == ""
+    ActionChains(browser).move_to_element(first).perform()
+    assert "built in 1849" in lit(browser)
+    assert find(browser, ".mx-said").text.startswith("Sentence 1: supported")
+    assert "evidence in document 2" in find(browser, ".mx-said").text
+    ActionChains(browser).move_to_element(find(browser, ".mx-sentence", "Glasgow")).perform()
+    assert find(browser, ".mx-said").text.startswith("Sentence 2: unsupported")
+    assert len(browser.find_elements("css selector", ".mx-sentence.mx-on")) == 1
+
+
+def test_the_page_is_used_by_keys_alone(browser):
+    from selenium.webdriver.common.keys import Keys
+
+    step_to(browser, "#question textarea")
+    press(browser, "When was it built?", Keys.TAB, EXAMPLE["context"][0], Keys.TAB, ANSWER)
+    step_to(browser, "#compare input")
+    choose(browser, "token-similarity")
+    step_to(browser, "#ask")
+    press(browser, Keys.ENTER)
+    find(browser, ".mx-result + .mx-result", "token-similarity")
+    step_to(browser, ".mx-sentence")
+    assert "built in 1849" in lit(browser)
+    press(browser, Keys.TAB)
+    assert find(browser, ".mx-said").text.startswith("Sentence 2: unsupported")
+    names = [one.text for one in browser.find_elements("css selector", ".mx-result footer")]
+    assert names[0].startswith("luna ")
+    assert names[1].startswith("token-similarity ")
+
+
+def test_an_example_is_judged_at_a_click(browser):
+    click(browser, ".mx-examples button", "kettle-warranty")
+    assert "ten years" in find(browser, ".mx-result").text
+    documents = find(browser, "#documents textarea").get_property("value")
+    assert documents.count("\n---\n") == 1
+    assert len(browser.find_elements("css selector", ".mx-documents li")) == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"answer": " "}, "answer: holds no text to judge"),
+        ({"documents": "---"}, "context: holds no text; pass at least one document"),
+    ],
+)
+def test_what_is_missing_is_said(browser, fields, message):
+    fill(browser, **fields)
+    click(browser, "#ask")
+    assert message in find(browser, "#verdicts [role=alert]").text
+
+
+def test_texts_that_are_too_large_are_refused(browser):
+    fill(browser)
+    script = (
+        "arguments[0].value = 'word '.repeat(arguments[1]);"
+        "arguments[0].dispatchEvent(new Event('input'))"
+    )
+    browser.execute_script(script, find(browser, "#documents textarea"), MAX_BODY // 4)
+    click(browser, "#ask")
+    message = f"bytes, but may hold {MAX_BODY:,}; shorten them"
+    assert message in find(browser, "#verdicts [role=alert]").text
+
+
+def test_a_file_is_judged_and_its_verdicts_fetched(browser, chromium, tmp_path):
+    rows = [EXAMPLE, WRONG, {"context": ["<b>x</b>"]}, EXAMPLE | {"id": "<i>"}]
+    lines = [json.dumps(row) for row in rows]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join([*lines[:2], "{broken", *lines[2:]]) + "\n", encoding="utf-8")
+    open_files(browser)
+    upload(browser, path)
+    find(browser, "#file [aria-label='rows.jsonl']")
+    click(browser, "#ask-file")
+    assert "5 of 5 rows" in find(browser, "#overview", "5 of 5 rows").text
+    alerts = [one.text for one in browser.find_elements("css selector", "#overview [role=alert]")]
+    assert alerts[0].startswith("line 3, row: is not a JSON object")
+    assert alerts[1].startswith("line 4, answer: is missing")
+    cells = [row.text for row in browser.find_elements("css selector", "#overview tbody tr")]
+    assert [cell.split()[:3] for cell in cells[:2]] == [
+        ["1", "bridge", "PASS"],
+        ["2", "wrong", "FAIL"],
+    ]
+    assert cells[4].split()[1] == "<i>"
+    counts = [one.text for one in browser.find_elements("css selector", ".mx-count")]
+    assert sum(map(int, counts)) == 3
+    folder = Path(chromium.capabilities["chrome"]["userDataDir"]).parent / "got"
+    click(browser, "#download:not([disabled])")
+    end = time.monotonic() + PATIENCE
+    while not list(folder.glob("*.jsonl")) and time.monotonic() < end:
+        time.sleep(0.2)
+    (got,) = folder.glob("*.jsonl")
+    verdicts = [Verdict.model_validate_json(line) for line in got.read_text().splitlines()]
+    assert [verdict.score for verdict in verdicts] == ["PASS", "FAIL", None, None, "PASS"]
+
+
+def test_no_file_and_too_large_files_are_said(browser, tmp_path):
+    open_files(browser)
+    click(browser, "#ask-file")
+    find(browser, "[data-testid=toast-body]", "Choose a file first.")
+    path = tmp_path / "large.jsonl"
+    path.write_text(json.dumps(EXAMPLE | {"answer": "x" * MAX_BODY}), encoding="utf-8")
+    upload(browser, path)
+    find(browser, "[data-testid=toast-body]", "exceed the maximum allowed size")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_phone_shows_all_without_scrolling_sideways(browser, dark):
+    show_as(browser, 360, 740, dark=dark, mobile=True)
+    browser.refresh()
+    find(browser, "#ask")
+    assert not scrolls_sideways(browser)
+    fill(browser, documents=f"{'x' * 300}\n---\n{DOCUMENTS}", answer=f"{ANSWER} {'y' * 200}")
+    click(browser, "#ask")
+    find(browser, ".mx-result")
+    assert not scrolls_sideways(browser)
+    script = "return getComputedStyle(document.body).backgroundColor"
+    red = int(browser.execute_script(script).partition("(")[2].partition(",")[0])
+    assert red < 64 if dark else red > 192
+    open_files(browser)
+    assert not scrolls_sideways(browser)

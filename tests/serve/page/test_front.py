@@ -1,0 +1,91 @@
+import asyncio
+import logging
+
+import pytest
+from starlette.testclient import TestClient
+
+from moonlynx import load_judge
+from moonlynx.serve.app import create_app
+from moonlynx.serve.page import front
+from moonlynx.serve.service import Settings
+
+from ..loopback import EXAMPLE
+
+NAME = "token-similarity"
+
+
+@pytest.fixture
+def calling():
+    """Give a function that starts a server with a page and gives a client of it."""
+    clients = []
+
+    def start(compare=None):
+        client = TestClient(create_app(load_judge(NAME), compare=compare or {}))
+        clients.append(client)
+        return client.__enter__()
+
+    yield start
+    for client in clients:
+        client.__exit__(None, None, None)
+
+
+def judges(client):
+    return client.post("/v1/judge", json=EXAMPLE).json()["score"] == "PASS"
+
+
+def test_without_gradio_a_hint_stands_there_and_the_api_works(calling, monkeypatch):
+    monkeypatch.setattr(front, "find_spec", lambda name: None)
+    client = calling()
+    assert judges(client)
+    answer = client.get("/")
+    assert answer.status_code == 200
+    assert "pip install 'moonlynx[page]'" in answer.text
+    assert client.head("/").status_code == 200
+
+
+def test_the_api_answers_before_gradio_is_there(calling, monkeypatch):
+    monkeypatch.setattr(front, "find_spec", lambda name: "somewhere")
+    client = calling()
+    answer = client.get("/")
+    assert answer.status_code == 503
+    assert "is being loaded" in answer.text
+    assert 'http-equiv="refresh"' in answer.text
+    assert judges(client)
+
+
+def test_a_page_that_cannot_be_loaded_leaves_the_api(calling, monkeypatch, caplog):
+    monkeypatch.setattr(front, "find_spec", lambda name: "somewhere")
+    monkeypatch.setattr(front, "_GRACE", 0)
+    with caplog.at_level(logging.ERROR):
+        client = calling({"no-such-judge": Settings()})
+        for _ in range(100):
+            answer = client.get("/")
+            if answer.status_code == 500:
+                break
+            client.portal.call(asyncio.sleep, 0.05)
+    assert "could not be loaded" in answer.text
+    assert "no judge is called 'no-such-judge'" in caplog.text
+    assert judges(client)
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/v1", "/gradio_api/run/judge", "/login", "/docs"])
+def test_other_paths_stay_the_apis(calling, monkeypatch, path):
+    monkeypatch.setattr(front, "find_spec", lambda name: None)
+    client = calling()
+    assert client.get(path).json()["error"]["code"] == "not_found"
+    assert client.get("/v1/judge").json()["error"]["code"] == "method_not_allowed"
+
+
+def test_the_browser_is_told_to_ask_nobody_else(calling, monkeypatch):
+    monkeypatch.setattr(front, "find_spec", lambda name: None)
+    headers = calling().get("/").headers
+    policy = headers["content-security-policy"].split("; ")
+    assert "default-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert not any("http" in rule or "*" in rule for rule in policy)
+    assert headers["referrer-policy"] == "no-referrer"
+
+
+def test_without_a_page_nothing_stands_there():
+    with TestClient(create_app(load_judge(NAME))) as client:
+        assert client.get("/").status_code == 404

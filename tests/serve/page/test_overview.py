@@ -1,0 +1,52 @@
+from moonlynx import Verdict
+from moonlynx.judge.rows import Row
+from moonlynx.judge.types import BadInput
+from moonlynx.serve.page.overview import Overview
+
+JUDGE = {"name": "j", "version": "1"}
+
+
+def overview(*probabilities, rows=None):
+    found = Overview(rows or len(probabilities))
+    for line, probability in enumerate(probabilities, start=1):
+        verdict = {"score": "PASS", "probability": probability, "judge": JUDGE, "id": f"<{line}>"}
+        found.add(Row(line, None, None), Verdict.model_validate(verdict))
+    return found
+
+
+def test_probabilities_fall_into_tenths():
+    found = overview(0.0, 0.05, 0.1, 0.99, 1.0, None)
+    assert found.bins == [2, 1, 0, 0, 0, 0, 0, 0, 0, 2]
+    assert "Rows by P(hallucinated)" in found.render()
+
+
+def test_a_judge_without_probabilities_has_no_histogram():
+    html = overview(None, None).render()
+    assert "No row has a calibrated probability." in html
+    assert "<figure" not in html
+
+
+def test_ids_are_escaped_and_long_tables_cut():
+    html = overview(*[0.5] * 203).render()
+    assert html.count("<tr>") == 201
+    assert "&lt;1&gt;" in html
+    assert "The other 3 rows are in the download." in html
+
+
+def test_only_progress_is_shown_before_the_end():
+    html = overview(0.5, rows=2).render()
+    assert "1 of 2 rows" in html
+    assert "<table" not in html
+
+
+def test_faults_are_told_up_to_a_number():
+    found = Overview(30)
+    for line in range(1, 31):
+        error = {"code": "bad_input", "message": "x"}
+        verdict = Verdict.model_validate({"score": None, "error": error, "judge": JUDGE})
+        bad = BadInput("bad_input", f"line {line}, row", "is <odd>")
+        found.add(Row(line, None, bad), verdict)
+    html = found.render()
+    assert html.count('role="alert"') == 20
+    assert "line 20, row: is &lt;odd&gt;" in html
+    assert "… and 10 more such rows." in html

@@ -1,0 +1,94 @@
+"""`moonlynx serve` over a real vLLM on the CPU: processes of their own, real HTTP between them."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from ...conftest import VLLM_ENVIRONMENT
+
+START_LIMIT = 600  # seconds; on a busy machine vLLM's imports alone take minutes
+MODEL = "tiny-lynx"
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def write_deployment(folder, model):
+    """Write the YAML file of a deployment of a model on the CPU."""
+    path = folder / "tiny.yaml"
+    path.write_text(
+        f"model: {model}\nserved_name: {MODEL}\nprecision: fp32\ngpus: 0\nmax_model_len: 4096\n"
+        f"requests: 16\nbatched_tokens: 4096\nport: {free_port()}\n"
+        "engine: {enforce-eager: true}\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+@contextmanager
+def moonlynx_serve(log, *options):
+    """Run `moonlynx serve` on any free port; give the process and its address."""
+    line = [sys.executable, "-u", "-m", "moonlynx", "serve", "--port", "0", *options]
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(
+            line,
+            env=os.environ | VLLM_ENVIRONMENT,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as server,
+    ):
+        try:
+            said = server.stdout.readline()
+            assert " at http" in said, log.read_text()[-4000:]
+            yield server, said.split(" at ")[-1].partition("/v1")[0]
+        finally:
+            server.terminate()
+            server.wait(120)
+
+
+def until_ready(server, address, log):
+    """Wait until /readyz says so."""
+    end = time.monotonic() + START_LIMIT
+    while httpx.get(f"{address}/readyz").status_code != 200:
+        assert server.poll() is None, log.read_text()[-4000:]
+        assert time.monotonic() < end, log.read_text()[-4000:]
+        time.sleep(0.5)
+
+
+def vllm_of(port):
+    """Give the id of the vLLM server of that port, which is its session's too; None: no such."""
+    return next((one for one in map(int, _ids()) if f"--port\0{port}\0" in _line(one)), None)
+
+
+def session(leader):
+    """Give the ids of all processes of a session."""
+    return [one for one in map(int, _ids()) if _session(one) == leader and _line(one)]
+
+
+def _ids():
+    return [path.name for path in Path("/proc").iterdir() if path.name.isdigit()]
+
+
+def _line(process):
+    """Give a process's command line; empty where it has ended."""
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _session(process):
+    try:
+        return os.getsid(process)
+    except OSError:
+        return None

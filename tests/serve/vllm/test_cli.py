@@ -1,0 +1,67 @@
+"""The options of `moonlynx serve` that concern vLLM."""
+
+from importlib.util import find_spec
+
+import pytest
+from typer.testing import CliRunner
+
+from moonlynx.cli import app
+from moonlynx.serve.vllm.checks import NotFit
+from moonlynx.serve.vllm.deployment import read_deployment
+from moonlynx.serve.vllm.plan import describe
+
+from .real import write_deployment
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture
+def no_driver(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--vllm", "lynx-70b"),
+        ("--judge", "lynx:PatronusAI/Llama-3-Patronus-Lynx-70B-Instruct", "--tensor-parallel", "8"),
+    ],
+)
+def test_a_dry_run_shows_command_and_checks_and_fails_where_something_is_missing(
+    no_driver, options
+):
+    done = run("serve", "--dry-run", *options)
+    assert isinstance(done.exception, NotFit)
+    assert "GPUs: 8 needed; nvidia-smi is not on the path" in str(done.exception)
+    lines = done.stdout.splitlines()
+    plan = describe(read_deployment("lynx-70b"))
+    assert lines[: len(plan)] == plan
+    assert lines[len(plan)].startswith(
+        "judge: lynx:PatronusAI/Llama-3-Patronus-Lynx-70B-Instruct@http://127.0.0.1:8001/v1?"
+    )
+    assert any(line.startswith("MISSING GPUs: ") for line in lines)
+
+
+@pytest.mark.skipif(find_spec("vllm") is None, reason="vLLM is not installed")
+def test_a_dry_run_of_what_can_run_ends_well(tmp_path):
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    done = run("serve", "--dry-run", "--vllm", str(write_deployment(tmp_path, tmp_path)))
+    assert done.exit_code == 0, done.stdout
+    assert "MISSING" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--dry-run",), "--dry-run goes with --vllm or --tensor-parallel"),
+        (("--vllm", "none"), "no deployment is called 'none'"),
+        (("--tensor-parallel", "2"), "as in --judge lynx:MODEL"),
+        (("--vllm", "luna2-l4"), "then moonlynx serve --judge luna2:HEAD@http://127.0.0.1:8001/v1"),
+    ],
+)
+def test_what_goes_together_is_said(options, message):
+    done = run("serve", *options)
+    assert done.exit_code != 0
+    assert message in done.output + str(done.exception)

@@ -1,0 +1,194 @@
+"""Deployments: what a YAML file may say, and the command that it becomes."""
+
+import shlex
+
+import pytest
+
+from moonlynx.judge.names import SpecError
+from moonlynx.judge.registry import LYNX_MODEL
+from moonlynx.recipes.runs import SettingsError
+from moonlynx.serve.vllm.choose import choose
+from moonlynx.serve.vllm.deployment import Deployment, DeploymentError, bundled, read_deployment
+from moonlynx.serve.vllm.plan import describe, wrapped
+
+NAMES = sorted(bundled())
+
+
+def flag(command, name):
+    """Give the value behind a flag."""
+    return command[command.index(f"--{name}") + 1]
+
+
+def written(tmp_path, text):
+    path = tmp_path / "own.yaml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_all_deployments_are_there():
+    assert NAMES == [
+        "luna2-a100",
+        "luna2-l4",
+        "lynx-70b",
+        "lynx-70b-awq",
+        "lynx-70b-fp8",
+        "lynx-8b",
+        "lynx-8b-fp8",
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_opens_with_what_it_takes(name):
+    """Memory, throughput and command in the comments are those that the functions give."""
+    head = bundled()[name].read_text(encoding="utf-8").split("\n")
+    said = [line.removeprefix("#   ") for line in head if line.startswith("#   ")]
+    assert said == describe(read_deployment(name))
+    assert head[1].startswith(f"# moonlynx serve --vllm {name}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_deployment_fits_its_gpus(name):
+    deployment = read_deployment(name)
+    memory = deployment.memory()
+    assert memory.tokens >= deployment.max_model_len
+    assert memory.weights + memory.workspace < deployment.memory_share * 80
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_command_shares_prefixes_and_lets_no_white_space_through(name):
+    deployment = read_deployment(name)
+    command = deployment.command()
+    assert command[:3] == ("python", "-m", "vllm.entrypoints.openai.api_server")
+    assert "--enable-prefix-caching" in command
+    assert '"disable_any_whitespace": true' in flag(command, "structured-outputs-config")
+    assert flag(command, "load-format") == "safetensors"
+    assert flag(command, "host") == "127.0.0.1"
+    assert flag(command, "port") == "8001"
+    assert flag(command, "served-model-name") == deployment.name
+    assert flag(command, "tensor-parallel-size") == str(deployment.gpus)
+    assert not any("trust" in word for word in command)
+
+
+def test_the_command_of_adapters_names_each():
+    command = read_deployment("luna2-l4").command()
+    assert flag(command, "max-loras") == "9"
+    assert flag(command, "lora-modules") == "context_adherence=./adapters/context_adherence"
+    assert sum(word.endswith(word.split("=")[0]) for word in command if "=./" in word) == 9
+
+
+def test_other_flags_come_as_they_are(tmp_path):
+    flags = "{seed: 7, async-scheduling: false, cudagraph-capture-sizes: [1, 2]}"
+    path = written(tmp_path, f"model: m\nengine: {flags}")
+    assert read_deployment(path).command()[-6:] == (
+        *("--seed", "7", "--no-async-scheduling"),
+        *("--cudagraph-capture-sizes", "1", "2"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gpus: 1", "model: Field required"),
+        ("model: m\ngpu_count: 8", "gpu_count: Extra inputs"),
+        ("model: m\ngpus: two", "gpus: Input should be a valid integer"),
+        ("model: m\ngpu: v100", "gpu: Input should be 'h100', 'a100' or 'l4'"),
+        ("model: m\nprecision: int3", "precision: Input should be"),
+        ("model: m\nport: 70000", "port: Input should be less"),
+        ("model: m\nmemory_share: 1.5", "memory_share: Input should be less"),
+        ("model: m\ngpus: 0", "fp32 goes with gpus: 0"),
+        ("model: m\nlora: {adapters: {}}", "lora.adapters: Dictionary should have at least 1"),
+        ("model: m\nengine: {port: 1}", "engine: port is set by the field port"),
+        ("model: m\nengine: {quantization: fp8}", "set by the field precision"),
+        ("model: m\nengine: {trust-remote-code: true}", "trust-remote-code is not open to change"),
+        ("model: m\nengine: {trust_remote_code: true}", "should match pattern"),
+        ("model: m\nengine: {trust-rem: true}", "trust-remote-code is not open to change"),
+        ("model: m\nengine: {load-format: pt}", "load-format is not open to change"),
+        (
+            "model: m\ngpus: 3\nshape: {layers: 1, hidden: 8, intermediate: 8, heads: 8, "
+            "kv_heads: 8, vocabulary: 8}",
+            "3 cannot share 8 heads",
+        ),
+        ("- m", "valid dictionary"),
+        ("model: [", "is not YAML"),
+    ],
+)
+def test_what_a_file_may_not_say_is_named(tmp_path, text, message):
+    with pytest.raises(SettingsError, match=message):
+        read_deployment(written(tmp_path, text))
+
+
+def test_a_name_that_is_none_is_answered_with_those_that_are():
+    with pytest.raises(
+        DeploymentError, match=r"called 'lynx-9b', and no file; known: luna2-a100, "
+    ):
+        read_deployment("lynx-9b")
+
+
+def test_a_judges_model_and_its_gpus_are_enough():
+    deployment, judge = choose("lynx:PatronusAI/Llama-3-Patronus-Lynx-70B-Instruct", None, 8)
+    assert deployment == read_deployment("lynx-70b")
+    assert judge == (
+        "lynx:PatronusAI/Llama-3-Patronus-Lynx-70B-Instruct@http://127.0.0.1:8001/v1"
+        "?concurrency=256&retries=2"
+    )
+
+
+def test_a_deployment_is_asked_by_lynx():
+    deployment, judge = choose(None, "lynx-8b-fp8", None)
+    assert deployment.precision == "fp8"
+    assert judge.startswith(f"lynx:{LYNX_MODEL}-FP8@http://127.0.0.1:8001/v1?")
+
+
+def test_the_judges_model_takes_the_place_of_the_deployments():
+    deployment, judge = choose("lynx:org/mine?retries=0", "lynx-70b-awq", None)
+    assert (deployment.model, deployment.name, deployment.precision) == (
+        "org/mine",
+        "org/mine",
+        "awq",
+    )
+    assert judge == "lynx:org/mine@http://127.0.0.1:8001/v1?concurrency=64&retries=0"
+
+
+def test_another_judge_asks_the_same_model():
+    _, judge = choose("chainpoll?polls=5", "lynx-8b", None)
+    assert judge.startswith(f"chainpoll:{LYNX_MODEL}@http://127.0.0.1:8001/v1?")
+    assert "polls=5" in judge
+
+
+def test_a_judge_with_an_address_stays_as_it_is():
+    cascade = "cascade(luna,lynx:m@http://127.0.0.1:8001/v1)?policy=f.json"
+    assert choose(cascade, "lynx-8b", None)[1] == cascade
+
+
+def test_an_unknown_model_has_no_shape_and_the_gpus_asked_for():
+    deployment, _ = choose("lynx:org/other", None, 4)
+    assert (deployment.model, deployment.gpus, deployment.shape) == ("org/other", 4, None)
+    assert deployment.memory() is None
+
+
+@pytest.mark.parametrize(
+    ("judge", "name", "gpus", "kind", "message"),
+    [
+        (None, None, 8, DeploymentError, "as in --judge lynx:MODEL"),
+        ("lynx:m@http://far:1/v1", None, 8, DeploymentError, "as in --judge lynx:MODEL"),
+        ("lynx", "lynx-8b", 5, DeploymentError, "5 cannot share 32 heads"),
+        ("Lynx!", "lynx-8b", None, SpecError, "lower-case"),
+    ],
+)
+def test_what_cannot_be_served_is_a_message(judge, name, gpus, kind, message):
+    with pytest.raises(kind, match=message):
+        choose(judge, name, gpus)
+
+
+def test_a_long_command_is_wrapped_as_a_shell_reads_it():
+    command = read_deployment("luna2-a100").command()
+    lines = wrapped(command)
+    assert len(lines) > 5
+    assert max(map(len, lines)) <= 100
+    assert all(line.endswith(" \\") for line in lines[:-1])
+    whole = " ".join(line.removesuffix(" \\") for line in lines)
+    assert tuple(shlex.split(whole)) == command
+
+
+def test_a_model_without_a_gpu_kind_shows_its_command_alone():
+    assert describe(Deployment(model="m")) == wrapped(Deployment(model="m").command())

@@ -1,0 +1,123 @@
+"""Starting and ending a child process, whatever it does. Here it is not vLLM: `test_real.py` is."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+from moonlynx.judge.registry import load_judge
+from moonlynx.judge.types import Example
+from moonlynx.serve.vllm import engine as module
+from moonlynx.serve.vllm.checks import NotFit
+from moonlynx.serve.vllm.deployment import Deployment
+from moonlynx.serve.vllm.engine import Engine, WaitingJudge
+
+from ..loopback import EXAMPLE, calling, until
+from .real import free_port, session
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """Give a function that puts a program in the place of vLLM's server."""
+    monkeypatch.setattr(module, "check", lambda deployment: [])
+
+    def is_(text):
+        path = tmp_path / "python"
+        path.write_text(f"#!{sys.executable}\nimport sys, time\n{text}\n", encoding="utf-8")
+        path.chmod(0o755)
+        monkeypatch.setattr(module.sys, "executable", str(path))
+
+    return is_
+
+
+def deployment():
+    return Deployment(model="m", port=free_port())
+
+
+def came_up(engine):
+    failed = []
+    engine.bring_up(lambda: failed.append(engine.failure))
+    until(lambda: engine.settled)
+    assert engine.failure in failed
+    return str(engine.failure)
+
+
+def test_a_program_that_ends_is_quoted(program, capfd):
+    program("print('one'); print('two', file=sys.stderr); sys.exit(3)")
+    with Engine(deployment()) as engine:
+        said = came_up(engine)
+        assert engine.fault() == "vLLM has ended (exit code 3)"
+    assert said.startswith("vLLM has ended (exit code 3); its last lines:")
+    assert sorted(said.split("\n")[1:]) == ["  one", "  two"]
+    assert sorted(capfd.readouterr().err.split()) == ["one", "two"], "the log is passed on"
+
+
+def test_a_program_that_never_answers_is_given_up(program):
+    program("print('loading', flush=True); time.sleep(60)")
+    with Engine(deployment(), start_limit=0.5) as engine:
+        assert engine.fault() == "vLLM is starting"
+        assert came_up(engine).startswith("vLLM is not ready after 0.5 seconds")
+
+
+def test_a_program_that_will_not_end_is_made_to_with_all_it_started(program, monkeypatch):
+    monkeypatch.setattr(module, "GRACE", 0.3)
+    program(
+        "import signal, subprocess\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "subprocess.Popen(['sleep', '60'])\nprint('deaf', flush=True)\ntime.sleep(60)"
+    )
+    with Engine(deployment()) as engine:
+        until(lambda: "deaf" in engine._said)
+        leader = engine._process.pid
+        assert len(session(leader)) == 2
+        began = time.monotonic()
+    assert 0.3 <= time.monotonic() - began < 10
+    assert session(leader) == []
+
+
+def test_a_program_that_was_killed_is_named_by_the_signal(program):
+    program("print('up', flush=True); time.sleep(60)")
+    with Engine(deployment()) as engine:
+        until(lambda: "up" in engine._said)
+        os.kill(engine._process.pid, signal.SIGKILL)
+        until(lambda: engine.fault() == "vLLM has ended (SIGKILL)")
+
+
+def test_a_machine_that_is_not_fit_starts_nothing(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(NotFit, match="nvidia-smi is not on the path"), Engine(deployment()):
+        pytest.fail("it was entered")
+
+
+def test_rows_wait_until_the_engine_is_settled(program):
+    program("time.sleep(60)")
+    judge = load_judge("token-similarity")
+    example = Example.from_row(EXAMPLE)
+
+    async def early(waiting, engine):
+        task = asyncio.create_task(waiting.acall([example]))
+        await asyncio.sleep(0.5)
+        assert not task.done()
+        engine._settled.set()
+        return await task
+
+    with Engine(deployment()) as engine:
+        waiting = WaitingJudge(judge, engine)
+        assert waiting.info == judge.info
+        assert asyncio.run(early(waiting, engine)) == judge([example])
+        assert waiting([example]) == judge([example])
+
+
+def test_readiness_gives_the_engines_fault():
+    from moonlynx.serve.service import Settings
+
+    faults = ["vLLM is starting", None]
+    with calling(settings=Settings(fault=lambda: faults.pop(0))) as client:
+        refused = client.get("/readyz")
+        assert (refused.status_code, refused.json()["error"]["message"]) == (
+            503,
+            "vLLM is starting",
+        )
+        assert client.get("/readyz").status_code == 200
