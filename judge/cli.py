@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 import typer
 from rich.console import Console
@@ -24,6 +24,7 @@ from .batch import (
     read_timings,
     read_verdicts,
 )
+from .metric_cli import app as metric_app
 from .names import CascadeSpec, JudgeSpec, parse_spec
 from .progress import progress_bar
 from .registry import DEFAULT_JUDGE, all_factories, load_judge
@@ -32,6 +33,7 @@ from .show import render
 from .types import BadInput, Example, ExitCode, Score, Verdict
 
 app = typer.Typer()
+app.add_typer(metric_app)
 
 # A context that ends like one of these and is no file is taken for a slip, not for a text.
 _TEXT_FILES = (".txt", ".md", ".json", ".html", ".csv", ".xml")
@@ -44,6 +46,24 @@ class Format(StrEnum):
     JSON = "json"
     LYNX = "lynx"
 
+
+class Engine(Protocol):
+    """Judges a file of rows elsewhere than in this process."""
+
+    def __call__(
+        self,
+        judge_name: str,
+        source: str,
+        output: str,
+        options: Mapping[str, str],
+        address: str | None,
+    ) -> Tally:
+        """Write a verdict per row of `source`, path or URL, to `output`; count the verdicts."""
+        ...
+
+
+# By name; filled where the command line is put together, from floors above this one.
+ENGINES: dict[str, Engine] = {}
 
 JudgeOption = Annotated[
     str, typer.Option("--judge", help="Name of the judge; `moonlynx judges` lists them.")
@@ -61,12 +81,15 @@ def judge(
         str | None, typer.Option(help="The answer to judge, or - for standard input.")
     ] = None,
     input_file: Annotated[
-        Path | None,
-        typer.Option("--input", help="Rows to judge: .jsonl, .csv or .parquet."),
+        str | None,
+        typer.Option("--input", metavar="FILE", help="Rows to judge: .jsonl, .csv or .parquet."),
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option(help="JSONL file for the verdicts; an interrupted run goes on from it."),
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="JSONL file for the verdicts; an interrupted run goes on from it.",
+        ),
     ] = None,
     judge_name: JudgeOption = DEFAULT_JUDGE,
     abstain_at: Annotated[
@@ -87,6 +110,17 @@ def judge(
     timings: Annotated[
         Path | None, typer.Option(help="JSONL file for the seconds each row took.")
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="Where --input is judged: here, or on a cluster by 'ray', as in "
+            "'ray?workers=8&gpus=1'; then --input and --output are .jsonl or .parquet, and may be "
+            "URLs such as s3://BUCKET/KEY.",
+        ),
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Of the cluster (default: one on this machine alone).")
+    ] = None,
     fail_on_hallucination: Annotated[
         bool, typer.Option("--fail-on-hallucination", help="End with 4 if an answer FAILs.")
     ] = False,
@@ -97,18 +131,25 @@ def judge(
     """
     if output is None and timings is not None:
         raise typer.BadParameter("--timings goes with --output")
+    if engine is None and address is not None:
+        raise typer.BadParameter("--address goes with --engine")
     if abstain_at is not None:
         judge_name = _abstaining(judge_name, abstain_at)
     if rules:
         spec = parse_spec(judge_name)
         judge_name = str(replace(spec, options={**spec.options, "rules": "on"}))
-    if output is not None:
-        if input_file is None:
+    path = None if input_file is None else Path(input_file)
+    if engine is not None:
+        if input_file is None or output is None or timings is not None:
+            raise typer.BadParameter("--engine goes with --input and --output, without --timings")
+        tally = _judge_elsewhere(engine, judge_name, input_file, output, address)
+    elif output is not None:
+        if path is None:
             raise typer.BadParameter("--output goes with --input")
-        loaded, source = load_judge(judge_name), describe(input_file)
-        tally = _judge_file(loaded, judge_name, input_file, source, output, batch_size, timings)
+        loaded, source = load_judge(judge_name), describe(path)
+        tally = _judge_file(loaded, judge_name, path, source, Path(output), batch_size, timings)
     else:
-        rows = _rows(question, context, answer, input_file)
+        rows = _rows(question, context, answer, path)
         tally = _print_verdicts(load_judge(judge_name), rows, batch_size, format_)
     raise typer.Exit(_exit_code(tally, fail_on_hallucination))
 
@@ -280,6 +321,17 @@ def _judge_file(
             timings=timings,
             on_progress=on_progress,
         )
+    typer.echo(summary(tally), err=True)
+    return tally
+
+
+def _judge_elsewhere(
+    engine: str, judge_name: str, source: str, output: str, address: str | None
+) -> Tally:
+    spec = parse_spec(engine)
+    if not isinstance(spec, JudgeSpec) or spec.name not in ENGINES or spec.model or spec.backend:
+        raise typer.BadParameter(f"--engine is one of {', '.join(ENGINES)}")
+    tally = ENGINES[spec.name](judge_name, source, output, spec.options, address)
     typer.echo(summary(tally), err=True)
     return tally
 

@@ -307,6 +307,15 @@ def _raghalu(spec: JudgeSpec, threshold: float | None) -> Judge:
     return _as_calibrated(make, calibration, threshold)
 
 
+def _luna2(spec: JudgeSpec, threshold: float | None) -> Judge:
+    from .luna2.judge import MetricJudge
+    from .luna2.registry import build_metric
+
+    if spec.model is None:
+        raise SpecError(f"{spec.name} needs a metric, as in {spec.name}:context_adherence")
+    return MetricJudge(build_metric(spec), threshold)
+
+
 def _as_calibrated(
     make: Callable[[float | None], Judge], file: Path | None, threshold: float | None
 ) -> Judge:
@@ -341,6 +350,11 @@ _BUILT_IN: dict[str, Factory] = {
         "Luna: a small encoder reads each claim with the documents and marks unsupported spans",
         _luna,
         needs="nothing; other weights as luna:FOLDER_OR_HUB_ID",
+    ),
+    "luna2": Factory(
+        "Luna-2: one token of a small model with a head for the metric, or a head on Luna's own",
+        _luna2,
+        needs="a metric (luna2:context_adherence) or a trained head (luna2:FOLDER)",
     ),
     "token-similarity": Factory(
         "Share of each sentence's words that stand in the documents, with evidence",

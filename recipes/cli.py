@@ -11,16 +11,18 @@ import typer
 
 from moonlynx.judge.backends.base import MissingExtra
 
+from .luna2 import cli as luna2
 from .lynx import cli as lynx
 from .raghalu import cli as raghalu
 
 app = typer.Typer()
 train_app = typer.Typer(help="Train a judge.", no_args_is_help=True)
 app.add_typer(train_app, name="train")
+luna2.add_commands(train_app)
 lynx.add_commands(train_app)
 raghalu.add_commands(train_app)
 
-_NEEDED = ("accelerate", "onnx", "onnxscript", "sklearn", "torch", "transformers", "yaml")
+_NEEDED = ("accelerate", "onnx", "onnxscript", "sklearn", "torch", "transformers")
 
 DataOption = Annotated[
     Path, typer.Option(envvar="MOONLYNX_DATA", help="Folder with the labelled data.")

@@ -41,6 +41,7 @@ OPTIONS: dict[str, Callable[[str], object]] = {
 }
 _BACKOFF = wait_random_exponential(multiplier=0.5, max=20)
 _LONGEST_WAIT = 60.0  # seconds; a server that asks for more is taken to refuse
+_UNBOUNDED = 1 << 30
 _MESSAGE_LENGTH = 500  # characters kept of a server's message
 _TOO_LONG = re.compile(
     r"context[_ ](length|window|size)|max_model_len|(prompt|input|message)s? (is|are) too long"
@@ -194,6 +195,20 @@ class Endpoint:
         Raises:
             BackendError: it is not there, or serves none or several; names them.
         """
+        names = list(self.models())
+        if len(names) != 1:
+            served = ", ".join(names[:20]) or "none"
+            raise BackendError(f"name the model to use at {self._url}; it serves {served}")
+        return names[0]
+
+    def models(self) -> dict[str, int]:
+        """Ask for the models that the endpoint serves: the tokens each can take, by name.
+
+        Where the endpoint does not say how many, no model bounds them.
+
+        Raises:
+            BackendError: it is not there, or lists no models.
+        """
         try:
             response = httpx.get(f"{self._url}/models", headers=self._headers, timeout=30.0)
         except httpx.HTTPError as error:
@@ -202,14 +217,11 @@ class Endpoint:
             message = f"cannot ask {self._url} for its models: {_failure(response)}"
             raise BackendError(self._bounded(message))
         try:
-            names = [model.id for model in _Models.model_validate_json(response.content).data]
+            listed = _Models.model_validate_json(response.content).data
         except ValidationError:
             message = f"{self._url}/models lists no models; is the URL the API's base?"
             raise BackendError(message) from None
-        if len(names) != 1:
-            served = ", ".join(names[:20]) or "none"
-            raise BackendError(f"name the model to use at {self._url}; it serves {served}")
-        return names[0]
+        return {model.id: model.max_model_len or _UNBOUNDED for model in listed}
 
     def _unreachable(self, error: httpx.HTTPError) -> str:
         reason = str(error) or type(error).__name__
@@ -226,6 +238,7 @@ class Endpoint:
 
 class _Model(BaseModel):
     id: str
+    max_model_len: int | None = None
 
 
 class _Models(BaseModel):

@@ -37,11 +37,13 @@ def check_template(tokenizer: Any, model: str) -> None:
         raise BackendError(f"{model} has no chat template; use a model made for chat")
 
 
-def encode_prompt(tokenizer: Any, request: ChatRequest, positions: int) -> list[int] | JudgeError:
+def encode_prompt(
+    tokenizer: Any, request: ChatRequest, positions: int, **template: Any
+) -> list[int] | JudgeError:
     """Write the prompt as token ids by the model's chat template.
 
     The text of a special token within a message is broken up, so that no message can end its own
-    turn or open another.
+    turn or open another. `template` are fields of the template itself, as `enable_thinking`.
 
     Returns:
         The ids, fewer than `positions`, or why there are none.
@@ -55,7 +57,7 @@ def encode_prompt(tokenizer: Any, request: ChatRequest, positions: int) -> list[
     ]
     try:
         ids: list[int] = tokenizer.apply_chat_template(
-            messages, add_generation_prompt=True, tokenize=True, return_dict=True
+            messages, add_generation_prompt=True, tokenize=True, return_dict=True, **template
         )["input_ids"]
     except (TemplateError, ValueError) as error:
         message = f"the chat template does not take the messages: {error}"

@@ -9,11 +9,13 @@ import typer
 from . import __version__
 from .eval.cli import app as eval_app
 from .halubench.cli import app as halubench_app
+from .judge.cli import ENGINES
 from .judge.cli import app as judge_app
 from .judge.messages import errors_as_messages
 from .model_card.cli import app as card_app
 from .recipes.cli import app as recipes_app
 from .serve.cli import app as serve_app
+from .serve.ray.batch import judge_on_ray
 
 app = typer.Typer(
     name="moonlynx",
@@ -23,6 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+ENGINES["ray"] = judge_on_ray
 app.add_typer(judge_app)
 app.add_typer(eval_app)
 app.add_typer(halubench_app)

@@ -1,0 +1,130 @@
+"""Scoring a few tokens instead of writing text: what a metric of one token needs from a model."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from ..names import SpecError
+from ..types import JudgeError
+
+# Each is a module here with a `load(model, options)`; a URL is vLLM's server.
+_LOCAL = {"transformers": "transformers_labels", "vllm": "vllm_labels"}
+
+
+@dataclass(frozen=True)
+class LabelRequest:
+    """One prompt, with the places at which one of a few tokens is due.
+
+    A causal model sees at each place only the tokens before it: so one pass over the prompt, and a
+    pass over each of its beginnings, give the same.
+
+    Attributes:
+        prompt: token ids.
+        places: lengths of the prompt's beginnings that a token is due after, rising; the last is
+            the prompt's own length.
+        labels: ids of the tokens to score.
+        adapter: what `attach` gave, or None for the model as it is.
+    """
+
+    prompt: tuple[int, ...]
+    places: tuple[int, ...]
+    labels: tuple[int, ...]
+    adapter: str | None = None
+
+
+@dataclass(frozen=True)
+class LabelReply:
+    """What came back for one request.
+
+    Attributes:
+        logprobs: of each label's token among the whole vocabulary, in nats, by place; shape
+            (places, labels). Empty with an `error`.
+        calls: prompts that were sent.
+        input_tokens: tokens of those prompts.
+        error: why there are none: `too_long`, `timeout`, `refused` or `backend`.
+    """
+
+    logprobs: tuple[tuple[float, ...], ...] = ()
+    calls: int = 1
+    input_tokens: int = 0
+    error: JudgeError | None = None
+
+
+@runtime_checkable
+class LabelBackend(Protocol):
+    """Scores label requests: one reply per request, in order, each for itself.
+
+    Attributes:
+        name: of model and backend.
+        positions: tokens that a prompt may have, and one more.
+    """
+
+    name: str
+    positions: int
+
+    def attach(self, name: str, folder: Path) -> str:
+        """Make the adapter in `folder` ready for requests; give what they name it by.
+
+        Raises:
+            BackendError: it is no adapter of this model.
+        """
+        ...
+
+    def score(self, requests: Sequence[LabelRequest]) -> list[LabelReply]:
+        """Score the requests, of any adapters."""
+        ...
+
+
+@runtime_checkable
+class AsyncLabelBackend(LabelBackend, Protocol):
+    """A label backend that waits on a network."""
+
+    async def ascore(self, requests: Sequence[LabelRequest]) -> list[LabelReply]:
+        """Score the requests without blocking the event loop."""
+        ...
+
+
+async def ascore(backend: LabelBackend, requests: Sequence[LabelRequest]) -> list[LabelReply]:
+    """Score the requests without blocking the event loop, in a thread where need be."""
+    if isinstance(backend, AsyncLabelBackend):
+        return await backend.ascore(requests)
+    return await asyncio.to_thread(backend.score, requests)
+
+
+def load_label_backend(backend: str, model: str, options: Mapping[str, str]) -> LabelBackend:
+    """Bring up a model that scores labels.
+
+    Args:
+        backend: "transformers", "vllm", or the http(s) URL of vLLM's server, ending in /v1.
+        model: a path or Hub id; for a server the name it serves the model by.
+        options: the backend's options as text. URL: concurrency, timeout, retries. transformers:
+            device, load, batch. vllm: tensor_parallel, max_model_len, dtype, eager, adapters.
+
+    Raises:
+        SpecError: no such backend, or an option that it does not have or cannot read.
+        MissingExtra: an optional package is missing.
+        BackendError: the model cannot be brought up.
+    """
+    labels: LabelBackend
+    if backend.startswith(("http://", "https://")):
+        from . import openai_labels
+
+        labels = openai_labels.load(backend, model, options)
+    elif backend in _LOCAL:
+        labels = import_module(f".{_LOCAL[backend]}", __package__).load(model, options)
+    else:
+        known = ", ".join(_LOCAL)
+        raise SpecError(
+            f"no labels are scored on {backend!r}; use one of {known} or an http(s) URL"
+        )
+    return labels
+
+
+def faulty(error: JudgeError, calls: int = 0) -> LabelReply:
+    """Give the reply of a request that failed."""
+    return LabelReply(calls=calls, error=error)

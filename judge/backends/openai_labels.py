@@ -1,0 +1,160 @@
+"""Labels scored by vLLM's OpenAI-compatible server, each adapter under a model name of its own.
+
+The server is started with `--enable-lora --lora-modules NAME=FOLDER ...`. It is asked for the
+logprobs of the label tokens alone (`logprob_token_ids`), after prompts that are token ids: what is
+scored is to the token what was trained on. A request of several places sends the prompt's
+beginnings, of which vLLM's prefix cache computes each token once for one adapter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import httpx
+from pydantic import BaseModel, Field, ValidationError
+
+from ..types import JudgeError
+from .base import BackendError
+from .endpoint import OPTIONS, Endpoint, Failure, wait_for
+from .labels import LabelReply, LabelRequest, faulty
+from .options import read_options
+
+_TOKEN = "token_id:"  # noqa: S105 (vLLM's way to write a token as its id)
+# What a server writes for a probability of 0: JSON holds no infinity.
+_LEAST = -9999.0
+
+
+class OpenAILabels:
+    """Scores labels at an endpoint, as many requests at once as its `concurrency` allows.
+
+    Logprobs can differ in their last bits with what else the server is computing; vLLM, on the GPUs
+    that it supports it for, rules that out when started with VLLM_BATCH_INVARIANT=1.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, model: str, name: str, served: Mapping[str, int]
+    ) -> None:
+        """Set the endpoint.
+
+        Args:
+            endpoint: where to ask.
+            model: the name that the model without adapter is served by.
+            name: the backend's own.
+            served: positions by name of each model that is served.
+        """
+        self.name = name
+        # vLLM says of the model how many, and of its adapters nothing.
+        self.positions = min(served.values(), default=1 << 30)
+        self._endpoint = endpoint
+        self._model = model
+        self._served = served
+
+    def attach(self, name: str, folder: Path) -> str:  # noqa: ARG002 (the server has its own copy)
+        """Give the name the adapter is served by, which is the metric's own.
+
+        Raises:
+            BackendError: nothing is served by that name.
+        """
+        if name not in self._served:
+            raise BackendError(
+                f"{self.name} serves {', '.join(self._served)}, but no {name}; start vLLM with "
+                f"--enable-lora --lora-modules {name}=FOLDER"
+            )
+        return name
+
+    def score(self, requests: Sequence[LabelRequest]) -> list[LabelReply]:
+        """Score the requests; within a running event loop, in a thread of its own."""
+        return wait_for(self.ascore(requests))
+
+    async def ascore(self, requests: Sequence[LabelRequest]) -> list[LabelReply]:
+        """Score the requests without blocking the event loop."""
+        replies: list[LabelReply | None] = [None] * len(requests)
+        by_labels: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+        for index, request in enumerate(requests):
+            by_labels.setdefault((len(request.places), request.labels), []).append(index)
+        for (places, labels), indices in by_labels.items():
+            answers = await self._endpoint.post_all(
+                "/completions",
+                [self._payload(requests[index]) for index in indices],
+                partial(_read, places=places, labels=labels),
+            )
+            for index, answer in zip(indices, answers, strict=True):
+                replies[index] = faulty(answer) if isinstance(answer, JudgeError) else answer
+        return [reply for reply in replies if reply is not None]
+
+    def _payload(self, request: LabelRequest) -> dict[str, Any]:
+        return {
+            "model": request.adapter or self._model,
+            "prompt": [list(request.prompt[:place]) for place in request.places],
+            "max_tokens": 1,
+            "temperature": 0.0,
+            "logprobs": 1,
+            "logprob_token_ids": list(request.labels),
+            "return_tokens_as_token_ids": True,
+        }
+
+
+def load(url: str, model: str, options: Mapping[str, str]) -> OpenAILabels:
+    """Bring up an endpoint.
+
+    Raises:
+        SpecError: the URL cannot be one, or an option is unknown or has a wrong value.
+        BackendError: it is not there, or lists no models.
+    """
+    endpoint = Endpoint(url, **read_options(url, options, OPTIONS))
+    return OpenAILabels(endpoint, model, f"{model}@{url}", endpoint.models())
+
+
+class _Logprobs(BaseModel):
+    top_logprobs: list[dict[str, float]] = Field(min_length=1)
+
+
+class _Choice(BaseModel):
+    index: int
+    logprobs: _Logprobs
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int = 0
+
+
+class _Completion(BaseModel):
+    choices: list[_Choice] = Field(min_length=1)
+    usage: _Usage = _Usage()
+
+
+def _read(response: httpx.Response, *, places: int, labels: tuple[int, ...]) -> LabelReply:
+    """Read the labels' logprobs at each place.
+
+    Raises:
+        Failure: there are none; names the cause that is likely.
+    """
+    try:
+        completion = _Completion.model_validate_json(response.content)
+    except ValidationError:
+        raise Failure(
+            "backend", f"the answer has no logprobs of tokens: {response.text[:200]}"
+        ) from None
+    choices = sorted(completion.choices, key=lambda choice: choice.index)
+    if len(choices) != places:
+        raise Failure("backend", f"the server gave {len(choices)} answers to {places} prompts")
+    try:
+        logprobs = tuple(
+            tuple(_nats(choice.logprobs.top_logprobs[0][f"{_TOKEN}{label}"]) for label in labels)
+            for choice in choices
+        )
+    except KeyError as error:
+        raise Failure(
+            "backend",
+            f"the server left out the logprob of {error}; it takes a vLLM that knows "
+            "logprob_token_ids",
+        ) from None
+    return LabelReply(logprobs, calls=places, input_tokens=completion.usage.prompt_tokens)
+
+
+def _nats(logprob: float) -> float:
+    return logprob if math.isfinite(logprob) else _LEAST

@@ -1,0 +1,80 @@
+"""The commands that run metrics: `moonlynx metric` and `metrics`."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from .batch import BATCH_SIZE
+from .luna2.definition import definitions, load_definition
+from .luna2.metric import Metric
+from .luna2.registry import load_metric
+from .metric_rows import measure_file, measure_rows, outcome, read_inputs, to_line
+from .rows import describe
+from .types import ExitCode
+
+app = typer.Typer()
+
+
+@app.command()
+def metric(
+    name: Annotated[
+        str, typer.Argument(help="As in luna2:toxicity, or luna2:FOLDER@transformers.")
+    ],
+    input_file: Annotated[
+        Path,
+        typer.Option("--input", exists=True, dir_okay=False, help="JSONL of inputs to judge."),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(help="JSONL file for the verdicts; an interrupted run goes on from it."),
+    ] = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Rows judged at once.")] = BATCH_SIZE,
+) -> None:
+    """Judge inputs by a metric: tone, toxicity, tool selection and the like."""
+    source = describe(input_file)
+    loaded = load_metric(name)
+    if output is None:
+        counts = _print_verdicts(loaded, input_file, batch_size)
+    else:
+        counts = measure_file(
+            loaded, input_file, output, sha256=source.sha256, batch_size=batch_size
+        )
+    listed = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
+    typer.echo(f"{counts.total()} rows: {listed or 'none'}", err=True)
+    unscored = counts.total() - counts["scored"]
+    raise typer.Exit(ExitCode.UNSCORED if unscored else ExitCode.DONE)
+
+
+@app.command()
+def metrics() -> None:
+    """List the metrics that are defined, and what each reads."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for name in definitions():
+        definition = load_definition(name)
+        table.add_row(name, definition.description)
+        classes = ", ".join(definition.classes)
+        table.add_row("", f"{definition.kind}: {classes}", style="dim")
+        table.add_row("", f"reads {', '.join(definition.reads)}", style="dim")
+    Console(highlight=False).print(table)
+
+
+def _print_verdicts(loaded: Metric, path: Path, batch_size: int) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    with path.open("rb") as lines:
+        rows = read_inputs(lines)
+        while batch := list(islice(rows, batch_size)):
+            for verdict in measure_rows(loaded, batch):
+                counts[outcome(verdict)] += 1
+                sys.stdout.write(to_line(verdict).decode("utf-8"))
+            sys.stdout.flush()
+    return counts

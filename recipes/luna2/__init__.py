@@ -1,0 +1,1 @@
+"""Luna-2: one head per metric, on a shared small decoder or on the embedded encoder."""

@@ -1,0 +1,108 @@
+"""The commands that train Luna-2: `moonlynx train luna2` and its small backbone."""
+
+from __future__ import annotations
+
+import logging
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from moonlynx.judge.backends.base import MissingExtra
+
+from ..runs import SettingsError, find_recipe, read_run
+
+_NEEDED = ("accelerate", "peft", "torch", "transformers", "yaml")
+
+RecipeOption = Annotated[
+    str, typer.Option(help="One of moonlynx/recipes/luna2 by name, or a YAML file like them.")
+]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the run; a stopped one goes on from it (default: runs/...)."),
+]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add `luna2 METRIC` and `luna2-backbone`."""
+    app.command("luna2")(_train_head)
+    app.command("luna2-backbone")(_train_backbone)
+
+
+def _train_head(
+    metric: Annotated[
+        str, typer.Argument(help="Name of a metric that ships, or a YAML file that defines one.")
+    ],
+    data: Annotated[
+        Path,
+        typer.Option(
+            exists=True,
+            envvar="MOONLYNX_DATA",
+            help="JSONL of labelled inputs, or the folder with the open sets.",
+        ),
+    ],
+    recipe: RecipeOption = "llama-3.2-3b",
+    backbone: Annotated[
+        str | None, typer.Option(help="Hub id or folder, instead of the recipe's.")
+    ] = None,
+    out: OutOption = None,
+) -> None:
+    """Train a head of Luna-2: an adapter that answers for one metric with one token."""
+    _start()
+    from moonlynx.judge.luna2.definition import load_definition
+
+    from .data import load, read_rows, split
+    from .data.base import Placed
+    from .settings import RECIPES, Run
+    from .train import HEAD_FOLDER, train
+
+    definition = load_definition(metric)
+    path = find_recipe(recipe, RECIPES)
+    run = read_run(path, Run)
+    if backbone is not None:
+        run = run.model_copy(update={"backbone": backbone})
+    if data.is_dir():
+        splits = load(definition.name, data)
+    else:
+        splits = split((Placed(row) for row in read_rows(data, definition)), run.seed)
+    out = out or Path("runs") / f"luna2-{definition.name}-{path.stem}"
+    done = train(run, definition, splits, out)
+    fitted = "" if done.fitted_after is not None else "; too few validation rows to fit to"
+    typer.echo(
+        f"{done.steps} steps over {done.rows} rows ({done.too_long} too long, {done.blank} blank), "
+        f"loss {done.losses[0]:.3f} to {done.losses[-1]:.3f}{fitted}. The head is in "
+        f"{out / HEAD_FOLDER}. To use it: moonlynx metric luna2:{out / HEAD_FOLDER} --input FILE"
+    )
+
+
+def _train_backbone(
+    data: Annotated[
+        Path,
+        typer.Option(exists=True, envvar="MOONLYNX_DATA", help="Folder with the open sets."),
+    ],
+    recipe: RecipeOption = "tiny",
+    out: OutOption = None,
+) -> None:
+    """Train a small decoder from scratch on the metrics' training texts, for heads to go on."""
+    _start()
+    from .pretrain import BACKBONE, pretrain, training_texts
+    from .settings import RECIPES, Run
+
+    path = find_recipe(recipe, RECIPES)
+    run = read_run(path, Run)
+    if run.pretrain is None:
+        raise SettingsError(f"{path}: pretrain: is missing; it holds the backbone's sizes")
+    out = out or Path("runs") / f"luna2-backbone-{path.stem}"
+    done = pretrain(run, training_texts(data), out)
+    typer.echo(
+        f"{done.weights / 1e6:.1f} M weights, {done.tokens} tokens of {done.texts} texts, loss "
+        f"{done.losses[0]:.2f} to {done.losses[-1]:.2f}. The backbone is in {out / BACKBONE}."
+    )
+
+
+def _start() -> None:
+    if any(find_spec(name) is None for name in _NEEDED):
+        raise MissingExtra("training", "train")
+    logging.basicConfig(format="%(asctime)s %(message)s")
+    logging.getLogger("moonlynx").setLevel(logging.INFO)

@@ -1,0 +1,44 @@
+"""Labelled inputs of each metric: read from open sets or a user's file, and split by group."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from moonlynx.judge.types import MoonlynxError
+
+from .base import Placed
+from .licences import SETS, Set
+from .rows import LabelledInput, RowsError, read_rows
+from .splits import Splits, split
+
+__all__ = ["SETS", "LabelledInput", "RowsError", "Set", "Splits", "load", "read_rows", "split"]
+
+SEED = 5  # of the split: leaves rows of every class on every side
+
+
+class UnknownMetric(MoonlynxError, ValueError):
+    """A metric that no set is read for."""
+
+
+def load(metric: str, root: Path, *, research: bool = False) -> Splits:
+    """Read a metric's sets from the data folder, split in three.
+
+    The split is fixed: no seed of a run moves a row.
+
+    Args:
+        metric: its name.
+        root: the data folder.
+        research: also read what no weights may be shipped of, as `Set.use` says.
+
+    Raises:
+        UnknownMetric: no set is read for it; names those that there are.
+        DataNotFound: the folder lacks a file.
+    """
+    if metric not in SETS:
+        raise UnknownMetric(f"no data for {metric!r}; there is for {', '.join(SETS)}")
+    placed: list[Placed] = []
+    for each in SETS[metric].values():
+        if research or each.use != "research":
+            held = each.use == "tested" and not research
+            placed += (Placed(read, "test" if held else side) for read, side in each.read(root))
+    return split(placed, SEED)

@@ -1,0 +1,49 @@
+"""What the sets' readers share: a row in its place, and how labels of yes and no are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+from moonlynx.judge.types import MetricInput
+
+from .rows import LabelledInput
+
+Side = Literal["train", "validation", "test"]
+SIDES: tuple[Side, ...] = ("train", "validation", "test")
+
+
+class Placed(NamedTuple):
+    """A row, and the side that its set puts it on; None leaves that to the draw."""
+
+    row: LabelledInput
+    side: Side | None = None
+
+
+def row(
+    source: str,
+    key: str | int,
+    labels: bool | Sequence[str],
+    *,
+    group: str | None = None,
+    **fields: Any,
+) -> LabelledInput:
+    """Build the row `source/key` of these fields of a MetricInput; what is not given is blank.
+
+    Args:
+        source: name of the set.
+        key: of the row in it.
+        labels: of a boolean metric whether it is "true".
+        group: None where no other row goes with this one.
+        fields: of the MetricInput.
+    """
+    name = f"{source}/{key}"
+    given = {"input": "", "output": ""} | fields
+    names = (str(labels).lower(),) if isinstance(labels, bool) else labels
+    read = MetricInput.model_validate({"id": name, **given})
+    return LabelledInput(read, frozenset(names), name if group is None else group, source)
+
+
+def letters(text: str) -> str:
+    """Give a text's letters and digits alone, in lower case: the same for copies of it."""
+    return "".join(filter(str.isalnum, text.casefold()))

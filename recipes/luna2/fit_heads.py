@@ -1,0 +1,220 @@
+"""Fits a head on the encoder: one regression over words, one over states, and how they are joined.
+
+The encoder is frozen. Both regressions are fitted to training rows; their shares and the thresholds
+to validation rows, which neither has seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moonlynx.judge.luna2.definition import MetricDefinition
+from moonlynx.judge.luna2.encoder.features import BUCKETS, hash_words, unit_length
+from moonlynx.judge.luna2.encoder.head import (
+    EncoderHead,
+    Scorer,
+    Shares,
+    StateWeights,
+    WordWeights,
+    join,
+    pack,
+)
+from moonlynx.judge.luna2.encoder.parts import Part
+
+from .data import LabelledInput
+from .features import FORMS, Read
+from .floor import fit_logistic, targets_of
+from .measure import Flags, Floats, fit_thresholds, flags_of
+
+VERSION = "1"
+_WORD_STRENGTH = 3.0  # inverse of the penalty
+_STATE_STRENGTHS = (0.001, 0.01, 0.1)  # of these the one with the least loss on validation rows
+_RANK = 256  # directions of the states that the regression is fitted in
+_NEVER = -8.0  # logit of a label that no training row has
+_LEAST, _MOST = 0.0, 4.0  # of a share
+
+
+class Linear(NamedTuple):
+    """A regression's weights, shape (outputs, features), and bias, shape (outputs,)."""
+
+    weights: Floats
+    bias: Floats
+
+
+def fit_head(
+    definition: MetricDefinition,
+    encoder: str,
+    layers: tuple[str, ...],
+    texts: Sequence[tuple[LabelledInput, Part]],
+    training: Sequence[Read],
+    validation: Sequence[Read],
+) -> EncoderHead:
+    """Fit a head.
+
+    Args:
+        definition: of the metric.
+        encoder: version of the encoder.
+        layers: whose states were pooled.
+        texts: training rows with their first window, more than were read by the encoder.
+        training: rows that were, one window each.
+        validation: rows with all their windows.
+    """
+    form = FORMS[definition.name]
+    words = None
+    if form == "text":
+        found, idf = _fit_words(definition, texts)
+        words = _pack_words(found, idf)
+    gold = flags_of(definition, [read.row for read in validation])
+    tried = []
+    for strength in _STATE_STRENGTHS:
+        states = _fit_states(definition, training, strength)
+        head = EncoderHead(
+            version=VERSION,
+            metric=definition.name,
+            kind=definition.kind,
+            form=form,
+            encoder=encoder,
+            layers=layers,
+            outputs=_outputs(definition),
+            words=words,
+            states=StateWeights(
+                weights=pack(states.weights.astype(np.float16)),
+                bias=tuple(round(float(b), 6) for b in states.bias),
+            ),
+            shares=Shares(),
+        )
+        loss, shares = _fit_shares(definition, head, validation, gold)
+        tried.append((loss, strength, head.model_copy(update={"shares": shares})))
+    head = min(tried, key=lambda each: each[0])[2]
+    chances = score(definition, head, validation)
+    return head.model_copy(update={"thresholds": fit_thresholds(definition, gold, chances)})
+
+
+def score(definition: MetricDefinition, head: EncoderHead, rows: Sequence[Read]) -> Floats:
+    """Give P of every class of rows whose windows are read, shape (rows, columns)."""
+    scorer = Scorer(head)
+    found = []
+    for read in rows:
+        windows = [
+            scorer(numbers, hash_words(part.premise) if head.words is not None else None)
+            for part, numbers in zip(read.parts, read.numbers, strict=True)
+        ]
+        found.append(_over_windows(definition, np.stack(windows)))
+    return np.stack(found)
+
+
+def _over_windows(definition: MetricDefinition, found: Floats) -> Floats:
+    """As `EncoderMetric` joins windows; shape (windows, outputs) to (columns,)."""
+    if definition.kind != "boolean":
+        return np.asarray(found.max(axis=0))
+    windows = definition.windows
+    keep = definition.positive if windows is None else windows.keep
+    p = float(found.max() if keep == definition.positive else found.min())
+    return np.array([p if name == definition.positive else 1 - p for name in definition.classes])
+
+
+def _outputs(definition: MetricDefinition) -> tuple[str, ...]:
+    if definition.kind == "boolean":
+        assert definition.positive is not None
+        return (definition.positive,)
+    return tuple(definition.classes)
+
+
+def _fit_words(
+    definition: MetricDefinition, texts: Sequence[tuple[LabelledInput, Part]]
+) -> tuple[Linear, NDArray[np.float32]]:
+    """Fit the regression over hashed words; give it and each bucket's idf, 0 where it is empty."""
+    from scipy.sparse import csr_matrix
+
+    hashed = [hash_words(part.premise) for _, part in texts]
+    starts = np.cumsum([0, *(len(each.buckets) for each in hashed)])
+    columns = np.concatenate([each.buckets for each in hashed])
+    seen = np.bincount(columns, minlength=BUCKETS)
+    idf = np.where(seen > 1, 1 + np.log((1 + len(texts)) / (1 + np.maximum(seen, 1))), 0.0)
+    idf = idf.astype(np.float16).astype(np.float32)  # as it will be read
+    values = np.concatenate([unit_length(each, idf) for each in hashed])
+    table = csr_matrix((values, columns, starts), shape=(len(texts), BUCKETS))
+    gold = flags_of(definition, [row for row, _ in texts])
+    return _regress(definition, table, gold, _WORD_STRENGTH), idf
+
+
+def _fit_states(definition: MetricDefinition, training: Sequence[Read], strength: float) -> Linear:
+    """Fit the regression over states, standardised, in the directions that vary most.
+
+    What is counted of a pair, and Luna's logit, stands beside these directions and weighs as much:
+    a few numbers among thousands would else be lost.
+    """
+    table = np.stack([read.numbers[0] for read in training]).astype(np.float64)
+    mean, scale = table.mean(axis=0), table.std(axis=0) + 1e-6
+    table = (table - mean) / scale
+    cues = training[0].parts[0].cues
+    counted = 1 + len(cues) if cues else 0
+    states = table[:, : table.shape[1] - counted]
+    _, sizes, directions = np.linalg.svd(states, full_matrices=False)
+    onto = np.zeros((min(_RANK, len(directions)) + counted, table.shape[1]))
+    onto[: len(onto) - counted, : states.shape[1]] = directions[: len(onto) - counted]
+    for cue in range(1, counted + 1):  # as large as the largest direction
+        onto[-cue, -cue] = sizes[0] / math.sqrt(len(table))
+    gold = flags_of(definition, [read.row for read in training])
+    found = _regress(definition, table @ onto.T, gold, strength)
+    weights = found.weights @ onto / scale
+    return Linear(weights, found.bias - weights @ mean)
+
+
+def _regress(definition: MetricDefinition, table: Any, gold: Flags, strength: float) -> Linear:
+    parts = []
+    for targets in targets_of(definition, gold):
+        if len(np.unique(targets)) < 2:
+            parts.append(Linear(np.zeros((1, table.shape[1])), np.array([_NEVER])))
+            continue
+        fitted = fit_logistic(table, targets, strength)
+        parts.append(Linear(fitted.coef_, fitted.intercept_))
+    return Linear(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+
+def _pack_words(found: Linear, idf: NDArray[np.float32]) -> WordWeights:
+    scales = np.abs(found.weights).max(axis=1) / 127 + 1e-12
+    return WordWeights(
+        idf=pack(idf.astype(np.float16)),
+        weights=pack(np.rint(found.weights / scales[:, None]).astype(np.int8)),
+        scales=tuple(map(float, scales)),
+        bias=tuple(round(float(b), 6) for b in found.bias),
+    )
+
+
+def _fit_shares(
+    definition: MetricDefinition, head: EncoderHead, rows: Sequence[Read], gold: Flags
+) -> tuple[float, Shares]:
+    """Fit how the logits of the rows' first windows are joined; give log loss and shares."""
+    from scipy.optimize import minimize
+
+    alone = [Shares(states=1.0), Shares(words=1.0, states=0.0)]
+    states, words = (_first_logits(head, shares, rows) for shares in alone)
+    targets = gold[:, [list(definition.classes).index(name) for name in head.outputs]]
+
+    def loss(x: NDArray[np.float64]) -> float:
+        chances = join(definition.kind, x[0] * words + x[1] * states + x[2]).clip(1e-7, 1 - 1e-7)
+        if definition.kind == "multi-class":
+            return -float(np.log(chances[targets]).mean())
+        return -float(np.where(targets, np.log(chances), np.log(1 - chances)).mean())
+
+    bounds = [(_LEAST, _MOST if head.words is not None else _LEAST), (_LEAST, _MOST), (-3.0, 3.0)]
+    start = [0.5 if head.words is not None else 0.0, 0.5, 0.0]
+    found = minimize(loss, np.array(start), bounds=bounds, method="L-BFGS-B")
+    fitted = [round(float(value), 4) for value in found.x]
+    bias = 0.0 if definition.kind == "multi-class" else fitted[2]
+    return float(found.fun), Shares(words=fitted[0], states=fitted[1], bias=bias)
+
+
+def _first_logits(head: EncoderHead, shares: Shares, rows: Sequence[Read]) -> Floats:
+    scorer = Scorer(head.model_copy(update={"shares": shares}))
+    found = []
+    for read in rows:
+        words = hash_words(read.parts[0].premise) if head.words is not None else None
+        found.append(scorer.logits(read.numbers[0], words))
+    return np.stack(found)

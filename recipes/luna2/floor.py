@@ -1,0 +1,170 @@
+"""Rows to beat: what the majority, the length, the source and the words alone give away.
+
+All are fitted to the training rows and give P of every class, shape (rows, columns).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.luna2.definition import MetricDefinition
+from moonlynx.judge.types import MetricInput
+
+from .data import LabelledInput
+from .measure import Flags, Floats, flags_of
+
+Rows = Sequence[LabelledInput]
+Floor = Callable[[MetricDefinition, Rows, Rows], Floats]
+"""Fits to the first rows and gives P for the others."""
+
+_STRENGTH = 3.0  # inverse of the regressions' penalty
+_FEATURES = 60_000  # of either kind, words and parts of words
+_STEPS, _CLOSE = 500, 1e-3  # of the fit: as many at most, and when it ends
+_SMOOTHING = 2.0  # rows of the overall shares that every source has
+
+
+def majority(definition: MetricDefinition, training: Rows, rows: Rows) -> Floats:
+    """Give every row the shares of training."""
+    shares = flags_of(definition, training).mean(axis=0)
+    return np.tile(shares, (len(rows), 1))
+
+
+def by_source(definition: MetricDefinition, training: Rows, rows: Rows) -> Floats:
+    """Give every row the shares of its source."""
+    flags = flags_of(definition, training)
+    overall = flags.mean(axis=0)
+    sources = np.array([row.source for row in training])
+    shares = {}
+    for source in set(sources):
+        own = flags[sources == source]
+        shares[source] = (own.sum(axis=0) + _SMOOTHING * overall) / (len(own) + _SMOOTHING)
+    return np.stack([shares.get(row.source, overall) for row in rows])
+
+
+def by_length(definition: MetricDefinition, training: Rows, rows: Rows) -> Floats:
+    """Fit a regression to the lengths of the fields."""
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler().fit(_lengths(training))
+    return regress(
+        definition,
+        scaler.transform(_lengths(training)),
+        flags_of(definition, training),
+        scaler.transform(_lengths(rows)),
+        _STRENGTH,
+    )
+
+
+def by_words(definition: MetricDefinition, training: Rows, rows: Rows) -> Floats:
+    """Fit a regression to tf-idf of words, pairs of them and parts of words (2 to 5 letters).
+
+    Where one text is judged beside another, it also has the cosine of the two, without which words
+    alone could say nothing.
+    """
+    from scipy.sparse import csr_matrix, hstack
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_union
+
+    shared: dict[str, Any] = {"sublinear_tf": True, "min_df": 2, "max_features": _FEATURES}
+    union = make_union(
+        TfidfVectorizer(ngram_range=(1, 2), **shared),
+        TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 5), **shared),
+    )
+    union.fit([_text(row.input) for row in training])
+
+    def read(some: Rows) -> Any:
+        table = union.transform([_text(row.input) for row in some])
+        if definition.positive != "false":  # nothing is held to anything
+            return table
+        one = union.transform([row.input.input for row in some])
+        other = union.transform([_beside(row.input) for row in some])
+        cosine = np.asarray(one.multiply(other).sum(axis=1))
+        return hstack([table, csr_matrix(cosine)]).tocsr()
+
+    gold = flags_of(definition, training)
+    return regress(definition, read(training), gold, read(rows), _STRENGTH)
+
+
+FLOORS: Mapping[str, Floor] = {
+    "majority": majority,
+    "length only": by_length,
+    "source only": by_source,
+    "TF-IDF": by_words,
+}
+
+
+def regress(
+    definition: MetricDefinition, table: Any, gold: Flags, others: Any, strength: float
+) -> Floats:
+    """Fit a logistic regression and give P of every class for other rows."""
+    chances = [
+        fit_logistic(table, targets, strength).predict_proba(others)
+        if len(np.unique(targets)) > 1
+        else np.tile([1.0 - targets[0], float(targets[0])], (others.shape[0], 1))
+        for targets in targets_of(definition, gold)
+    ]
+    if definition.kind == "multi-class":
+        found: Floats = np.zeros((others.shape[0], gold.shape[1]))
+        found[:, np.unique(gold.argmax(axis=1))] = chances[0]
+        return found
+    return columns_of(definition, np.stack([each[:, 1] for each in chances], axis=1))
+
+
+def fit_logistic(table: Any, targets: NDArray[Any], strength: float) -> Any:
+    """Fit scikit-learn's logistic regression.
+
+    Raises:
+        MissingExtra: scikit-learn is not installed.
+    """
+    try:
+        from sklearn.linear_model import LogisticRegression
+    except ImportError:
+        raise MissingExtra("training", "train") from None
+    return LogisticRegression(C=strength, max_iter=_STEPS, tol=_CLOSE).fit(table, targets)
+
+
+def targets_of(definition: MetricDefinition, gold: Flags) -> list[NDArray[Any]]:
+    """Give what each regression learns: the positive class, the class, or each label by itself."""
+    if definition.kind == "multi-class":
+        return [gold.argmax(axis=1)]
+    if definition.kind == "multi-label":
+        return list(gold.T)
+    assert definition.positive is not None
+    return [gold[:, list(definition.classes).index(definition.positive)]]
+
+
+def columns_of(definition: MetricDefinition, outputs: Floats) -> Floats:
+    """Give P of every class, shape (rows, columns), from that of what was learned."""
+    if definition.kind != "boolean":
+        return outputs
+    (p,) = outputs.T
+    return np.stack([p if n == definition.positive else 1 - p for n in definition.classes], axis=1)
+
+
+def _text(one: MetricInput) -> str:
+    tools = (f"{tool.get('name')} {tool.get('description')}" for tool in one.tools or ())
+    return "\n".join((one.input, one.output, *(one.context or ()), *tools))
+
+
+def _beside(one: MetricInput) -> str:
+    return "\n".join((one.output, *(one.context or ())))
+
+
+def _lengths(rows: Rows) -> Floats:
+    return np.array(
+        [
+            [
+                math.log1p(len(row.input.input)),
+                math.log1p(len(row.input.output)),
+                math.log1p(sum(map(len, row.input.context or ()))),
+                math.log1p(len(row.input.tools or ())),
+            ]
+            for row in rows
+        ]
+    )

@@ -1,0 +1,213 @@
+"""`python -m moonlynx.recipes.luna2.heads`: fits heads on the embedded encoder, and measures them.
+
+Each metric's head is measured beside the rows to beat on the same test rows. It ships where it
+gains on TF-IDF with logistic regression: macro AUROC by an interval that lies above 0, and macro F1
+that is not lower. States of the encoder and finished metrics are kept in the run's folder, so that
+a run that is stopped goes on, and one for another encoder begins anew. Remove the folder to fit
+anew to other data or by another recipe.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from moonlynx.judge.luna.weights import open_weights
+from moonlynx.judge.luna2.definition import MetricDefinition, load_definition
+from moonlynx.judge.luna2.encoder.features import FeatureReader
+from moonlynx.judge.luna2.encoder.head import EMBEDDED, EncoderHead, save_heads
+from moonlynx.judge.luna2.encoder.states import StateEncoder
+from moonlynx.judge.messages import errors_as_messages
+
+from .data import LabelledInput, Splits, load
+from .features import FORMS, KeptFeatures, cap, find_layers
+from .fit_heads import fit_head, score
+from .floor import FLOORS
+from .heads_report import render
+from .measure import Floats, decide, fit_thresholds, flags_of, gains, measure, read_gold
+
+TO_BEAT = "TF-IDF"
+OURS = "head"
+_WORDS = 6_000  # training rows for whatever reads no states
+_log = logging.getLogger(__name__)
+
+
+def run_heads(data: Path, out: Path, folder: Path, most: int) -> dict[str, Any]:
+    """Fit and measure a head of each metric in `FORMS`, and write those that ship.
+
+    Args:
+        data: folder with the labelled data.
+        out: of the run: states, `results.json` with what is returned, and it in `tables.md`.
+        folder: for the heads.
+        most: training rows of a metric whose states are read, and test rows; for validation a
+            quarter.
+
+    Raises:
+        DataNotFound: a set is not at `data`.
+        MissingExtra: scikit-learn or onnx is not installed.
+    """
+    weights = open_weights(None, None)
+    layers = find_layers(weights.path)
+    reader = FeatureReader(StateEncoder(weights.path, layers), weights.tokenizer)
+    kept = KeptFeatures(reader, layers, weights.tokenizer, out / "states")
+    done = out / f"{reader.version}-{most}"
+    done.mkdir(parents=True, exist_ok=True)
+    results: dict[str, Any] = {}
+    shipped: list[EncoderHead] = []
+    for metric in FORMS:
+        path = done / f"{metric}.json"
+        if not path.exists():
+            head, found = run_metric(metric, data, kept, most)
+            content = {"found": _writable(found), "head": head.model_dump(mode="json")}
+            unfinished = path.with_suffix(".part")
+            unfinished.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
+            unfinished.replace(path)
+        content = json.loads(path.read_text(encoding="utf-8"))
+        results[metric] = content["found"]
+        _log.info("%s: gain %s", metric, json.dumps(results[metric]["gain"]))
+        if results[metric]["ships"]:
+            shipped.append(EncoderHead.model_validate_json(json.dumps(content["head"])))
+        (out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        (out / "tables.md").write_text(render(results), encoding="utf-8")
+        save_heads(shipped, folder)
+    return results
+
+
+def run_metric(
+    metric: str, data: Path, kept: KeptFeatures, most: int
+) -> tuple[EncoderHead, dict[str, Any]]:
+    """Fit and measure one head; arguments and errors as for `run_heads`."""
+    definition, splits = load_definition(metric), load(metric, data)
+    few, more = cap(splits, most), cap(splits, _WORDS)
+    training = kept.read(metric, few.train, first=True)
+    validation, test = (kept.read(metric, rows) for rows in (few.validation, few.test))
+    texts = kept.first_parts(metric, more.train)
+    head = fit_head(definition, kept.encoder, kept.layers, texts, training, validation)
+    before, after = ([read.row for read in rows] for rows in (validation, test))
+    chances = {
+        OURS: (score(definition, head, validation), score(definition, head, test)),
+        **_floors(definition, more, before, after),
+    }
+    found = compare(definition, before, after, chances, head.thresholds)
+    found |= {"removed": splits.removed, "words": len(texts), "states": len(training)}
+    found |= {"shares": head.shares.model_dump(), "thresholds": head.thresholds}
+    return head, found
+
+
+def _writable(found: Any) -> Any:
+    """Give null for what is undefined: JSON has no NaN."""
+    if isinstance(found, dict):
+        return {name: _writable(each) for name, each in found.items()}
+    if isinstance(found, tuple | list):
+        return [_writable(each) for each in found]
+    return None if isinstance(found, float) and math.isnan(found) else found
+
+
+def _floors(
+    definition: MetricDefinition,
+    splits: Splits,
+    validation: list[LabelledInput],
+    test: list[LabelledInput],
+) -> dict[str, tuple[Floats, Floats]]:
+    both = [*validation, *test]
+    found = {name: floor(definition, splits.train, both) for name, floor in FLOORS.items()}
+    n = len(validation)
+    return {name: (chances[:n], chances[n:]) for name, chances in found.items()}
+
+
+def compare(
+    definition: MetricDefinition,
+    validation: list[LabelledInput],
+    test: list[LabelledInput],
+    chances: dict[str, tuple[Floats, Floats]],
+    thresholds: dict[str, float],
+) -> dict[str, Any]:
+    """Measure systems by P of every class on validation and test rows.
+
+    Thresholds of all but ours are fitted here, as ours were, to validation rows. Sources that the
+    validation rows have not are left to `by_source`: they show how far a head carries.
+
+    Returns:
+        `figures` of each system, `gain` of ours on `TO_BEAT`, whether it `ships`, `by_source` the
+        figures of both, and how many rows there were, of each class too.
+    """
+    said = {}
+    for name, (before, after) in chances.items():
+        fitted = fit_thresholds(definition, flags_of(definition, validation), before)
+        said[name] = decide(definition, after, thresholds if name == OURS else fitted)
+    known = {row.source for row in validation}
+    own = [index for index, row in enumerate(test) if row.source in known]
+    gold = read_gold([test[index] for index in own], definition)
+    figures = {
+        name: measure(gold, after[own], said[name][own]) for name, (_, after) in chances.items()
+    }
+    ours, theirs = ((chances[name][1][own], said[name][own]) for name in (OURS, TO_BEAT))
+    gain = gains(gold, ours, theirs)
+    counts = {name: int(n) for name, n in zip(definition.classes, gold.flags.sum(0), strict=True)}
+    return {
+        "rows": len(own),
+        "classes": counts,
+        "figures": figures,
+        "gain": gain,
+        "ships": gain["auroc"][1] > 0 and gain["f1_macro"][0] >= 0,
+        "by_source": _by_source(definition, test, chances, said),
+    }
+
+
+def _by_source(
+    definition: MetricDefinition,
+    test: list[LabelledInput],
+    chances: dict[str, tuple[Floats, Floats]],
+    said: dict[str, Any],
+) -> dict[str, Any]:
+    """Give AUROC and macro F1 of ours and of what is to be beaten, on each source by itself."""
+    found = {}
+    for source in sorted({row.source for row in test}):
+        places = [index for index, row in enumerate(test) if row.source == source]
+        gold = read_gold([test[index] for index in places], definition)
+        found[source] = {"rows": len(places)} | {
+            name: {
+                figure: value
+                for figure, value in measure(
+                    gold, chances[name][1][places], said[name][places]
+                ).items()
+                if figure in ("auroc", "f1_macro")
+            }
+            for name in (OURS, TO_BEAT)
+        }
+    return found
+
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def command(
+    data: Annotated[
+        Path, typer.Option(envvar="MOONLYNX_DATA", help="Folder with the labelled data.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("runs/luna2-heads"),
+    folder: Annotated[Path, typer.Option(help="Folder for the heads.")] = EMBEDDED,
+    rows: Annotated[
+        int,
+        typer.Option(
+            min=200, help="Training rows of a metric whose states are read, and test rows."
+        ),
+    ] = 2_000,
+) -> None:
+    """Fit heads of Luna-2 on the embedded encoder, and write those that ship."""
+    logging.basicConfig(format="%(asctime)s %(message)s")
+    logging.getLogger("moonlynx").setLevel(logging.INFO)
+    with errors_as_messages():
+        results = run_heads(data, out, folder, rows)
+    names = [name for name, found in results.items() if found["ships"]]
+    typer.echo(f"{folder} holds heads of {', '.join(names) or 'no metric'}; see {out}/results.json")
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,85 @@
+"""Writes what `heads` measured as Markdown tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# Goel et al. (2025), Table 2: F1 of a 3B decoder, on other rows.
+_PAPER = {
+    "prompt_injection": 0.94,
+    "context_adherence": 0.95,
+    "tool_selection_quality": 0.94,
+    "tone": 0.92,
+    "pii": 0.89,
+}
+_FIGURES = {
+    "f1_macro": "F1 macro",
+    "f1_rare": "F1 of the rare class",
+    "auroc": "AUROC",
+    "ece": "ECE",
+}
+
+
+def render(results: Mapping[str, Any]) -> str:
+    """Give a table of every metric, one of what ships, and one of the sources that have both."""
+    parts = [_gains(results)]
+    for metric, found in results.items():
+        classes = ", ".join(f"{name} {count}" for name, count in found["classes"].items())
+        rows = (
+            f"{found['rows']} test rows ({classes}). States are fitted to {found['states']} rows, "
+            f"words to {found['words']}; {found['removed']} near-duplicates were removed."
+        )
+        table = _figures(found["figures"], _PAPER.get(metric))
+        parts.append(f"### {metric}\n\n{rows}\n\n{table}")
+    return "\n\n".join([*parts, _sources(results)]) + "\n"
+
+
+def _figures(figures: Mapping[str, Any], paper: float | None) -> str:
+    lines = [f"| | {' | '.join(_FIGURES.values())} |", "|---|" + "---|" * len(_FIGURES)]
+    lines += [
+        f"| {system} | {' | '.join(_value(found[name]) for name in _FIGURES)} |"
+        for system, found in figures.items()
+    ]
+    if paper is not None:
+        lines.append(f"| paper, 3B decoder, other rows | F1 {_short(paper)} | | | |")
+    return "\n".join(lines)
+
+
+def _gains(results: Mapping[str, Any]) -> str:
+    lines = [
+        "| metric | gain of the head on TF-IDF: AUROC | F1 macro | ships |",
+        "|---|---|---|---|",
+    ]
+    for metric, found in results.items():
+        gain = found["gain"]
+        ships = "**yes**" if found["ships"] else "no"
+        lines.append(
+            f"| {metric} | {_value(gain['auroc'])} | {_value(gain['f1_macro'])} | {ships} |"
+        )
+    return "\n".join(lines)
+
+
+def _sources(results: Mapping[str, Any]) -> str:
+    lines = [
+        "### By source",
+        "",
+        "| metric | source | rows | head: AUROC | TF-IDF: AUROC |",
+        "|---|---|---|---|---|",
+    ]
+    for metric, found in results.items():
+        for source, own in found["by_source"].items():
+            cells = (_value(own[name]["auroc"]) for name in ("head", "TF-IDF"))
+            lines.append(f"| {metric} | {source} | {own['rows']} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _value(figure: tuple[float | None, float, float]) -> str:
+    value, low, high = figure
+    if value is None:  # of rows of one class there is no AUROC
+        return "one class"
+    return f"{_short(value)} [{_short(low)}, {_short(high)}]"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".replace("0.", ".", 1)

@@ -1,0 +1,154 @@
+"""What a system scores on labelled rows, with intervals from draws of whole groups.
+
+Every kind of metric is measured in one form: a column for each class or label. Of a boolean one
+both classes are columns, so its macro F1 is the mean over them, and its AUROC the same in either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moonlynx.judge.luna2.definition import MetricDefinition
+
+from .data import LabelledInput
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+_DRAWS, _SEED = 1_000, 0
+_FEW = 5  # rows of a label, below which its threshold stays at 0.5
+_BINS = 15
+
+
+@dataclass(frozen=True)
+class Gold:
+    """Rows' labels: `flags` of shape (rows, columns), and the groups that are drawn whole."""
+
+    flags: Flags
+    groups: tuple[str, ...]
+
+
+def read_gold(rows: Sequence[LabelledInput], definition: MetricDefinition) -> Gold:
+    """Read labels and groups off the rows."""
+    return Gold(flags_of(definition, rows), tuple(row.group for row in rows))
+
+
+def flags_of(definition: MetricDefinition, rows: Sequence[LabelledInput]) -> Flags:
+    """Give the rows' labels, shape (rows, columns), in the order of the definition's classes."""
+    return np.array([[n in row.labels for n in definition.classes] for row in rows], dtype=bool)
+
+
+Figures = dict[str, tuple[float, float, float]]
+"""Value, low and high of each figure: `auroc`, `f1_macro`, `f1_rare`, `ece`."""
+
+
+def fit_thresholds(definition: MetricDefinition, gold: Flags, chances: Floats) -> dict[str, float]:
+    """Find the thresholds with the best F1 on validation rows.
+
+    Of a boolean metric the best macro F1, of a label its own F1; a multi-class metric has none, and
+    a label of fewer than five rows stays at 0.5.
+    """
+    if definition.kind == "multi-class":
+        return {}
+    found = {}
+    for column, name in enumerate(definition.classes):
+        if definition.kind == "boolean" and name != definition.positive:
+            continue
+        holds, p = gold[:, column], chances[:, column]
+        if min(holds.sum(), (~holds).sum()) < _FEW:
+            found[name] = 0.5
+            continue
+        tried = np.unique(np.quantile(p, np.linspace(0, 1, 201)))
+        scores = [_f1(holds, p >= bar) for bar in tried]
+        if definition.kind == "boolean":
+            scores = [(s + _f1(~holds, p < bar)) / 2 for s, bar in zip(scores, tried, strict=True)]
+        found[name] = round(float(tried[int(np.argmax(scores))]), 6)
+    return found
+
+
+def decide(definition: MetricDefinition, chances: Floats, thresholds: dict[str, float]) -> Flags:
+    """Say which classes hold, shape (rows, columns), as `MetricDefinition.decide` does."""
+    names = list(definition.classes)
+    said = [
+        definition.decide(dict(zip(names, map(float, row), strict=True)), thresholds)
+        for row in chances
+    ]
+    return np.array([[name in row for name in names] for row in said], dtype=bool)
+
+
+def measure(gold: Gold, chances: Floats, said: Flags) -> Figures:
+    """Give every figure with its 95 % interval."""
+    weights = np.concatenate([np.ones((1, len(gold.flags))), draw_groups(gold.groups)])
+    found = _all(gold, chances, said, weights)
+    return {name: (float(values[0]), *_middle(values[1:])) for name, values in found.items()}
+
+
+def gains(gold: Gold, ours: tuple[Floats, Flags], theirs: tuple[Floats, Flags]) -> Figures:
+    """Give how much more we score than they under the same draws, with the 95 % interval."""
+    weights = np.concatenate([np.ones((1, len(gold.flags))), draw_groups(gold.groups)])
+    mine, other = (_all(gold, *each, weights) for each in (ours, theirs))
+    differences = {name: mine[name] - other[name] for name in mine}
+    return {name: (float(d[0]), *_middle(d[1:])) for name, d in differences.items()}
+
+
+def draw_groups(groups: Sequence[str]) -> Floats:
+    """Draw groups with replacement; give how often each row counts, shape (draws, rows)."""
+    names, rows = np.unique(np.array(groups), return_inverse=True)
+    rng = np.random.default_rng(_SEED)
+    n = len(names)
+    drawn = rng.integers(n, size=(_DRAWS, n)) + n * np.arange(_DRAWS)[:, None]
+    counts = np.bincount(drawn.ravel(), minlength=_DRAWS * n).reshape(_DRAWS, n)
+    return counts[:, rows].astype(np.float64)
+
+
+def _all(gold: Gold, chances: Floats, said: Flags, weights: Floats) -> dict[str, Floats]:
+    """Give every figure under every weighting, each of shape (weightings,)."""
+    flags = gold.flags
+    hits, said_, held = (weights @ each for each in (flags & said, said, flags))
+    f1 = np.divide(2 * hits, said_ + held, out=np.zeros_like(hits), where=said_ + held > 0)
+    present = flags.any(axis=0)
+    counts = np.where(present, flags.sum(axis=0), len(flags) + 1)
+    ranked = [
+        _auroc(flags[:, column], chances[:, column], weights)
+        for column in np.flatnonzero(present & ~flags.all(axis=0))
+    ]
+    return {
+        "auroc": np.nanmean(ranked, axis=0) if ranked else np.full(len(weights), np.nan),
+        "f1_macro": f1[:, present].mean(axis=1),
+        "f1_rare": f1[:, int(counts.argmin())],
+        "ece": _ece(flags, chances, weights),
+    }
+
+
+def _auroc(holds: Flags, p: Floats, weights: Floats) -> Floats:
+    order = np.argsort(p, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(p[order]) > 0]))
+    right = np.add.reduceat(weights[:, order] * holds[order], starts, axis=1)
+    wrong = np.add.reduceat(weights[:, order] * ~holds[order], starts, axis=1)
+    below = np.cumsum(wrong, axis=1) - wrong / 2
+    pairs = right.sum(axis=1) * wrong.sum(axis=1)
+    found: Floats = np.full(len(weights), 0.5)
+    np.divide((right * below).sum(axis=1), pairs, out=found, where=pairs > 0)
+    return found
+
+
+def _ece(flags: Flags, chances: Floats, weights: Floats) -> Floats:
+    """Give the expected calibration error over all columns, in bins of equal width."""
+    bins = np.minimum((chances * _BINS).astype(np.intp), _BINS - 1)
+    gap = chances - flags
+    total: Floats = np.zeros(len(weights))
+    for each in range(_BINS):
+        total += np.abs(weights @ np.where(bins == each, gap, 0.0).sum(axis=1))
+    return np.asarray(total / (weights.sum(axis=1) * flags.shape[1]))
+
+
+def _f1(holds: Flags, said: Flags) -> float:
+    return 2 * float((holds & said).sum()) / max(1, int(holds.sum() + said.sum()))
+
+
+def _middle(draws: Floats) -> tuple[float, float]:
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return float(low), float(high)

@@ -1,0 +1,52 @@
+"""The backbone with a fresh adapter: loaded whole or in nf4, frozen but for the low-rank parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from moonlynx.judge.types import MoonlynxError
+
+from .settings import Run
+
+
+class BackboneNotUsable(MoonlynxError):
+    """The model to train on cannot be loaded, or has none of the layers that adapters go on."""
+
+
+def load_with_adapter(run: Run, folder: Path) -> Any:
+    """Load the backbone and put an adapter on it; nothing else is trained.
+
+    Raises:
+        BackboneNotUsable: it cannot be loaded, or takes no such adapter.
+    """
+    import torch
+    from peft import LoraConfig, get_peft_model
+    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+
+    dtype = torch.bfloat16 if run.precision == "bf16" else torch.float32
+    options: dict[str, Any] = {"dtype": dtype, "attn_implementation": run.attention}
+    if run.load == "nf4":
+        options["quantization_config"] = BitsAndBytesConfig(
+            load_in_4bit=True,
+            bnb_4bit_quant_type="nf4",
+            bnb_4bit_use_double_quant=True,
+            bnb_4bit_compute_dtype=dtype,
+        )
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, trust_remote_code=False, use_safetensors=True, **options
+        )
+        if run.checkpointing:
+            model.enable_input_require_grads()  # or frozen embeddings would end the gradient
+        adapter = LoraConfig(
+            r=run.lora.rank,
+            lora_alpha=run.lora.alpha,
+            lora_dropout=run.lora.dropout,
+            target_modules=list(run.lora.targets),
+            task_type="CAUSAL_LM",
+        )
+        torch.manual_seed(run.seed)
+        return get_peft_model(model, adapter)
+    except (OSError, ValueError, ImportError) as error:
+        raise BackboneNotUsable(f"backbone: cannot train on {folder}: {error}") from None

@@ -1,0 +1,243 @@
+"""A small decoder from scratch: a byte-level BPE and a Llama, learned from the texts at hand.
+
+Where no pretrained decoder can be had, it shows the whole path with learned weights instead of
+random ones. What it reads in training are the metrics' own prompts over training rows, as one user
+turn with no answer behind it: it learns the language of the texts and the form of the prompts, and
+nothing of the labels, which is left to the heads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from moonlynx.judge.luna2.definition import load_definition
+from moonlynx.judge.luna2.preflight import TokenMap
+from moonlynx.judge.luna2.prompt import write
+from moonlynx.judge.types import MoonlynxError, Record
+
+from ..runs import claim_folder
+from .data import SETS, load
+from .settings import Pretrain, Run
+
+log = logging.getLogger(__name__)
+BACKBONE, CHECKPOINTS, TRAINED = "backbone", "checkpoints", "trained.json"
+_LOGGED = 10  # steps between two logged losses
+_BEGIN, _END, _END_OF_TURN = "<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>"
+_HEADER, _END_OF_HEADER = "<|start_header_id|>", "<|end_header_id|>"
+_PAD = "<|finetune_right_pad_id|>"
+_SPECIAL = (_BEGIN, _END, _END_OF_TURN, _HEADER, _END_OF_HEADER, _PAD)
+_TEMPLATE = (
+    "{{ bos_token }}{% for message in messages %}"
+    f"{_HEADER}{{{{ message['role'] }}}}{_END_OF_HEADER}\n\n"
+    f"{{{{ message['content'] | trim }}}}{_END_OF_TURN}{{% endfor %}}"
+    f"{{% if add_generation_prompt %}}{_HEADER}assistant{_END_OF_HEADER}\n\n{{% endif %}}"
+)
+
+
+class TooLittleText(MoonlynxError, ValueError):
+    """The texts fill no block."""
+
+
+class Claim(Record):
+    """What a run's folder is claimed for: the settings, and a hash of the texts."""
+
+    run: Run
+    texts: str
+
+
+class Pretrained(NamedTuple):
+    """What a run did.
+
+    Attributes:
+        texts, tokens: that were read in one pass.
+        weights: parameters of the model.
+        steps: optimiser steps.
+        seconds: of training, since its last start.
+        losses: at each logged step, in nats a token.
+    """
+
+    texts: int
+    tokens: int
+    weights: int
+    steps: int
+    seconds: float
+    losses: list[float]
+
+
+def training_texts(root: Path) -> list[str]:
+    """Give the prompts over the training rows of every metric that has sets, each once, sorted.
+
+    Rows for validation and testing are not among them.
+
+    Raises:
+        DataNotFound: the folder lacks a file.
+    """
+    texts: set[str] = set()
+    for name in SETS:
+        definition = load_definition(name)
+        words = dict(definition.answers)
+        # The words themselves: this tokenizer is yet to be learned from what is written here.
+        said = TokenMap(written=words, ids=dict.fromkeys(words, 0))
+        texts.update(write(definition, said, row.input) for row in load(name, root).train)
+    return sorted(texts)
+
+
+def pretrain(run: Run, texts: Sequence[str], out: Path) -> Pretrained:
+    """Learn a tokenizer and train a model, going on from the last checkpoint in `out`.
+
+    Args:
+        run: the settings; `run.pretrain` says what the model is.
+        texts: what to learn from.
+        out: folder of the run; the model goes to `out/backbone`.
+
+    Raises:
+        SettingsError: `out` holds another run.
+        TooLittleText: the texts fill no block.
+    """
+    from transformers import Trainer
+    from transformers.trainer_utils import get_last_checkpoint
+
+    assert run.pretrain is not None
+    sizes = run.pretrain
+    claim_folder(out, Claim(run=run, texts=hashlib.sha256("\0".join(texts).encode()).hexdigest()))
+    tokenizer = learn_tokenizer(texts, sizes)
+    blocks = list(_blocks(tokenizer, texts, sizes.block))
+    if not blocks:
+        raise TooLittleText(
+            f"{len(texts)} texts fill no block of {sizes.block} tokens; lower block"
+        )
+    model = draw_model(tokenizer, sizes, run.seed)
+    weights = sum(parameter.numel() for parameter in model.parameters())
+    log.info("%d blocks of %d tokens, %d weights", len(blocks), sizes.block, weights)
+    trainer = Trainer(
+        model=model,
+        args=_arguments(run, sizes, out, len(blocks)),
+        train_dataset=blocks,
+        data_collator=_collate,
+    )
+    folder = out / CHECKPOINTS
+    last = get_last_checkpoint(str(folder)) if folder.is_dir() else None
+    result = trainer.train(resume_from_checkpoint=last)
+    if not (out / BACKBONE).exists():
+        draft = out / f"{BACKBONE}.part"
+        model.save_pretrained(draft)
+        tokenizer.save_pretrained(draft)
+        draft.rename(out / BACKBONE)
+    done = Pretrained(
+        texts=len(texts),
+        tokens=len(blocks) * sizes.block,
+        weights=weights,
+        steps=trainer.state.global_step,
+        seconds=float(result.metrics["train_runtime"]),
+        losses=[entry["loss"] for entry in trainer.state.log_history if "loss" in entry],
+    )
+    (out / TRAINED).write_text(json.dumps(done._asdict(), indent=2) + "\n", encoding="utf-8")
+    return done
+
+
+def learn_tokenizer(texts: Sequence[str], sizes: Pretrain) -> Any:
+    """Learn a byte-level BPE from the texts, with a chat template in the form of Llama 3's.
+
+    Numbers are split into single digits, so that signs for classes are there in any case.
+    """
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False),
+        ]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=sizes.vocabulary,
+        special_tokens=list(_SPECIAL),
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token=_BEGIN,
+        eos_token=_END_OF_TURN,
+        pad_token=_PAD,
+        chat_template=_TEMPLATE,
+    )
+
+
+def draw_model(tokenizer: Any, sizes: Pretrain, seed: int) -> Any:
+    """Draw a Llama's weights, the same for the same seed."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=sizes.hidden,
+        intermediate_size=sizes.feed_forward,
+        num_hidden_layers=sizes.layers,
+        num_attention_heads=sizes.heads,
+        num_key_value_heads=sizes.key_value_heads,
+        max_position_embeddings=sizes.positions,
+        tie_word_embeddings=True,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+        dtype="float32",
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return LlamaForCausalLM(config)
+
+
+def _blocks(tokenizer: Any, texts: Sequence[str], size: int) -> Iterator[dict[str, list[int]]]:
+    """String the texts together as chats and cut them into blocks; what is left over is dropped."""
+    rest: list[int] = []
+    for text in texts:
+        chat = tokenizer.apply_chat_template(
+            [{"role": "user", "content": text}], add_generation_prompt=True, tokenize=False
+        )
+        rest += tokenizer(chat, add_special_tokens=False)["input_ids"]
+        while len(rest) >= size:
+            yield {"input_ids": rest[:size]}
+            rest = rest[size:]
+
+
+def _collate(blocks: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
+    import torch
+
+    ids = torch.tensor([block["input_ids"] for block in blocks])
+    return {"input_ids": ids, "labels": ids}
+
+
+def _arguments(run: Run, sizes: Pretrain, out: Path, blocks: int) -> Any:
+    """Give the settings in transformers' words."""
+    from transformers import TrainingArguments
+
+    steps = max(1, round(sizes.epochs * -(-blocks // sizes.batch)))
+    return TrainingArguments(
+        output_dir=str(out / CHECKPOINTS),
+        per_device_train_batch_size=sizes.blocks_at_once,
+        gradient_accumulation_steps=sizes.batch // sizes.blocks_at_once,
+        num_train_epochs=sizes.epochs,
+        learning_rate=sizes.learning_rate,
+        weight_decay=sizes.weight_decay,
+        warmup_steps=round(sizes.warmup * steps),
+        lr_scheduler_type="cosine",
+        optim="adamw_torch",
+        bf16=run.precision == "bf16",
+        use_cpu=run.device == "cpu",
+        save_steps=sizes.checkpoint_steps,
+        save_total_limit=1,
+        logging_steps=_LOGGED,
+        remove_unused_columns=False,
+        report_to="none",
+        disable_tqdm=True,
+        seed=run.seed,
+    )

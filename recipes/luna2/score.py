@@ -1,0 +1,96 @@
+"""`python -m moonlynx.recipes.luna2.score`: what a metric scores on labelled rows.
+
+It takes any metric by its name: a head on a decoder, the backbone prompted as it is, a head on the
+embedded encoder. So the rows of the paper's Table 2 are two runs over the same test rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import typer
+
+from moonlynx.judge.luna2.metric import Metric
+from moonlynx.judge.luna2.registry import load_metric
+from moonlynx.judge.messages import errors_as_messages
+
+from .data import LabelledInput, load, read_rows
+from .measure import Figures, decide, measure, read_gold
+
+_BATCH = 64
+
+
+class Scored(NamedTuple):
+    """Figures on rows.
+
+    Attributes:
+        figures: with 95 % intervals.
+        rows: all of them.
+        unscored: of them those without a verdict, by error code. They count as wrong, with an even
+            chance for every class.
+    """
+
+    figures: Figures
+    rows: int
+    unscored: dict[str, int]
+
+
+def score_metric(metric: Metric, rows: Sequence[LabelledInput]) -> Scored:
+    """Run the metric over labelled rows and measure it by its own thresholds."""
+    definition = metric.definition
+    gold = read_gold(rows, definition)
+    chances = np.full(gold.flags.shape, 0.5)
+    unscored: Counter[str] = Counter()
+    missing = []
+    for start in range(0, len(rows), _BATCH):
+        verdicts = metric([row.input for row in rows[start : start + _BATCH]])
+        for index, verdict in enumerate(verdicts, start=start):
+            if verdict.error is None:
+                chances[index] = [verdict.labels[name] for name in definition.classes]
+            else:
+                unscored[verdict.error.code] += 1
+                missing.append(index)
+    said = decide(definition, chances, metric.thresholds)
+    said[missing] = ~gold.flags[missing]
+    return Scored(measure(gold, chances, said), len(rows), dict(unscored))
+
+
+app = typer.Typer()
+
+
+@app.command()
+def score(
+    name: Annotated[str, typer.Argument(help="Of the metric, as for `moonlynx metric`.")],
+    data: Annotated[
+        Path,
+        typer.Option(
+            exists=True,
+            envvar="MOONLYNX_DATA",
+            help="Folder with the open sets, of which the test rows are taken; or JSONL rows.",
+        ),
+    ],
+    output: Annotated[Path | None, typer.Option(help="JSON file for the figures.")] = None,
+    most: Annotated[int | None, typer.Option(min=1, help="Rows at most, the first ones.")] = None,
+) -> None:
+    """Measure a metric: AUROC, macro F1, F1 of the rare class, calibration error."""
+    metric = load_metric(name)
+    definition = metric.definition
+    rows: Sequence[LabelledInput]
+    rows = load(definition.name, data).test if data.is_dir() else read_rows(data, definition)
+    done = score_metric(metric, rows[:most])
+    for figure, (value, low, high) in done.figures.items():
+        typer.echo(f"{figure:10} {value:.3f} ({low:.3f} to {high:.3f})")
+    typer.echo(f"{done.rows} rows, unscored: {done.unscored or 'none'}", err=True)
+    if output is not None:
+        found = {"metric": metric.info.model_dump(), **done._asdict()}
+        output.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    with errors_as_messages():
+        app()

@@ -1,0 +1,123 @@
+"""A training run of a Luna-2 head as its YAML file says it, and of the small backbone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StrictInt, model_validator
+from pydantic_core import PydanticCustomError
+
+from moonlynx.judge.types import Record
+
+RECIPES = Path(__file__).parent
+Positive = Annotated[float, Field(gt=0)]
+AtLeastOne = Annotated[StrictInt, Field(ge=1)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Lora(Record):
+    """Low-rank adapters (Hu et al. 2021) on attention's projections; Luna-2, section 3.3."""
+
+    rank: AtLeastOne = 16
+    alpha: AtLeastOne = 16
+    dropout: Share = 0.0
+    targets: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj")
+
+
+class Pretrain(Record):
+    """A small decoder of Llama's architecture, trained from scratch on plain texts.
+
+    Attributes:
+        vocabulary: tokens of its byte-level BPE, learned from the texts.
+        hidden, layers, heads, key_value_heads, feed_forward: sizes of the architecture.
+        positions: tokens that it can read.
+        block: tokens of a training block; texts are strung together and cut into such.
+        batch: blocks of an optimiser step.
+        blocks_at_once: of them computed at a time; the rest is accumulated.
+        epochs: passes over the texts.
+        learning_rate, weight_decay, warmup: as the names say; `warmup` is a share of the steps.
+        checkpoint_steps: steps between checkpoints, from which a stopped run goes on.
+    """
+
+    vocabulary: AtLeastOne = 8192
+    hidden: AtLeastOne = 384
+    layers: AtLeastOne = 6
+    heads: AtLeastOne = 6
+    key_value_heads: AtLeastOne = 2
+    feed_forward: AtLeastOne = 1024
+    positions: AtLeastOne = 4096
+    block: AtLeastOne = 1024
+    batch: AtLeastOne = 32
+    blocks_at_once: AtLeastOne = 8
+    epochs: Positive = 3.0
+    learning_rate: Positive = 1e-3
+    weight_decay: Annotated[float, Field(ge=0)] = 0.1
+    warmup: Share = 0.02
+    checkpoint_steps: AtLeastOne = 200
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.hidden % self.heads or self.heads % self.key_value_heads:
+            raise PydanticCustomError(
+                "bad_input", "hidden must be a multiple of heads, and heads of key_value_heads"
+            )
+        if self.block > self.positions:
+            raise PydanticCustomError("bad_input", "block: must not be longer than positions")
+        _whole(self.batch, self.blocks_at_once, "blocks_at_once")
+        return self
+
+
+class Run(Record):
+    """One run: a head on a backbone.
+
+    Attributes:
+        backbone: Hub id or folder of the chat model that stays frozen.
+        load: "whole", or "nf4": frozen weights in 4 bits (QLoRA, Dettmers et al. 2023).
+        max_length: tokens of a prompt. Longer rows are left out and counted, never cut.
+        rows: training rows taken, the first ones; null takes all.
+        batch: rows of an optimiser step.
+        rows_at_once: of them computed at a time; the rest is accumulated.
+        epochs, learning_rate, weight_decay, warmup: as the names say. The rate rises for `warmup`
+            of the steps, then falls in a line to 0.
+        class_weights: "balanced" weighs each class by how rare it is; "none" does not.
+        precision: of activations; "bf16" also keeps frozen weights in it.
+        checkpointing: activations are computed again for the gradient instead of kept.
+        attention: transformers' name of the implementation.
+        device: "auto" takes a GPU where there is one.
+        lora: the adapter.
+        pretrain: of a backbone that is trained first; its folder is then given with --backbone.
+    """
+
+    backbone: str
+    load: Literal["whole", "nf4"] = "whole"
+    max_length: AtLeastOne = 4096
+    rows: AtLeastOne | None = None
+    batch: AtLeastOne = 32
+    rows_at_once: AtLeastOne = 8
+    epochs: Positive = 2.0
+    learning_rate: Positive = 2e-4
+    weight_decay: Annotated[float, Field(ge=0)] = 0.01
+    warmup: Share = 0.05
+    class_weights: Literal["balanced", "none"] = "balanced"
+    precision: Literal["bf16", "fp32"] = "bf16"
+    checkpointing: bool = True
+    attention: Literal["flash_attention_2", "sdpa", "eager"] = "sdpa"
+    device: Literal["auto", "cpu"] = "auto"
+    seed: int = 17
+    lora: Lora = Lora()
+    pretrain: Pretrain | None = None
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        _whole(self.batch, self.rows_at_once, "rows_at_once")
+        return self
+
+
+def _whole(batch: int, at_once: int, name: str) -> None:
+    if batch % at_once:
+        raise PydanticCustomError(
+            "bad_input",
+            "batch: {batch} is no multiple of {name} ({at_once})",
+            {"batch": batch, "name": name, "at_once": at_once},
+        )

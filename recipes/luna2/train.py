@@ -1,0 +1,267 @@
+"""Training of a Luna-2 head: labelled rows in, a folder that judges out.
+
+Goel et al., "Luna-2" (2025), section 3.3: the backbone stays frozen, an adapter on attention's
+projections learns the metric, by cross-entropy over the class tokens at the last position.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from moonlynx.judge.backends.transformers_labels import ADAPTER_WEIGHTS
+from moonlynx.judge.luna2.definition import MetricDefinition
+from moonlynx.judge.luna2.head import (
+    Backbone,
+    Head,
+    find_backbone,
+    fingerprint,
+    load_tokenizer,
+    save_head,
+)
+from moonlynx.judge.luna2.prompt import Prompter
+from moonlynx.judge.types import MoonlynxError, Record
+
+from ..runs import SettingsError, claim_folder
+from .data import Splits
+from .examples import Collator, Encodings, class_weights, encode
+from .fit import Fitted, fit
+from .loss import class_logits, trainer_class
+from .model import load_with_adapter
+from .settings import Run
+
+log = logging.getLogger(__name__)
+HEAD_FOLDER, CHECKPOINTS, TRAINED = "head", "checkpoints", "trained.json"
+
+
+class NothingToTrainOn(MoonlynxError, ValueError):
+    """No row is left, or all have one class; says why."""
+
+
+class Claim(Record):
+    """What a run's folder is claimed for.
+
+    Attributes:
+        run, definition: as given.
+        backbone: fingerprint of it.
+        rows: hash of all rows, on all sides.
+    """
+
+    run: Run
+    definition: MetricDefinition
+    backbone: str
+    rows: str
+
+
+class Trained(NamedTuple):
+    """What a run did.
+
+    Attributes:
+        rows, validation: that were trained and fitted on.
+        too_long, blank: training rows left out.
+        trained_weights, all_weights: parameters of the adapter, and of all.
+        steps: optimiser steps.
+        seconds: of training, since its last start.
+        losses: training loss at each logged step.
+        validation_losses: after each epoch, weighted as in training.
+        fitted_before, fitted_after: validation loss before and after temperature and bias, in nats
+            a decision; None where its rows are too few to fit to.
+    """
+
+    rows: int
+    validation: int
+    too_long: int
+    blank: int
+    trained_weights: int
+    all_weights: int
+    steps: int
+    seconds: float
+    losses: list[float]
+    validation_losses: list[float]
+    fitted_before: float | None
+    fitted_after: float | None
+
+
+def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> Trained:
+    """Train, going on from the last checkpoint in `out`, and save the head to `out/head`.
+
+    Args:
+        run: the settings.
+        definition: of the metric.
+        splits: the rows; those for testing are left alone.
+        out: folder of the run.
+
+    Raises:
+        SettingsError: `out` holds another run, or several GPUs are in sight.
+        NothingToTrainOn: no row is short enough, or all have one class.
+        PreflightError: the backbone's tokenizer has no single tokens for the classes.
+        BackendError, BackboneNotUsable: the backbone cannot be had.
+    """
+    from transformers.trainer_utils import get_last_checkpoint
+
+    # ---- the backbone's tokenizer, and whether it can say the classes -------------------------
+    backbone = find_backbone(run.backbone)
+    tokenizer = load_tokenizer(backbone)
+    prompter = Prompter(definition, tokenizer)
+    sha256 = fingerprint(backbone)
+    rows = splits.train if run.rows is None else splits.train[: run.rows]
+    claim = Claim(run=run, definition=definition, backbone=sha256, rows=_hash(splits))
+    claim_folder(out, claim)
+
+    # ---- rows as token ids --------------------------------------------------------------------
+    learned = encode(rows, prompter, run.max_length)
+    measured = encode(splits.validation, prompter, run.max_length)
+    _check(learned, len(rows), run)
+    log.info(
+        "%d rows, %d for validation; left out %d as too long, %d as blank",
+        len(learned.rows),
+        len(measured.rows),
+        learned.too_long,
+        learned.blank,
+    )
+
+    # ---- the model and its trainer ------------------------------------------------------------
+    model = load_with_adapter(run, backbone)
+    tokens = list(prompter.tokens.ids.values())
+    targets = [row["targets"] for row in learned.rows]
+    collator = Collator(prompter.places_from_end)
+    trainer = trainer_class()(
+        tokens=tokens,
+        weights=class_weights(targets, len(tokens), run.class_weights),
+        model=model,
+        args=_arguments(run, out, len(learned.rows), measured=bool(measured.rows)),
+        train_dataset=learned.rows,
+        eval_dataset=measured.rows or None,
+        data_collator=collator,
+    )
+    folder = out / CHECKPOINTS
+    last = get_last_checkpoint(str(folder)) if folder.is_dir() else None
+    result = trainer.train(resume_from_checkpoint=last)
+
+    # ---- temperature, bias and thresholds on the validation rows -------------------------------
+    fitted = _fit(model, definition, prompter, measured, collator, run)
+
+    # ---- the head's folder ---------------------------------------------------------------------
+    head = Head(
+        definition=definition,
+        tokens=prompter.tokens,
+        scaling=fitted.scaling,
+        thresholds=fitted.thresholds,
+        backbone=Backbone(name=run.backbone, sha256=sha256),
+        version="",
+    )
+    _save(model, tokenizer, head, out / HEAD_FOLDER)
+    trained, everything = model.get_nb_trainable_parameters()
+    history = trainer.state.log_history
+    done = Trained(
+        rows=len(learned.rows),
+        validation=len(measured.rows),
+        too_long=learned.too_long,
+        blank=learned.blank,
+        trained_weights=trained,
+        all_weights=everything,
+        steps=trainer.state.global_step,
+        seconds=float(result.metrics["train_runtime"]),
+        losses=[entry["loss"] for entry in history if "loss" in entry],
+        validation_losses=[entry["eval_loss"] for entry in history if "eval_loss" in entry],
+        fitted_before=fitted.before,
+        fitted_after=fitted.after,
+    )
+    text = json.dumps(done._asdict(), indent=2) + "\n"
+    (out / TRAINED).write_text(text, encoding="utf-8")
+    return done
+
+
+def _hash(splits: Splits) -> str:
+    digest = hashlib.sha256()
+    for side in (splits.train, splits.validation, splits.test):
+        for row in side:
+            written = (row.input.model_dump_json(), sorted(row.labels), row.group)
+            digest.update(json.dumps(written).encode("utf-8"))
+        digest.update(b"|")
+    return digest.hexdigest()
+
+
+def _check(learned: Encodings, rows: int, run: Run) -> None:
+    if not learned.rows:
+        raise NothingToTrainOn(
+            f"none of {rows} rows can be trained on: {learned.too_long} are longer than "
+            f"max_length ({run.max_length} tokens), {learned.blank} hold nothing the metric reads"
+        )
+    if all(row["targets"] == learned.rows[0]["targets"] for row in learned.rows):
+        raise NothingToTrainOn(f"all {len(learned.rows)} rows have the same labels")
+
+
+def _arguments(run: Run, out: Path, rows: int, *, measured: bool) -> Any:
+    """Give the run's settings in transformers' words."""
+    from transformers import TrainingArguments
+
+    steps = max(1, round(run.epochs * -(-rows // run.batch)))
+    arguments = TrainingArguments(
+        output_dir=str(out / CHECKPOINTS),
+        per_device_train_batch_size=run.rows_at_once,
+        per_device_eval_batch_size=run.rows_at_once,
+        gradient_accumulation_steps=run.batch // run.rows_at_once,
+        num_train_epochs=run.epochs,
+        learning_rate=run.learning_rate,
+        weight_decay=run.weight_decay,
+        warmup_steps=round(run.warmup * steps),
+        lr_scheduler_type="linear",
+        optim="adamw_torch",
+        bf16=run.precision == "bf16",
+        gradient_checkpointing=run.checkpointing,
+        use_cpu=run.device == "cpu",
+        train_sampling_strategy="group_by_length",
+        eval_strategy="epoch" if measured else "no",
+        prediction_loss_only=True,
+        save_strategy="epoch",
+        save_total_limit=1,
+        logging_steps=max(1, steps // 200),
+        label_names=["targets"],
+        remove_unused_columns=False,
+        report_to="none",
+        disable_tqdm=True,
+        seed=run.seed,
+    )
+    if arguments.n_gpu > 1:
+        # A batch would be dealt out among them, and with it the places, which are all rows' own.
+        raise SettingsError("one GPU trains a head; name it, as in CUDA_VISIBLE_DEVICES=0")
+    return arguments
+
+
+def _fit(
+    model: Any,
+    definition: MetricDefinition,
+    prompter: Prompter,
+    measured: Encodings,
+    collator: Collator,
+    run: Run,
+) -> Fitted:
+    import numpy as np
+    import torch
+
+    tokens = list(prompter.tokens.ids.values())
+    shape = (0, len(measured.rows[0]["targets"]) if measured.rows else 1, len(tokens))
+    logits = [np.zeros(shape)]
+    model.eval()
+    for start in range(0, len(measured.rows), run.rows_at_once):
+        batch = collator(measured.rows[start : start + run.rows_at_once])
+        inputs = {name: value.to(model.device) for name, value in batch.items()}
+        with torch.inference_mode():
+            logits.append(class_logits(model, inputs, tokens).double().cpu().numpy())
+    targets = np.array([row["targets"] for row in measured.rows], dtype=np.int64)
+    return fit(definition, prompter.tokens, np.concatenate(logits), targets)
+
+
+def _save(model: Any, tokenizer: Any, head: Head, folder: Path) -> None:
+    """Write the head's folder, `luna2.json` last: where it is, the folder is whole."""
+    # Its own default would be this machine's path to the backbone.
+    model.peft_config["default"].base_model_name_or_path = head.backbone.name
+    model.save_pretrained(str(folder), save_embedding_layers=False)
+    (folder / "README.md").unlink(missing_ok=True)  # PEFT's form of a card, to be filled in
+    tokenizer.save_pretrained(folder)
+    version = hashlib.sha256((folder / ADAPTER_WEIGHTS).read_bytes()).hexdigest()[:12]
+    save_head(head.model_copy(update={"version": version}), folder)

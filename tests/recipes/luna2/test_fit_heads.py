@@ -1,0 +1,65 @@
+import json
+
+import numpy as np
+import pytest
+
+from moonlynx.judge.luna.weights import open_weights
+from moonlynx.judge.luna2.definition import load_definition
+from moonlynx.judge.luna2.encoder.features import FeatureReader
+from moonlynx.judge.luna2.encoder.head import save_heads
+from moonlynx.judge.luna2.encoder.states import StateEncoder
+from moonlynx.judge.luna2.heads import EncoderMetric
+from moonlynx.judge.types import MetricInput
+from moonlynx.recipes.luna2.data import LabelledInput
+from moonlynx.recipes.luna2.features import KeptFeatures, find_layers
+from moonlynx.recipes.luna2.fit_heads import fit_head, score
+
+BAD, GOOD = ("swine", "fool", "liar", "crook"), ("friend", "baker", "nurse", "singer")
+CITIES = ("Rome", "Oslo", "Bergen", "Lima")
+TOOL = {
+    "name": "get_weather",
+    "description": "Give the weather of a city.",
+    "parameters": {"properties": {"city": {"type": "string"}}, "required": ["city"]},
+}
+
+
+def texts():
+    for number in range(32):
+        bad = number % 2 == 0
+        word = (BAD if bad else GOOD)[number // 2 % 4]
+        read = MetricInput(input="", output=f"You are a {word} of house {number}.")
+        yield LabelledInput(read, frozenset({str(bad).lower()}), f"g{number}", "made")
+
+
+def calls():
+    for number in range(32):
+        right = number % 2 == 0
+        arguments = {"city": CITIES[number // 2 % 4]} if right else {}
+        call = json.dumps([{"name": "get_weather", "arguments": arguments}])
+        ask = f"How is the weather in {CITIES[number // 2 % 4]} on day {number}?"
+        read = MetricInput(input=ask, output=call, tools=(TOOL,))
+        yield LabelledInput(read, frozenset({str(right).lower()}), f"g{number}", "made")
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("metric", "rows"), [("toxicity", list(texts())), ("tool_selection_quality", list(calls()))]
+)
+def test_a_fitted_head_judges_as_it_was_measured(metric, rows, tmp_path):
+    weights, definition = open_weights(None, None), load_definition(metric)
+    layers = find_layers(weights.path)
+    assert len(layers) == 4
+    reader = FeatureReader(StateEncoder(weights.path, layers), weights.tokenizer)
+    kept = KeptFeatures(reader, layers, weights.tokenizer, tmp_path / "states")
+    training, validation = (kept.read(metric, some) for some in (rows[:20], rows[20:]))
+    head = fit_head(
+        definition, kept.encoder, layers, kept.first_parts(metric, rows[:20]), training, validation
+    )
+    measured = score(definition, head, validation)
+    save_heads([head], tmp_path / "heads")
+    verdicts = EncoderMetric(metric, tmp_path / "heads")([read.row.input for read in validation])
+    judged = [[verdict.labels[name] for name in definition.classes] for verdict in verdicts]
+    # States are kept in half precision.
+    assert np.abs(np.array(judged) - measured).max() < 5e-3
+    held = [row.labels == {"true"} for row in rows[20:]]
+    assert [p > 0.5 for p, _ in judged] == held

@@ -1,0 +1,229 @@
+"""Real PEFT and transformers train heads on a tiny Llama, and a tiny Llama from scratch."""
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from moonlynx import cli
+from moonlynx.judge.luna2.registry import load_metric
+from moonlynx.judge.types import MoonlynxError
+from moonlynx.recipes.luna2.settings import RECIPES, Run
+from moonlynx.recipes.luna2.train import NothingToTrainOn
+from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
+
+from .rows import PII, TOXICITY, boolean, multi_label, row, splits
+
+RUNS = sorted(path.stem for path in RECIPES.glob("*.yaml"))
+TINY = {
+    "backbone": "tiny",
+    "precision": "fp32",
+    "checkpointing": False,
+    "device": "cpu",
+    "batch": 16,
+    "rows_at_once": 16,
+    "epochs": 30,
+    "learning_rate": 5e-3,
+    "max_length": 1024,
+}
+
+
+def tiny(backbone, **changes):
+    return Run.model_validate(TINY | {"backbone": str(backbone)} | changes)
+
+
+def moonlynx(*arguments):
+    return CliRunner().invoke(cli.app, [*map(str, arguments)])
+
+
+def test_every_recipe_can_be_read():
+    assert {"tiny", "llama-3.2-3b", "llama-3.1-8b", "qwen3-4b", "qwen3-8b"} <= set(RUNS)
+    assert {"ministral-3b", "ministral-8b", "llama-3.1-8b-qlora"} <= set(RUNS)
+    for name in RUNS:
+        run = read_run(find_recipe(name, RECIPES), Run)
+        assert (run.lora.rank, run.lora.alpha) == (16, 16)
+        assert set(run.lora.targets) == {"q_proj", "k_proj", "v_proj", "o_proj"}
+        assert (run.pretrain is not None) == (name == "tiny")
+    assert read_run(find_recipe("llama-3.1-8b-qlora", RECIPES), Run).load == "nf4"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"batch": 5, "rows_at_once": 2}, "batch: 5 is no multiple of rows_at_once"),
+        ({"learning_rate": 0}, "learning_rate: "),
+        ({"lora": {"rank": 0}}, r"lora\.rank: "),
+        ({"pretrain": {"hidden": 10, "heads": 4}}, "hidden must be a multiple of heads"),
+        ({"pretrain": {"block": 64, "positions": 32}}, "block: must not be longer"),
+        ({"colour": "red"}, "colour: Extra"),
+    ],
+)
+def test_what_is_wrong_in_a_yaml_is_named(tmp_path, changes, message):
+    path = tmp_path / "run.yaml"
+    path.write_text(yaml.safe_dump(TINY | changes))
+    with pytest.raises(SettingsError, match=message):
+        read_run(path, Run)
+
+
+def right_labels(folder, rows):
+    """Count the rows to which the head gives the labels that it was taught."""
+    head = load_metric(f"luna2:{folder}@transformers?batch=16")
+    verdicts = head([each.input for each in rows])
+    decided = [head.definition.decide(verdict.labels) for verdict in verdicts]
+    return sum(given == each.labels for given, each in zip(decided, rows, strict=True))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("load", ["whole", "nf4"])
+def test_sixteen_rows_are_learned_by_heart(tiny_llama, tmp_path, load):
+    from moonlynx.recipes.luna2.train import train
+
+    rows = boolean()
+    run = tiny(tiny_llama, load=load, checkpointing=load == "nf4")
+    weights = (tiny_llama / "model.safetensors").read_bytes()
+    done = train(run, TOXICITY, splits(rows), tmp_path)
+    assert (done.rows, done.steps, done.too_long, done.blank) == (16, 30, 0, 0)
+    assert done.losses[-1] < 0.05 < done.losses[0]
+    assert done.trained_weights < 0.2 * done.all_weights
+    assert right_labels(tmp_path / "head", rows) == 16
+    assert (tiny_llama / "model.safetensors").read_bytes() == weights
+    config = json.loads((tmp_path / "head" / "adapter_config.json").read_text())
+    assert (config["r"], config["lora_alpha"]) == (16, 16)
+    assert not (tmp_path / "head" / "README.md").exists()
+
+
+@pytest.mark.heavy
+def test_several_labels_are_learned_in_one_pass(tiny_llama, tmp_path):
+    from moonlynx.recipes.luna2.train import train
+
+    rows = multi_label()
+    done = train(tiny(tiny_llama, epochs=60), PII, splits(rows), tmp_path)
+    assert done.losses[-1] < 0.1 * done.losses[0]
+    assert right_labels(tmp_path / "head", rows) == 16
+
+
+@pytest.mark.heavy
+def test_a_stopped_run_goes_on_and_ends_as_an_undisturbed_one(tiny_llama, tmp_path, monkeypatch):
+    from transformers import Trainer
+
+    from moonlynx.recipes.luna2.train import train
+
+    rows = splits(boolean(), boolean() * 2)
+    run = tiny(tiny_llama, epochs=3, batch=8, rows_at_once=4)
+    whole = train(run, TOXICITY, rows, tmp_path / "whole")
+    assert (whole.steps, len(whole.validation_losses), whole.validation) == (6, 3, 32)
+    assert whole.fitted_after < whole.fitted_before
+
+    step = Trainer.training_step
+
+    def power_cut(self, *arguments, **options):
+        if self.state.global_step == 5:
+            raise KeyboardInterrupt
+        return step(self, *arguments, **options)
+
+    monkeypatch.setattr(Trainer, "training_step", power_cut)
+    with pytest.raises(KeyboardInterrupt):
+        train(run, TOXICITY, rows, tmp_path / "cut")
+    assert not (tmp_path / "cut" / "head").exists()
+    monkeypatch.undo()
+    resumed = train(run, TOXICITY, rows, tmp_path / "cut")
+    assert resumed.losses == pytest.approx(whole.losses)
+    first, second = (tmp_path / name / "head" / "luna2.json" for name in ("whole", "cut"))
+    assert json.loads(first.read_text()) == json.loads(second.read_text())
+    with pytest.raises(SettingsError, match=r"run\.json has other settings"):
+        train(run, TOXICITY, splits(boolean()[:8]), tmp_path / "cut")
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("changes", "rows", "message"),
+    [
+        ({"max_length": 20}, boolean(), "none of 16 rows can be trained on: 16 are longer"),
+        ({}, [row(1, " ", ["true"])], "1 hold nothing the metric reads"),
+        ({}, [row(1, "x", ["true"]), row(2, "y", ["true"])], "all 2 rows have the same labels"),
+        ({"backbone": "/nowhere"}, boolean(), "there is no model at"),
+        ({"lora": {"targets": ["nothing"]}}, boolean(), "backbone: cannot train on"),
+    ],
+)
+def test_a_run_that_cannot_be_says_why(tiny_llama, tmp_path, changes, rows, message):
+    from moonlynx.recipes.luna2.train import train
+
+    run = tiny(changes.pop("backbone", tiny_llama), **changes)
+    with pytest.raises(MoonlynxError, match=message):
+        train(run, TOXICITY, splits(rows), tmp_path / "out")
+    assert issubclass(NothingToTrainOn, MoonlynxError)
+
+
+@pytest.mark.heavy
+def test_from_rows_to_verdicts_by_the_command_line(tiny_llama, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"epochs": 2}))
+    lines = [
+        {**each.input.model_dump(exclude_none=True), "labels": sorted(each.labels), "group": g}
+        for each in boolean()
+        for g in [each.group]
+    ]
+    Path("rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    command = ["train", "luna2", "toxicity", "--data", "rows.jsonl", "--recipe", "mine.yaml"]
+    result = moonlynx(*command, "--backbone", tiny_llama)
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    assert "too few validation rows to fit to" in result.output
+    head = Path("runs/luna2-toxicity-mine/head")
+    assert (head / "luna2.json").is_file()
+
+    command = ["metric", f"luna2:{head}", "--input", "rows.jsonl", "--output", "out.jsonl"]
+    assert moonlynx(*command).exit_code == 0
+    whole = Path("out.jsonl").read_bytes()
+    assert whole.count(b"\n") == 16
+    assert json.loads(whole.splitlines()[0])["metric"] == "toxicity"
+    # A run that was cut off in the middle of a line goes on, and ends the same.
+    Path("out.jsonl").write_bytes(whole[: len(whole) // 2])
+    assert moonlynx(*command).exit_code == 0
+    assert Path("out.jsonl").read_bytes() == whole
+    with Path("rows.jsonl").open("a") as file:
+        file.write('{"input": 5}\n')
+    refused = moonlynx(*command)
+    assert refused.exit_code != 0
+    assert "another input sha256" in str(refused.exception)
+    printed = moonlynx("metric", f"luna2:{head}", "--input", "rows.jsonl")
+    assert printed.exit_code == 3
+    assert "line 17, input" in printed.output
+
+
+@pytest.mark.heavy
+def test_a_backbone_from_scratch_carries_heads(tmp_path):
+    from moonlynx.recipes.luna2.pretrain import TooLittleText, pretrain
+    from moonlynx.recipes.luna2.train import train
+
+    sizes = {
+        "vocabulary": 400,
+        "hidden": 32,
+        "layers": 2,
+        "heads": 2,
+        "key_value_heads": 1,
+        "feed_forward": 64,
+        "positions": 1024,
+        "block": 64,
+        "batch": 4,
+        "blocks_at_once": 4,
+        "epochs": 4,
+        "learning_rate": 1e-2,
+        "checkpoint_steps": 5,
+    }
+    run = tiny("none", pretrain=sizes)
+    texts = [
+        f"The tower of town {number} is red. Respond with true or false." for number in range(60)
+    ]
+    done = pretrain(run, texts, tmp_path / "base")
+    assert done.losses[-1] < 0.6 * done.losses[0]
+    again = pretrain(run, texts, tmp_path / "base")
+    assert (again.steps, again.losses) == (done.steps, done.losses)
+    with pytest.raises(TooLittleText, match="1 texts fill no block"):
+        pretrain(run, ["Short."], tmp_path / "short")
+
+    backbone = tmp_path / "base" / "backbone"
+    run = tiny(backbone, learning_rate=2e-2, epochs=40)
+    train(run, TOXICITY, splits(boolean()), tmp_path / "run")
+    assert right_labels(tmp_path / "run" / "head", boolean()) >= 14
