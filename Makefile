@@ -37,8 +37,8 @@ train-luna: $(FULL)/.done
 
 ## lint: style, imports and the floors
 lint: $(FULL)/.done
-	$(FULL)/bin/ruff check src $(ROOMS) tests
-	$(FULL)/bin/ruff format --check src $(ROOMS) tests
+	$(FULL)/bin/ruff check src $(ROOMS) tests examples
+	$(FULL)/bin/ruff format --check src $(ROOMS) tests examples
 	$(FULL)/bin/lint-imports
 
 ## types: mypy, strict
@@ -47,8 +47,8 @@ types: $(FULL)/.done
 
 ## format: put the code in the project's form
 format: $(FULL)/.done
-	$(FULL)/bin/ruff check --fix src $(ROOMS) tests
-	$(FULL)/bin/ruff format src $(ROOMS) tests
+	$(FULL)/bin/ruff check --fix src $(ROOMS) tests examples
+	$(FULL)/bin/ruff format src $(ROOMS) tests examples
 
 ## schemas: write the contract's JSON Schemas anew
 schemas: $(LIGHT)/.done

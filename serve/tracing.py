@@ -44,6 +44,7 @@ class Tracing:
             span.set_status(Status(StatusCode.ERROR, verdict.error.code))
         span.set_attributes(
             {
+                "openinference.span.kind": "EVALUATOR",
                 "moonlynx.judge.name": verdict.judge.name,
                 "moonlynx.judge.version": verdict.judge.version,
                 "moonlynx.windows": verdict.usage.windows,

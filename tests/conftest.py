@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from .tiny_llama import build_tiny_llama
 
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by the Hub's client when it is imported
 
 # vLLM on a CPU would take half the memory for its cache, and compile for half a minute at the first

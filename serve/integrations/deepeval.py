@@ -1,0 +1,71 @@
+"""DeepEval: a metric for `assert_test` and `evaluate` that needs no LLM."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.base import Judge
+from moonlynx.judge.registry import DEFAULT_JUDGE
+from moonlynx.judge.types import Example, Unscored, Verdict
+
+from .grounding import Grounding, read_example, reason
+
+try:
+    from deepeval.metrics import BaseMetric
+    from deepeval.test_case import LLMTestCase, SingleTurnParams
+except ImportError:
+    raise MissingExtra("DeepEval", "deepeval") from None
+
+
+class GroundednessMetric(BaseMetric):
+    """Whether the actual output is supported by the retrieval context, as a judge decides it.
+
+    `score` is 1 where it is and 0 where it is not; where the judge is calibrated, `score_breakdown`
+    has its P(hallucinated). There is no threshold to set but the judge's own, `luna?threshold=X`.
+    """
+
+    threshold = 1.0
+
+    _required_params = [  # noqa: RUF012 (as the base class has it)
+        SingleTurnParams.INPUT,
+        SingleTurnParams.ACTUAL_OUTPUT,
+        SingleTurnParams.RETRIEVAL_CONTEXT,
+    ]
+
+    def __init__(self, judge: str | Judge = DEFAULT_JUDGE) -> None:
+        """Take a judge or its name."""
+        self._grounding = Grounding(judge)
+        info = self._grounding.judge.info
+        self.evaluation_model = f"{info.name} {info.version}"
+
+    @property
+    def __name__(self) -> str:
+        return "Groundedness"
+
+    def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
+        """Judge a test case.
+
+        Raises:
+            BadInput: it lacks the output or the retrieval context.
+            Unscored: the judge could not tell.
+        """
+        return self._keep(self._grounding.check(_example(test_case)))
+
+    async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
+        """Judge a test case without blocking the event loop; see `measure`."""
+        return self._keep(await self._grounding.acheck(_example(test_case)))
+
+    def _keep(self, verdict: Verdict) -> float:
+        if verdict.score is None:
+            raise Unscored(verdict)
+        self.score, self.reason = float(verdict.score == "PASS"), reason(verdict)
+        if verdict.probability is not None:
+            self.score_breakdown = {"P(hallucinated)": verdict.probability}
+        self.is_successful()  # keeps it
+        return self.score
+
+
+def _example(test_case: LLMTestCase) -> Example:
+    context = test_case.retrieval_context or ()
+    return read_example(test_case.actual_output or "", context, test_case.input)

@@ -1,0 +1,105 @@
+"""A verdict as plain text: what is unsupported, where it stands, what comes closest to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.cells import cell_len
+
+from moonlynx.judge.text import content_tokens, split_sentences
+from moonlynx.judge.types import Evidence, Example, Sentence, Verdict
+
+_WIDTH = 88  # terminal cells of a line, as pytest indents them
+_SHOWN = 240  # characters of evidence shown
+
+
+def explain(example: Example, verdict: Verdict) -> str:
+    """Show each unsupported sentence with its spans underlined and the closest evidence.
+
+    The answer and reasons stand for the sentences where the judge does not look at them singly.
+    """
+    wrong = [one for one in verdict.sentences if one.label == "UNSUPPORTED"]
+    blocks = [f"{_found(verdict, len(wrong))} ({_by(verdict)})"]
+    if wrong:
+        blocks += [_sentence_block(example, verdict, sentence) for sentence in wrong]
+    else:
+        lines = [*_underlined(example, verdict, 0, len(example.answer))]
+        lines += [f"- {reason}" for reason in verdict.reasoning]
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def _found(verdict: Verdict, wrong: int) -> str:
+    if not wrong:
+        return "The answer is not supported by its context"
+    return f"{wrong} of {len(verdict.sentences)} sentences not supported by the context"
+
+
+def _by(verdict: Verdict) -> str:
+    name = f"{verdict.judge.name} {verdict.judge.version}"
+    if verdict.probability is None:
+        return name
+    return f"{name}, P(hallucinated) {verdict.probability:.2f}"
+
+
+def _sentence_block(example: Example, verdict: Verdict, sentence: Sentence) -> str:
+    number = verdict.sentences.index(sentence) + 1
+    lines = [f"sentence {number}, characters {sentence.start}–{sentence.end}:"]
+    lines += _underlined(example, verdict, sentence.start, sentence.end)
+    closest = next(iter(sentence.evidence), None) or _closest(example, sentence)
+    if closest is None:
+        lines.append("no document shares a word with it")
+    else:
+        text = example.context[closest.document][closest.start : closest.end]
+        text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+        where = f"document {closest.document + 1}, characters {closest.start}–{closest.end}"
+        lines += [f"closest evidence ({where}):", *_lines(" ".join(text.split()))]
+    return "\n".join(lines)
+
+
+def _closest(example: Example, sentence: Sentence) -> Evidence | None:
+    """Find the document sentence that shares most content words, for judges that name none."""
+    forms = _forms(example.answer[sentence.start : sentence.end])
+    best, shared = None, 0
+    for document, text in enumerate(example.context):
+        for start, end, piece in split_sentences(text):
+            if (count := len(forms & _forms(piece))) > shared:
+                best = Evidence(document=document, start=start, end=end, relation="support")
+                shared = count
+    return best
+
+
+def _forms(text: str) -> set[str]:
+    return {token.form for token in content_tokens(text)}
+
+
+def _lines(text: str) -> Iterator[str]:
+    return (f"  {text[start:end]}" for start, end in _breaks(text))
+
+
+def _underlined(example: Example, verdict: Verdict, start: int, end: int) -> Iterator[str]:
+    """Give a range of the answer in lines, each with carets below the spans within it."""
+    # White space of any kind becomes a blank, so that what is below stays below.
+    text = "".join(" " if one.isspace() else one for one in example.answer[start:end])
+    marked = {place - start for span in verdict.spans for place in range(span.start, span.end)}
+    for first, last in _breaks(text):
+        yield f"  {text[first:last].rstrip()}"
+        below = "".join(
+            ("^" if place in marked else " ") * cell_len(text[place])
+            for place in range(first, last)
+        ).rstrip()
+        if below:
+            yield f"  {below}"
+
+
+def _breaks(text: str) -> Iterator[tuple[int, int]]:
+    """Give ranges of the text that fit on a line, broken at blanks where there are some."""
+    start = 0
+    while start < len(text):
+        end, width = start, 0
+        while end < len(text) and (width := width + cell_len(text[end])) <= _WIDTH:
+            end += 1
+        if end < len(text) and (blank := text.rfind(" ", start + 1, end + 1)) > 0:
+            end = blank
+        yield start, end
+        start = end + 1 if text[end : end + 1] == " " else end

@@ -1,0 +1,82 @@
+"""What all frameworks share: one answer in, one verdict out, and the number they want of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from threading import Lock
+
+from moonlynx.judge.base import AsyncJudge, Judge
+from moonlynx.judge.registry import DEFAULT_JUDGE, load_judge
+from moonlynx.judge.types import Example, MoonlynxError, Unscored, Verdict
+
+from .explain import explain
+
+
+class Ungrounded(MoonlynxError, ValueError):
+    """An answer FAILed where only supported ones may pass; the message shows what and where.
+
+    Attributes:
+        verdict: what the judge said.
+    """
+
+    def __init__(self, example: Example, verdict: Verdict) -> None:
+        super().__init__(explain(example, verdict))
+        self.verdict = verdict
+
+
+class Grounding:
+    """Judges answers one at a time, from any number of threads or tasks."""
+
+    def __init__(self, judge: str | Judge = DEFAULT_JUDGE) -> None:
+        """Take a judge, or load one by its name.
+
+        Raises:
+            MoonlynxError: as `load_judge` does.
+        """
+        self.judge = load_judge(judge) if isinstance(judge, str) else judge
+        # Judges promise nothing about threads, and frameworks bring many.
+        self._alone = Lock()
+
+    def check(self, example: Example) -> Verdict:
+        """Judge one answer."""
+        with self._alone:
+            (verdict,) = self.judge([example])
+        return verdict
+
+    async def acheck(self, example: Example) -> Verdict:
+        """Judge one answer without blocking the event loop."""
+        if not isinstance(self.judge, AsyncJudge):
+            return await asyncio.to_thread(self.check, example)
+        (verdict,) = await self.judge.acall([example])
+        return verdict
+
+
+def read_example(answer: str, context: str | Iterable[str], question: str = "") -> Example:
+    """Make the row of what a framework holds.
+
+    Raises:
+        BadInput: the answer or the context holds no text.
+    """
+    documents = context if isinstance(context, str) else list(context)
+    return Example.from_row({"question": question, "context": documents, "answer": answer})
+
+
+def faithfulness(verdict: Verdict) -> float:
+    """Give 1 - P(hallucinated), in [0, 1]; of a judge without calibration, 1 for PASS, 0 for FAIL.
+
+    Raises:
+        Unscored: the verdict has no score.
+    """
+    if verdict.score is None:
+        raise Unscored(verdict)
+    if verdict.probability is not None:
+        return 1.0 - verdict.probability
+    return float(verdict.score == "PASS")
+
+
+def reason(verdict: Verdict) -> str:
+    """Give the judge's reasons, or why there is no score, a line each."""
+    if verdict.error is not None:
+        return f"{verdict.error.code}: {verdict.error.message}"
+    return "\n".join(verdict.reasoning)

@@ -1,0 +1,86 @@
+"""LangChain: a guard to stand behind a chain, and an evaluator for `langsmith`'s `evaluate`.
+
+LangChain 1.0 left its own evaluators (`StringEvaluator`) behind in `langchain-classic`; what takes
+their place is a plain function of `inputs` and `outputs`, as `langsmith` and `openevals` use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.base import Judge
+from moonlynx.judge.registry import DEFAULT_JUDGE
+from moonlynx.judge.types import Example, Unscored, Verdict
+
+from .grounding import Grounding, Ungrounded, faithfulness, read_example, reason
+
+try:
+    from langchain_core.documents import Document
+    from langchain_core.runnables import Runnable, RunnableLambda
+except ImportError:
+    raise MissingExtra("LangChain", "langchain") from None
+
+State = Mapping[str, Any]
+
+
+def groundedness_guard(
+    judge: str | Judge = DEFAULT_JUDGE, *, halt: bool = True
+) -> Runnable[State, dict[str, Any]]:
+    """Make a runnable that adds `verdict` to a mapping with `answer`, `context` and `question`.
+
+    The context is a text, or a list of texts or Documents; the question may be left out.
+
+    Args:
+        judge: a judge or its name.
+        halt: raise `Ungrounded` where the answer FAILs, and `Unscored` where there is no score.
+    """
+    grounding = Grounding(judge)
+
+    def let_pass(state: State, example: Example, verdict: Verdict) -> dict[str, Any]:
+        if halt and verdict.score is None:
+            raise Unscored(verdict)
+        if halt and verdict.score == "FAIL":
+            raise Ungrounded(example, verdict)
+        return {**state, "verdict": verdict}
+
+    def guard(state: State) -> dict[str, Any]:
+        example = _example(state)
+        return let_pass(state, example, grounding.check(example))
+
+    async def aguard(state: State) -> dict[str, Any]:
+        example = _example(state)
+        return let_pass(state, example, await grounding.acheck(example))
+
+    return RunnableLambda(guard, afunc=aguard, name="groundedness_guard")
+
+
+def groundedness_evaluator(judge: str | Judge = DEFAULT_JUDGE) -> Callable[..., dict[str, Any]]:
+    """Make an evaluator that gives `key`, `score` (1 = supported, in [0, 1]) and `comment`.
+
+    `outputs` of a run hold `answer` and `context`; its `inputs` may hold `question`. An answer that
+    could not be scored has the score None, and the comment says why.
+    """
+    grounding = Grounding(judge)
+
+    def groundedness(
+        inputs: dict[str, Any],
+        outputs: dict[str, Any],
+        reference_outputs: dict[str, Any] | None = None,  # noqa: ARG001 (evaluators are given it)
+    ) -> dict[str, Any]:
+        verdict = grounding.check(_example({**inputs, **outputs}))
+        score = None if verdict.score is None else faithfulness(verdict)
+        return {"key": "groundedness", "score": score, "comment": reason(verdict)}
+
+    return groundedness
+
+
+def _example(state: State) -> Example:
+    context = state.get("context") or ()
+    documents = context if isinstance(context, str) else list(map(_text, context))
+    return read_example(state.get("answer") or "", documents, state.get("question") or "")
+
+
+def _text(document: str | Document) -> str:
+    return document if isinstance(document, str) else document.page_content

@@ -1,0 +1,59 @@
+"""A pytest plugin: `assert_grounded(answer, context, question="")` fails on what has no support.
+
+Installed with moonlynx, like any plugin: a test only names the fixture. pytest imports this file at
+every start, so a judge is first touched by the first test that asks for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from moonlynx import Example, Judge, Unscored, load_judge
+
+AssertGrounded = Callable[..., None]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that names the judge."""
+    parser.getgroup("moonlynx").addoption(
+        "--grounded-judge",
+        metavar="NAME",
+        default="luna",
+        help="judge behind assert_grounded, as `moonlynx judge --judge` takes it (default: luna)",
+    )
+
+
+@pytest.fixture(scope="session")
+def grounded_judge(request: pytest.FixtureRequest) -> Judge:
+    """The judge behind `assert_grounded`, loaded once a session.
+
+    A fixture of this name in a conftest.py puts another in its place.
+    """
+    return load_judge(request.config.getoption("--grounded-judge"))
+
+
+@pytest.fixture(scope="session")
+def assert_grounded(grounded_judge: Judge) -> AssertGrounded:
+    """`assert_grounded(answer, context, question="")`: each claim must stand in the context."""
+    from .explain import explain
+
+    def check(answer: str, context: str | Sequence[str], question: str = "") -> None:
+        """Judge an answer.
+
+        Raises:
+            AssertionError: it FAILs; shows the sentences and what of them is unsupported.
+            Unscored: the judge could not tell, which is no pass.
+            BadInput: answer or context hold no text.
+        """
+        __tracebackhide__ = True
+        row = {"question": question, "context": context, "answer": answer}
+        example = Example.from_row(row)
+        (verdict,) = grounded_judge([example])
+        if verdict.score is None:
+            raise Unscored(verdict)
+        if verdict.score == "FAIL":
+            raise AssertionError(explain(example, verdict))
+
+    return check

@@ -1,0 +1,48 @@
+"""The commands that write a judge for other servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from moonlynx.judge.cli import JudgeOption
+from moonlynx.judge.registry import DEFAULT_JUDGE
+
+from .steps import Device, choose_steps
+
+export_app = typer.Typer(help="Write a judge for another server to run.")
+
+
+@export_app.command()
+def triton(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="New folder to write.")],
+    judge_name: JudgeOption = DEFAULT_JUDGE,
+    device: Annotated[
+        Device, typer.Option(help="What the encoder runs on. A GPU takes weights in fp32.")
+    ] = Device.CPU,
+    tensorrt: Annotated[
+        bool | None,
+        typer.Option(
+            "--tensorrt/--no-tensorrt", help="Run the encoder by TensorRT (on a GPU: on)."
+        ),
+    ] = None,
+    batching: Annotated[
+        bool | None,
+        typer.Option(
+            "--batching/--no-batching", help="Read inputs of one length together (GPU: on)."
+        ),
+    ] = None,
+    window: Annotated[
+        int | None, typer.Option(min=1, help="Tokens in an input, if not as trained.")
+    ] = None,
+    overlap: Annotated[
+        bool, typer.Option("--overlap/--no-overlap", help="Have all of a row's calls under way.")
+    ] = True,
+) -> None:
+    """Write Luna as a model repository of NVIDIA's Triton; its README says how to go on."""
+    from .repository import export
+
+    export(folder, judge_name, device, choose_steps(device, tensorrt, batching, window, overlap))
+    typer.echo(f"{folder}: see {folder / 'README.md'}")

@@ -1,0 +1,99 @@
+"""The model that Triton's Python backend runs: an Example's JSON in, its Verdict's JSON out.
+
+The `model.py` of an exported repository imports it from here. Claims, windows and verdicts are the
+package's own code, so that Triton's verdicts are those of `load_judge`; a copy beside the weights
+would not keep step. The package must thus be installed where Triton runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from moonlynx.judge.backends.base import BackendError
+from moonlynx.judge.base import Judge, unscored
+from moonlynx.judge.calibration import Calibrated, load_calibration
+from moonlynx.judge.luna.judge import LunaJudge
+from moonlynx.judge.luna.weights import open_weights
+from moonlynx.judge.rows import read_jsonl
+from moonlynx.judge.types import BadInput, Example, Verdict
+
+from .encoder import TritonEncoder
+from .steps import Shape
+
+JUDGE = "luna"
+EXAMPLE, VERDICT = "EXAMPLE", "VERDICT"
+
+
+class TritonPythonModel:
+    """What Triton makes, once for each copy of the model, and calls."""
+
+    def initialize(self, args: Mapping[str, str]) -> None:
+        """Bring up the judge.
+
+        Args:
+            args: Triton's; `model_config` holds the parameters that the export wrote.
+
+        Raises:
+            LunaError: the files beside the model are not what their manifest says.
+        """
+        import triton_python_backend_utils
+
+        self._triton: Any = triton_python_backend_utils
+        config = json.loads(args["model_config"])["parameters"]
+        values = {name: value["string_value"] for name, value in config.items()}
+        encoder = TritonEncoder(
+            values["encoder_version"],
+            Shape(int(values["rows"]), int(values["step"]), int(values["window"])),
+            overlap=values["overlap"] == "true",
+        )
+        folder = Path(args["model_repository"], args["model_version"]).resolve()
+        self._judge = _load_judge(folder, encoder)
+
+    def execute(self, requests: Sequence[Any]) -> list[Any]:
+        """Answer each request, whose Examples are one tensor of texts, shape (rows, 1).
+
+        What is no Example gets an unscored verdict in its place. Where the encoder fails, the
+        request gets an error and the others their verdicts.
+        """
+        return [self._answer(request) for request in requests]
+
+    def _answer(self, request: Any) -> Any:
+        triton = self._triton
+        texts = triton.get_input_tensor_by_name(request, EXAMPLE).as_numpy()
+        try:
+            verdicts = judge_texts(self._judge, texts.ravel().tolist())
+        except BackendError as error:
+            return triton.InferenceResponse(error=triton.TritonError(str(error)))
+        found = np.array([verdict.model_dump_json().encode() for verdict in verdicts], dtype=object)
+        return triton.InferenceResponse([triton.Tensor(VERDICT, found.reshape(texts.shape))])
+
+
+def judge_texts(judge: Judge, texts: Sequence[bytes]) -> list[Verdict]:
+    """Judge Examples in JSON, in order; what is none gets an unscored verdict."""
+    # A blank text is a row too.
+    rows = list(read_jsonl(text if text.strip() else b"null" for text in texts))
+    verdicts = iter(judge([row.example for row in rows if isinstance(row.example, Example)]))
+    return [
+        unscored(judge.info, row.id, row.example.code, str(row.example))
+        if isinstance(row.example, BadInput)
+        else next(verdicts)
+        for row in rows
+    ]
+
+
+def _load_judge(folder: Path, encoder: TritonEncoder) -> Judge:
+    """Make Luna with an encoder that is elsewhere, calibrated where that was fitted for it."""
+    weights = open_weights(str(folder), encoder.name)
+    judge = LunaJudge(encoder, weights.tokenizer, weights.config)
+    if weights.calibration is None:
+        return judge
+    calibration = load_calibration(weights.calibration)
+    if calibration.judge != judge.info:
+        return judge
+    judge = LunaJudge(encoder, weights.tokenizer, weights.config, calibration.threshold)
+    return Calibrated(judge, calibration)

@@ -1,0 +1,111 @@
+"""Luna's table 5 as switches, and how a device is filled: calls, copies and waiting.
+
+Cutting 16,000 tokens of documents into sentences takes a core 160 ms, reading the windows chosen
+from them 70 ms on two cores (docs/results, Luna on two cores). On a GPU the reading all but
+vanishes: so there are as many copies of the judge as cores, each with a request of its own, and
+their calls meet in the encoder's queue.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+_WIDTHS = 4  # that a padded input may have
+
+
+class Device(StrEnum):
+    """What the encoder runs on."""
+
+    CPU = "cpu"
+    L4 = "l4"
+    A100 = "a100"
+
+
+class Placement(NamedTuple):
+    """How a device is filled.
+
+    Attributes:
+        tokens: in a call of the encoder, where calls are batched.
+        encoders: copies of the encoder, on the device.
+        judges: copies of the judge, each a process that keeps a core busy.
+        delay: microseconds that a call waits for others of its width.
+    """
+
+    tokens: int
+    encoders: int
+    judges: int
+    delay: int
+
+
+# A GPU works in tiles of 128 tokens by 128 outputs, one to a multiprocessor. A product with 384
+# outputs, the narrowest of the mini model, so keeps an L4's 58 busy from 58 / 3 * 128 = 2,500
+# tokens on and an A100's 108 from 4,600; the next power of two leaves room for a second wave. Two
+# copies: one copies its inputs while the other computes, and a third would only share the
+# multiprocessors. A call waits no longer than one takes, an A100 being about twice as fast; beside
+# the cutting neither is felt. Machines come with 4 to 8 cores for an L4 and 12 for an A100, of
+# which two are Triton's own. On a CPU the encoder takes every core, and a second judge cuts one
+# answer's documents while another's are read.
+PLACEMENTS = {
+    Device.CPU: Placement(tokens=2_048, encoders=1, judges=2, delay=0),
+    Device.L4: Placement(tokens=4_096, encoders=2, judges=4, delay=1_000),
+    Device.A100: Placement(tokens=8_192, encoders=2, judges=10, delay=500),
+}
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of Luna's table 5, each on or off.
+
+    Attributes:
+        tensorrt: the encoder is a TensorRT plan in half precision; else onnxruntime runs it.
+        batching: inputs of about one length go in one call, padded to one of four widths, and calls
+            of several requests are joined ("efficient pre- and post-processing"); else each goes by
+            itself and unpadded, as in `load_judge`.
+        window: tokens in an input ("512 max model length"); None for as many as it was trained on.
+        overlap: a judge has all its calls under way at once ("BLS"); else one after the other.
+    """
+
+    tensorrt: bool
+    batching: bool
+    window: int | None
+    overlap: bool
+
+
+def choose_steps(
+    device: Device,
+    tensorrt: bool | None = None,
+    batching: bool | None = None,
+    window: int | None = None,
+    overlap: bool = True,
+) -> Steps:
+    """Give the steps; those that are None as the device is best used."""
+    on_gpu = device is not Device.CPU
+    return Steps(
+        tensorrt=on_gpu if tensorrt is None else tensorrt,
+        batching=on_gpu if batching is None else batching,
+        window=window,
+        overlap=overlap,
+    )
+
+
+class Shape(NamedTuple):
+    """What a call of the encoder may be.
+
+    Attributes:
+        rows: inputs at most.
+        step: tokens; a batch is a multiple of it wide, 0 where inputs go unpadded.
+        window: tokens of an input at most; the widest batch has so many.
+    """
+
+    rows: int
+    step: int
+    window: int
+
+
+def call_shape(device: Device, batching: bool, window: int) -> Shape:
+    """Give the shape of the calls for windows of so many tokens."""
+    if not batching:
+        return Shape(1, 0, window)
+    return Shape(max(1, PLACEMENTS[device].tokens // window), -(-window // _WIDTHS), window)

@@ -1,0 +1,150 @@
+"""The chart: rendered by Helm's own library, and held to Kubernetes' schemas."""
+
+import json
+
+import pytest
+import typer
+import yaml
+
+import moonlynx
+from moonlynx import load_judge
+from moonlynx.serve.app import create_app
+from moonlynx.serve.cli import app
+
+helm = pytest.importorskip("helm_python.chart", reason="pip install helm-python-sdk")
+
+KUBERNETES = "1.31"
+HASH = "0" * 64
+FULL = {
+    "judge": "luna?calibration=/files/mine.json",
+    "options": ["--timeout", "60"],
+    "keys": [HASH],
+    "files": {"mine.json": "{}\n"},
+    "environmentSecret": "endpoint",
+    "imagePullSecrets": [{"name": "pull"}],
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"key": "gpu", "operator": "Exists"}],
+    "autoscaling": {"enabled": False},
+    "serviceMonitor": {"enabled": True, "keySecret": {"name": "key", "key": "key"}},
+    "dashboard": {"enabled": True},
+}
+ALWAYS = {"Deployment", "Service", "PodDisruptionBudget"}
+
+
+@pytest.fixture(scope="module")
+def render(deploy):
+    """Give a function from values to the rendered objects, by kind and name."""
+    with helm.Chart.load(str(deploy / "chart")) as chart:
+
+        def to_objects(values=None):
+            chart.validate_schema(values)
+            texts = chart.render(values, name="demo", namespace="judges")
+            documents = [
+                each
+                for name, text in texts.items()
+                if name.endswith(".yaml")
+                for each in yaml.safe_load_all(text)
+                if each
+            ]
+            return {(each["kind"], each["metadata"]["name"]): each for each in documents}
+
+        yield to_objects
+
+
+def gateway(objects):
+    (found,) = (each for (kind, _), each in objects.items() if kind == "Deployment")
+    (container,) = found["spec"]["template"]["spec"]["containers"]
+    return found["spec"], container
+
+
+@pytest.mark.parametrize("values", [None, FULL], ids=["as it is", "with all"])
+def test_every_object_follows_its_schema(render, values):
+    kubernetes = pytest.importorskip(
+        "kubernetes_validate", reason="pip install kubernetes-validate"
+    )
+    objects = render(values)
+    for (kind, _), each in objects.items():
+        if kind != "ServiceMonitor":  # of the Prometheus operator, in no schema of Kubernetes
+            kubernetes.validate(each, KUBERNETES, strict=True)
+    more = (
+        {"HorizontalPodAutoscaler"} if values is None else {"Secret", "ConfigMap", "ServiceMonitor"}
+    )
+    assert {kind for kind, _ in objects} == ALWAYS | more
+
+
+def test_all_parts_mean_the_same_pods(render):
+    objects = render(FULL)
+    spec, container = gateway(objects)
+    labels = spec["template"]["metadata"]["labels"].items()
+    for kind in ("Service", "PodDisruptionBudget"):
+        selector = objects[kind, "demo-moonlynx"]["spec"]["selector"]
+        assert selector.get("matchLabels", selector).items() <= labels
+    (port,) = objects["Service", "demo-moonlynx"]["spec"]["ports"]
+    assert port["targetPort"] in {each["name"] for each in container["ports"]}
+    volumes = {each["name"]: each for each in spec["template"]["spec"]["volumes"]}
+    assert {each["name"] for each in container["volumeMounts"]} == set(volumes)
+    assert ("Secret", volumes["keys"]["secret"]["secretName"]) in objects
+    assert ("ConfigMap", volumes["files"]["configMap"]["name"]) in objects
+
+
+def test_pods_have_no_rights(render):
+    spec, container = gateway(render())
+    pod = spec["template"]["spec"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["runAsUser"] == 10001
+    assert pod["automountServiceAccountToken"] is False
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert container["resources"]["limits"] == {"cpu": "2", "memory": "1Gi"}
+
+
+def test_the_command_line_and_the_probes_are_the_servers_own(render):
+    values = {key: FULL[key] for key in ("judge", "options")}
+    _, container = gateway(render(values))
+    serve = typer.main.get_command(app).commands["serve"]
+    context = serve.make_context("serve", ["--host", "0.0.0.0", *container["args"]])
+    assert context.params["judge_name"] == FULL["judge"]
+    assert context.params["timeout"] == 60.0
+    paths = create_app(load_judge("token-similarity")).openapi()["paths"]
+    probes = {container[f"{name}Probe"]["httpGet"]["path"] for name in ("startup", "liveness")}
+    assert probes == {"/healthz"}
+    assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    assert {"/healthz", "/readyz", "/metrics"} <= set(paths)
+
+
+def test_keys_come_from_a_secret(render):
+    objects = render(FULL)
+    _, container = gateway(objects)
+    assert container["args"][2:4] == ["--keys", "/keys/keys"]
+    assert HASH not in json.dumps(container)
+    assert objects["Secret", "demo-moonlynx-keys"]["stringData"]["keys"].split() == [HASH]
+    own = render({"keys": [], "keysSecret": "mine"})
+    assert not any(kind == "Secret" for kind, _ in own)
+    assert gateway(own)[0]["template"]["spec"]["volumes"][-1]["secret"]["secretName"] == "mine"
+
+
+def test_the_chart_is_of_this_version(deploy):
+    chart = yaml.safe_load((deploy / "chart" / "Chart.yaml").read_text())
+    assert chart["appVersion"] == moonlynx.__version__
+
+
+def test_the_dashboard_is_the_file(render, deploy):
+    (data,) = render(FULL)["ConfigMap", "demo-moonlynx-dashboard"]["data"].values()
+    assert data == (deploy / "chart" / "dashboard.json").read_text()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"keys": ["secret"]},
+        {"replicas": "two"},
+        {"judges": "luna"},
+        {"service": {"type": "ClusterIP", "port": 0}},
+    ],
+)
+def test_wrong_values_are_refused_by_name(render, wrong):
+    with pytest.raises(Exception, match=next(iter(wrong))):
+        render(wrong)

@@ -1,0 +1,102 @@
+"""What all frameworks share: the number, the reason, and the readable explanation."""
+
+import asyncio
+
+import pytest
+
+from moonlynx import BadInput, Example, Unscored, Verdict, load_judge
+from moonlynx.serve.integrations.explain import explain
+from moonlynx.serve.integrations.grounding import Grounding, faithfulness, read_example, reason
+
+from .rows import CONTEXT, JUDGE, RIGHT, WRONG
+
+INFO = load_judge(JUDGE).info
+FAILED = {"score": None, "error": {"code": "timeout", "message": "took too long"}}
+
+
+def verdict(**fields):
+    return Verdict.model_validate({"judge": INFO, **fields})
+
+
+def test_both_ways_of_asking_say_the_same():
+    grounding = Grounding(JUDGE)
+    example = read_example(WRONG, CONTEXT)
+    assert grounding.check(example) == asyncio.run(grounding.acheck(example))
+    assert grounding.check(example).score == "FAIL"
+
+
+class Remote:
+    """A judge with an async twin, which alone may be called from an event loop."""
+
+    info = INFO
+
+    def __call__(self, examples):
+        raise AssertionError("the event loop would be blocked")
+
+    async def acall(self, examples):
+        return [verdict(score="PASS") for _ in examples]
+
+
+def test_a_judge_that_waits_on_a_network_is_awaited():
+    example = read_example(RIGHT, CONTEXT)
+    assert asyncio.run(Grounding(Remote()).acheck(example)).score == "PASS"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"score": "PASS"}, 1.0),
+        ({"score": "FAIL"}, 0.0),
+        ({"score": "FAIL", "probability": 0.75}, 0.25),
+        ({"score": "PASS", "probability": 0.25}, 0.75),
+    ],
+)
+def test_faithfulness_is_calibrated_where_the_judge_is(fields, expected):
+    assert faithfulness(verdict(**fields)) == expected
+
+
+def test_what_has_no_score_gets_no_number():
+    with pytest.raises(Unscored, match="took too long"):
+        faithfulness(verdict(**FAILED))
+    assert reason(verdict(**FAILED)) == "timeout: took too long"
+
+
+def test_an_answer_without_documents_is_refused():
+    with pytest.raises(BadInput, match="context"):
+        read_example(RIGHT, iter([]))
+
+
+def test_an_explanation_underlines_what_is_wrong():
+    example = Example(
+        context=("Nothing.", "The 港 bridge was built in 1849 by Anna Weiss."),
+        answer="The bridge was built in 1849. At the 港 bridge\tPeter Smith tore towers down.",
+    )
+    (found,) = load_judge(JUDGE)([example])
+    assert explain(example, found).splitlines() == [
+        "1 of 2 sentences not supported by the context (token-similarity 1-overlap)",
+        "",
+        "sentence 2, characters 30–75:",
+        "  At the 港 bridge Peter Smith tore towers down.",
+        "                   ^^^^^^^^^^^^^^^^^^^^^^^",
+        "closest evidence (document 2, characters 0–45):",
+        "  The 港 bridge was built in 1849 by Anna Weiss.",
+    ]
+
+
+def test_the_closest_evidence_is_found_for_judges_that_name_none():
+    example = Example(context=tuple(CONTEXT), answer="The bridge was built in 1950.")
+    sentence = {"start": 0, "end": 29, "label": "UNSUPPORTED"}
+    text = explain(example, verdict(score="FAIL", sentences=[sentence]))
+    assert "closest evidence (document 1, characters 0–43):\n  The bridge was built" in text
+    strange = Example(context=("Zebras graze.",), answer=example.answer)
+    text = explain(strange, verdict(score="FAIL", sentences=[sentence]))
+    assert "no document shares a word with it" in text
+
+
+def test_a_judge_of_whole_answers_is_explained_by_its_reasons():
+    example = Example(context=tuple(CONTEXT), answer="word " * 40)
+    text = explain(example, verdict(score="FAIL", probability=0.9, reasoning=["Nothing of it."]))
+    assert text.startswith("The answer is not supported by its context (token-similarity")
+    assert "P(hallucinated) 0.90" in text
+    assert text.endswith("\n- Nothing of it.")
+    assert max(map(len, text.splitlines()[1:])) <= 90

@@ -1,0 +1,104 @@
+"""The server by a real client of the protocol, over standard input and output and over HTTP."""
+
+import asyncio
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from moonlynx import Example, Verdict, load_judge
+from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.serve.integrations.mcp import make_server
+
+from .rows import CONTEXT, JUDGE, QUESTION, RIGHT, WRONG
+
+COMMAND = ["-m", "moonlynx", "mcp", "--judge", JUDGE]
+
+
+@pytest.fixture
+def mcp():
+    return pytest.importorskip("mcp", reason="needs moonlynx[mcp]")
+
+
+async def ask(client):
+    """Give the tools, and what they say of a right, a wrong and an empty answer."""
+    listed = (await client.list_tools()).tools
+    rows = [
+        {"question": QUESTION, "context": CONTEXT, "answer": RIGHT},
+        {"context": CONTEXT, "answer": WRONG},
+        {"context": CONTEXT, "answer": " "},
+    ]
+    return listed, [await client.call_tool("judge", row) for row in rows]
+
+
+def check(listed, results):
+    (tool,) = listed
+    assert tool.name == "judge"
+    assert tool.input_schema["required"] == ["answer", "context"]
+    assert "spans" in tool.output_schema["properties"]
+    right, wrong, empty = results
+    assert Verdict.model_validate(right.structured_content).score == "PASS"
+    (expected,) = load_judge(JUDGE)([Example(context=tuple(CONTEXT), answer=WRONG)])
+    assert Verdict.model_validate(wrong.structured_content) == expected
+    assert empty.is_error
+    assert "answer: holds no text to judge" in empty.content[0].text
+
+
+def test_in_this_process(mcp):
+    async def run():
+        async with mcp.Client(make_server(JUDGE)) as client:
+            return await ask(client)
+
+    check(*asyncio.run(run()))
+
+
+@pytest.mark.heavy
+def test_over_standard_input_and_output(mcp):
+    from mcp.client.stdio import stdio_client
+
+    async def run():
+        server = mcp.StdioServerParameters(command=sys.executable, args=COMMAND)
+        async with mcp.Client(stdio_client(server)) as client:
+            return await ask(client)
+
+    check(*asyncio.run(run()))
+
+
+@contextmanager
+def serving_http():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    command = [sys.executable, *COMMAND, "--port", str(port)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            until = time.monotonic() + 120
+            while True:
+                assert server.poll() is None, server.stderr.read()
+                assert time.monotonic() < until, "the server did not get ready"
+                try:
+                    socket.create_connection(("127.0.0.1", port)).close()
+                    break
+                except ConnectionRefusedError:
+                    time.sleep(0.1)
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            server.terminate()
+
+
+@pytest.mark.heavy
+def test_over_http(mcp):
+    async def run(url):
+        async with mcp.Client(url) as client:
+            return await ask(client)
+
+    with serving_http() as url:
+        check(*asyncio.run(run(url)))
+
+
+def test_without_the_package_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mcp.server", None)
+    with pytest.raises(MissingExtra, match=r"moonlynx\[mcp\]"):
+        make_server(JUDGE)

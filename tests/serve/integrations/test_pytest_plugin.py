@@ -1,0 +1,99 @@
+"""The plugin in suites of its own, run by the real pytest."""
+
+import json
+import subprocess
+import sys
+from importlib.metadata import entry_points
+
+import pytest
+
+from .rows import CONTEXT, JUDGE, RIGHT, WRONG
+
+pytest_plugins = ["pytester"]
+
+PLUGIN = "moonlynx.serve.integrations.pytest_plugin"
+SUITE = f"""
+def test_right(assert_grounded):
+    assert_grounded({RIGHT!r}, {CONTEXT!r}, question="When?")
+
+def test_wrong(assert_grounded):
+    assert_grounded({WRONG!r}, {CONTEXT!r})
+
+def test_empty(assert_grounded):
+    assert_grounded({RIGHT!r}, "")
+"""
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Run pytest with the plugin by its module's name, whether or not it is also installed."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+    def run(*options):
+        return pytester.runpytest_inprocess("-p", PLUGIN, "--import-mode=importlib", *options)
+
+    return run
+
+
+def test_a_failure_shows_what_and_where(pytester, run):
+    pytester.makepyfile(SUITE)
+    result = run(f"--grounded-judge={JUDGE}")
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            ">*assert_grounded(*Peter Smith*",
+            "E*1 of 2 sentences not supported by the context (token-similarity 1-overlap)",
+            "E*sentence 2, characters 30–76:",
+            "E * Peter Smith tore down two towers near Glasgow.",
+            "E * ^^^^^^^^^*",
+            "E*no document shares a word with it",
+            "E*BadInput: context: holds no text*",
+        ]
+    )
+    # The lines of a failure are those of the test, not of the plugin.
+    result.stdout.no_fnmatch_line("*raise AssertionError*")
+
+
+def test_the_judge_is_loaded_once_and_can_be_replaced(pytester, run):
+    pytester.makeconftest("""
+import pytest
+from moonlynx import Verdict
+from moonlynx.judge.types import JudgeInfo
+
+class Silent:
+    info = JudgeInfo(name="silent", version="1")
+    def __call__(self, examples):
+        error = {"code": "timeout", "message": "took too long"}
+        return [Verdict(score=None, error=error, judge=self.info) for _ in examples]
+
+@pytest.fixture(scope="session")
+def grounded_judge():
+    print("LOADED")
+    return Silent()
+""")
+    pytester.makepyfile(SUITE)
+    result = run("-s")
+    result.assert_outcomes(failed=3)
+    assert result.stdout.str().count("LOADED") == 1
+    # What has no score is no pass.
+    result.stdout.fnmatch_lines(["E*Unscored: unscored (timeout): took too long"])
+
+
+def test_an_unknown_judge_is_named(pytester, run):
+    pytester.makepyfile(SUITE)
+    result = run("--grounded-judge=lunar")
+    result.assert_outcomes(errors=3)
+    result.stdout.fnmatch_lines(["E*UnknownJudge: no judge is called 'lunar'; did you mean luna*"])
+
+
+def test_it_loads_no_model_library_before_a_test_asks():
+    code = f"import json, sys, {PLUGIN}; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(json.loads(done.stdout))
+    assert PLUGIN in loaded
+    assert loaded.isdisjoint({"numpy", "onnxruntime", "tokenizers", "syntok", "rich", "httpx"})
+
+
+def test_it_comes_with_the_package():
+    (point,) = entry_points(group="pytest11", name="moonlynx")
+    assert point.value == PLUGIN

@@ -1,0 +1,39 @@
+from importlib.resources import files
+
+import pytest
+from typer.testing import CliRunner
+
+from moonlynx.judge.luna.config import LunaConfig
+from moonlynx.serve.cli import app
+
+from ...judge.luna.tiny import build_tiny_luna
+
+ROWS = [
+    line
+    for line in (files("moonlynx.judge.examples") / "answers.jsonl").read_text("utf-8").splitlines()
+    if line.strip()
+]
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory):
+    """Give a weights folder in fp32 whose documents take several windows, to read only."""
+    config = LunaConfig(version="tiny", window=64, lead=12, claim=20, windows=0)
+    return build_tiny_luna(tmp_path_factory.mktemp("weights") / "luna", config)
+
+
+@pytest.fixture
+def export(tmp_path):
+    """Give a function that runs the command with options; it gives the folder and the result."""
+
+    def run(*options):
+        folder = tmp_path / "out"
+        return folder, CliRunner().invoke(app, ["export", "triton", str(folder), *options])
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """Give the bundled examples, a JSON object each."""
+    return ROWS
