@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -49,19 +49,27 @@ def read_inputs(lines: Iterable[bytes]) -> Iterator[MetricRow]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                yield MetricRow(number, _read(line))
+                yield MetricRow(number, read_input(_parse(line)))
             except BadInput as error:
                 field = f"line {number}, {error.field}"
                 yield MetricRow(number, BadInput(error.code, field, error.message))
 
 
-def _read(line: bytes) -> MetricInput:
+def _parse(line: bytes) -> Any:
     from pydantic_core import from_json
 
     try:
-        raw = from_json(line)
+        return from_json(line)
     except ValueError as error:
         raise BadInput("bad_input", "row", f"is not a JSON object ({error})") from None
+
+
+def read_input(raw: Any) -> MetricInput:
+    """Read the input that a JSON object holds.
+
+    Raises:
+        BadInput: it is no object, or has neither `input` nor `output`, or a field is wrong.
+    """
     if not isinstance(raw, dict):
         raise BadInput("bad_input", "row", f"must be a JSON object, got {type(raw).__name__}")
     known = {name: value for name, value in raw.items() if name in MetricInput.model_fields}

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import moonlynx
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.base import Judge
+from moonlynx.judge.luna2.metric import Metric
 
-from . import batches, chat, guard, health, judging, proxy
+from . import batches, chat, guard, health, judging, measuring, proxy
 from .audit import routes as audit
 from .errors import answer_errors
 from .jobs import Jobs
@@ -32,6 +33,7 @@ def create_app(
     settings: Settings = Settings(),  # noqa: B008 (frozen)
     tracing: Tracing | None = None,
     compare: Mapping[str, Settings] | None = None,
+    metrics: Sequence[Metric] = (),
 ) -> FastAPI:
     """Make the application that serves a judge.
 
@@ -40,6 +42,7 @@ def create_app(
         settings: how the server behaves.
         tracing: told of every verdict.
         compare: names of the other judges on the page, and how each is asked; None: no page.
+        metrics: judged by at /v1/metrics, each under its own name.
 
     Raises:
         MissingExtra: the packages of the extra are not installed.
@@ -86,6 +89,8 @@ def create_app(
     )
     answer_errors(app)
     _add_routes(app, service, jobs, lambda: any(not task.done() for task in tasks))
+    if metrics:
+        app.include_router(measuring.routes(measuring.Measures(metrics, service)))
     if page:
         app.routes.append(route_of(page))
     _surround(app, service)

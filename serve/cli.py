@@ -63,6 +63,13 @@ def serve(
         list[str],
         typer.Option(metavar="NAME", help="Another judge to compare with on the page. Repeatable."),
     ] = ["token-similarity"],  # noqa: B006 (typer reads it)
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A metric to serve at /v1/metrics, as in luna2:prompt_injection. Repeatable.",
+        ),
+    ] = None,
     audit: Annotated[
         str | None,
         typer.Option(
@@ -133,7 +140,7 @@ def serve(
         when = ", once vLLM is ready" if engine else ""
         typer.echo(f"{judge_name} judges at {address}/v1/judge{when} (Ctrl-C ends)")
 
-    serve_judge(judge_name, host, port, settings, tell, compare, engine)
+    serve_judge(judge_name, host, port, settings, tell, compare, engine, metric or ())
 
 
 @app.command()

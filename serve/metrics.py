@@ -44,6 +44,12 @@ class Metrics:
         self._dropped = counter(
             "audit_dropped", "Verdicts that the audit could not keep, by reason.", "reason"
         )
+        self._metrics = counter(
+            "metric_verdicts",
+            "Verdicts of metrics: scored, or an error's code.",
+            "metric",
+            "outcome",
+        )
         depth = Gauge("moonlynx_queue_rows", "Rows waiting.", registry=self._registry)
         depth.set_function(waiting)
         rate = Gauge(
@@ -77,6 +83,10 @@ class Metrics:
     def on_audit_dropped(self, reason: str, rows: int) -> None:
         """Count verdicts that are not kept; may be called from any thread."""
         self._dropped.labels(reason).inc(rows)
+
+    def on_metric(self, metric: str, outcome: str) -> None:
+        """Count a metric's verdict: "scored", or the code of its error."""
+        self._metrics.labels(metric, outcome).inc()
 
     def render(self) -> bytes:
         """Give all of it in Prometheus' text format."""

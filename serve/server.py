@@ -6,11 +6,14 @@ import os
 import signal
 import socket
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
 
 from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.luna2.metric import Metric
+from moonlynx.judge.luna2.registry import load_metric
 from moonlynx.judge.names import CascadeSpec, JudgeSpec, parse_spec
 from moonlynx.judge.registry import load_judge
 from moonlynx.judge.types import ExitCode, MoonlynxError
@@ -36,6 +39,7 @@ def serve(
     tell: Callable[[str], None],
     compare: Sequence[str] = (),
     engine: Engine | None = None,
+    metrics: Sequence[str] = (),
 ) -> None:
     """Serve a judge until SIGTERM or Ctrl-C. What was accepted by then gets its answer.
 
@@ -46,6 +50,7 @@ def serve(
         settings: how the server behaves.
         tell: told the address, once requests are taken there.
         compare: names of other judges that the page offers beside it.
+        metrics: names of metrics to serve beside it, as `load_metric` takes them.
         engine: that the judge asks, to be started, and ended with the server; None: there is none.
 
     Raises:
@@ -68,7 +73,7 @@ def serve(
         if engine is not None:
             judge = WaitingJudge(judge, engine)
             settings = replace(settings, fault=engine.fault)
-        app = create_app(judge, settings, open_tracing(), page)
+        app = create_app(judge, settings, open_tracing(), page, load_metrics(metrics))
         config = uvicorn.Config(
             app,
             log_level="warning",
@@ -87,6 +92,20 @@ def serve(
             server.run(sockets=[listener])
     if engine is not None and engine.failure is not None:
         raise engine.failure
+
+
+def load_metrics(names: Sequence[str]) -> list[Metric]:
+    """Load metrics that are told apart by their names.
+
+    Raises:
+        MoonlynxError: as `load_metric` does.
+        ServeError: two of them are the same metric.
+    """
+    loaded = [load_metric(name) for name in names]
+    for name, count in Counter(metric.definition.name for metric in loaded).items():
+        if count > 1:
+            raise ServeError(f"--metric: {name} is given {count} times; give each metric once")
+    return loaded
 
 
 def _fit(settings: Settings, judge_name: str) -> Settings:

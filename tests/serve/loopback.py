@@ -22,9 +22,10 @@ WRONG = EXAMPLE | {"id": "wrong", "answer": "Peter Smith tore down two towers ne
 
 
 @contextmanager
-def serving(judge=None, settings=None, tracing=None):
+def serving(judge=None, settings=None, tracing=None, metrics=()):
     """Serve a judge for as long as the context lasts; give its address."""
-    app = create_app(judge or load_judge("token-similarity"), settings or Settings(), tracing)
+    judge = judge or load_judge("token-similarity")
+    app = create_app(judge, settings or Settings(), tracing, metrics=metrics)
     with socket.create_server(("127.0.0.1", 0), backlog=2_048) as listener:
         config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="on")
         server = uvicorn.Server(config)
@@ -41,10 +42,10 @@ def serving(judge=None, settings=None, tracing=None):
 
 
 @contextmanager
-def calling(judge=None, settings=None, tracing=None):
+def calling(judge=None, settings=None, tracing=None, metrics=()):
     """Give a client of a server that serves the judge."""
     with (
-        serving(judge, settings, tracing) as address,
+        serving(judge, settings, tracing, metrics) as address,
         httpx.Client(base_url=address, timeout=30) as client,
     ):
         yield client

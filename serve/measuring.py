@@ -1,0 +1,136 @@
+"""`POST /v1/metrics/{name}`: a MetricInput in, a MetricVerdict out, or a list of each.
+
+The metrics are those of Luna-2 that the server was started with. An input that cannot be read is
+refused with 422; in a list it becomes a verdict with an error, in its place.
+"""
+
+# FastAPI reads the annotations of routes, whose types are imported with them: so none is deferred.
+
+import asyncio
+import logging
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import PlainValidator
+
+from moonlynx.judge.luna2.metric import Metric
+from moonlynx.judge.metric_rows import MetricRow, measure_rows, outcome, read_input
+from moonlynx.judge.types import BadInput, JudgeError, MetricInput, MetricVerdict, MoonlynxError
+
+from .batching import QueueFull
+from .errors import responses
+from .service import Service
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter, Request
+
+PATH = "/v1/metrics"
+_PAUSE = 1  # seconds that a client is asked to stay away
+_log = logging.getLogger("moonlynx.serve")
+
+
+def _read_body(body: Any) -> MetricInput | list[MetricRow]:
+    if isinstance(body, list):
+        return [_read_row(number, value) for number, value in enumerate(body, start=1)]
+    return read_input(body)
+
+
+def _read_row(number: int, value: Any) -> MetricRow:
+    try:
+        return MetricRow(number, read_input(value))
+    except BadInput as error:
+        return MetricRow(number, error)
+
+
+Body = Annotated[
+    MetricInput | list[MetricRow],
+    # A list's rows may be anything: what is no input gets its own error.
+    PlainValidator(_read_body, json_schema_input_type=dict[str, Any] | list[Any]),
+]
+
+
+class Measures:
+    """The metrics of a server: each takes one request at a time, in the order they came."""
+
+    def __init__(self, metrics: Iterable[Metric], service: Service) -> None:
+        """Set up; `service` gives the deadline, the room and the counts."""
+        self._workers = {
+            metric.definition.name: (metric, ThreadPoolExecutor(1)) for metric in metrics
+        }
+        self._service = service
+        self._waiting = 0
+
+    @property
+    def names(self) -> list[str]:
+        """Give the metrics' names."""
+        return list(self._workers)
+
+    async def measure(
+        self, request: "Request", name: str, rows: Sequence[MetricRow]
+    ) -> list[MetricVerdict]:
+        """Judge the rows of a request.
+
+        Raises:
+            HTTPException: 404 for a metric that is not served, 413 for too many rows, 499, 504.
+            QueueFull: there is no room now.
+        """
+        from fastapi import HTTPException
+
+        if name not in self._workers:
+            served = ", ".join(self._workers)
+            raise HTTPException(404, f"there is no metric {name!r} here; there are: {served}")
+        most = self._service.settings.batching.queue
+        if len(rows) > most:
+            raise HTTPException(413, f"{len(rows)} rows; send at most {most} at once")
+        if self._waiting + len(rows) > most:
+            raise QueueFull(self._waiting, _PAUSE)
+        verdicts = await self._service.finish(request, asyncio.ensure_future(self._run(name, rows)))
+        for verdict in verdicts:
+            self._service.metrics.on_metric(verdict.metric, outcome(verdict))
+        return verdicts
+
+    async def _run(self, name: str, rows: Sequence[MetricRow]) -> list[MetricVerdict]:
+        metric, worker = self._workers[name]
+        self._waiting += len(rows)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(
+                worker, measure_rows, metric, rows
+            )
+        except Exception as error:
+            # The message of a fault of ours may hold the judged text; that of a known error not.
+            why = str(error) if isinstance(error, MoonlynxError) else type(error).__name__
+            _log.error("%s failed: %s", metric.info.name, why)
+            failed = JudgeError(code="backend", message=f"the metric failed: {why}")
+            return [MetricVerdict(metric=name, error=failed) for _ in rows]
+        finally:
+            self._waiting -= len(rows)
+
+
+def routes(measures: Measures) -> "APIRouter":
+    """Give the routes."""
+    from fastapi import APIRouter, Request, Response
+    from fastapi import Body as FromBody
+
+    router = APIRouter()
+
+    @router.get(PATH, summary="Which metrics are served?")
+    async def served() -> list[str]:
+        return measures.names
+
+    @router.post(
+        PATH + "/{name}",
+        response_model=MetricVerdict | list[MetricVerdict],
+        responses=responses(404, 422, 429, 504),
+        summary="Judge inputs by a metric",
+    )
+    async def measure(request: Request, name: str, body: Annotated[Body, FromBody()]) -> Response:
+        alone = isinstance(body, MetricInput)
+        rows = [MetricRow(1, body)] if isinstance(body, MetricInput) else body
+        found = [
+            verdict.model_dump_json() for verdict in await measures.measure(request, name, rows)
+        ]
+        content = found[0] if alone else f"[{','.join(found)}]"
+        return Response(content, media_type="application/json")
+
+    return router
