@@ -1,0 +1,1 @@
+"""The same judges on a Ray cluster: batches by Ray Data, the server by Ray Serve."""

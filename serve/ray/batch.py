@@ -1,0 +1,216 @@
+"""Judge a file of rows on a Ray cluster: `moonlynx judge --engine ray`.
+
+Ray Data hands partitions of the input to a pool of workers, which grows and shrinks with the
+work, and hands on what a lost worker or node had. Each worker loads the judge once and reads its
+partitions itself. The verdicts come back to this process, which alone writes; so each partition is
+written once, however often it was judged.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from moonlynx.judge.backends.options import finite, read_options, whole
+from moonlynx.judge.batch import Tally, judge_batch, to_line
+from moonlynx.judge.names import JudgeSpec, parse_spec
+from moonlynx.judge.progress import progress_bar
+from moonlynx.judge.registry import load_judge
+from moonlynx.judge.types import BadInput, JudgeInfo, MoonlynxError
+
+from . import llm
+from .cluster import ClusterError, connected, faults_named
+from .manifest import Manifest, Run
+from .partitions import Partition, Plan, plan, read_partition
+from .sizes import by_tokens
+
+if TYPE_CHECKING:
+    from ray.data import Dataset
+
+
+@dataclass(frozen=True)
+class Workers:
+    """How the work is spread.
+
+    Attributes:
+        workers: most workers at once; None: one for each processor of the cluster.
+        gpus: GPUs of each worker; a fraction shares one.
+        partition_rows: rows of a partition, which is what a killed run may judge again.
+        batch_tokens: tokens of text judged at once, about; a longer row goes alone.
+    """
+
+    workers: int | None = None
+    gpus: float = 0.0
+    partition_rows: int = 1_000
+    batch_tokens: int = 8_192
+
+    @classmethod
+    def read(cls, options: Mapping[str, str]) -> Workers:
+        """Read `--engine ray?workers=8&gpus=1&partition-rows=500&batch-tokens=4096`.
+
+        Raises:
+            SpecError: an option is unknown or has a wrong value.
+        """
+        readers: dict[str, Callable[[str], object]] = {
+            "workers": whole(1),
+            "gpus": finite,
+            "partition-rows": whole(1),
+            "batch-tokens": whole(1),
+        }
+        values = read_options("ray", options, readers)
+        return cls(**{name.replace("-", "_"): value for name, value in values.items()})
+
+
+def judge_on_ray(
+    judge_name: str,
+    source: str,
+    output: str,
+    options: Mapping[str, str],
+    address: str | None = None,
+) -> Tally:
+    """Write one verdict per row of `source`, in its order; go on from where a run stopped.
+
+    The verdicts are those of a run on one machine, byte for byte. Finished partitions lie in
+    `OUTPUT.parts` until the last one is done; then `output` is put together from them.
+
+    Args:
+        judge_name: as `load_judge` takes it; moonlynx and its files must be on every node.
+        source: path or fsspec URL of a .jsonl or .parquet file, readable from every node.
+        output: path or fsspec URL of a .jsonl or .parquet file.
+        options: the fields of `Workers`, as text.
+        address: as `connected` takes it.
+
+    Raises:
+        BadInput: a file is of another kind.
+        RunMismatch: the output belongs to another run.
+        ClusterError: the cluster cannot be reached, or the judge cannot run on it; says why.
+        MissingExtra: the packages of the extra are not installed.
+        OSError: a file cannot be read or written.
+    """
+    workers = Workers.read(options)
+    if not output.endswith((".jsonl", ".parquet")):
+        raise BadInput("bad_input", output, "verdicts are written as .jsonl or .parquet")
+    spec = parse_spec(judge_name)
+    source, output = _absolute(source), _absolute(output)
+    planned = plan(source, workers.partition_rows)
+    with connected(address) as ray, faults_named():
+        judging: llm.Engine | _Pool
+        if isinstance(spec, JudgeSpec) and llm.takes(spec):
+            judging = llm.Engine(spec, workers.workers, workers.gpus)
+        else:
+            judging = _Pool(ray, judge_name, workers)
+        info = judging.info()
+        run = Run(
+            input_sha256=planned.sha256,
+            rows=planned.rows,
+            partition_rows=workers.partition_rows,
+            spec=str(spec),
+            judge_name=info.name,
+            judge_version=info.version,
+        )
+        manifest = Manifest(output, run)
+        todo = [one for one in planned.partitions if one.number not in manifest.done]
+        with progress_bar(planned.rows) as on_progress:
+            on_progress(manifest.tally())
+            if todo:
+                verdicts = judging.judge(_dataset(ray, planned, todo))
+                for number, lines in _whole(planned, verdicts.iter_rows()):
+                    manifest.add(number, lines)
+                    on_progress(manifest.tally())
+        manifest.join()
+        return manifest.tally()
+
+
+def _absolute(url: str) -> str:
+    return url if "://" in url else os.path.abspath(url)  # noqa: PTH100 (it may be no path)
+
+
+def _dataset(ray: Any, planned: Plan, todo: Sequence[Partition]) -> Dataset:
+    """Give the partitions as a data set, a block each, as a worker takes whole blocks."""
+    items = [{"url": planned.url, "partition": one.model_dump_json()} for one in todo]
+    dataset: Dataset = ray.data.from_items(items, override_num_blocks=len(items))
+    return dataset
+
+
+def _whole(planned: Plan, pieces: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, bytes]]:
+    """Give number and verdicts of each partition, once all its pieces are in, in any order.
+
+    A piece holds `lines`, the verdicts of `rows` rows of a `partition`, the first of them its
+    row number `at`.
+    """
+    waiting: dict[int, dict[int, tuple[int, bytes]]] = {}
+    for piece in pieces:
+        number = int(piece["partition"])
+        got = waiting.setdefault(number, {})
+        got[int(piece["at"])] = int(piece["rows"]), piece["lines"]
+        if sum(rows for rows, _ in got.values()) == planned.partitions[number].rows:
+            del waiting[number]
+            yield number, b"".join(lines for _, (_, lines) in sorted(got.items()))
+    if waiting:
+        raise ClusterError(f"verdicts of partition {min(waiting)} did not arrive; run it again")
+
+
+class _Pool:
+    """A pool of workers, each with the judge."""
+
+    def __init__(self, ray: Any, judge_name: str, workers: Workers) -> None:
+        self._ray = ray
+        self._judge_name = judge_name
+        self._workers = workers
+
+    def info(self) -> JudgeInfo:
+        """Load the judge once on the cluster: where it cannot run, that is known at once."""
+        options = {"num_cpus": 1, "num_gpus": self._workers.gpus}
+        asked = self._ray.remote(_info).options(**options).remote(self._judge_name)
+        return JudgeInfo.model_validate_json(self._ray.get(asked))
+
+    def judge(self, partitions: Dataset) -> Dataset:
+        """Judge the partitions, a piece each."""
+        most = self._workers.workers or int(self._ray.cluster_resources().get("CPU", 1))
+        return partitions.map(
+            PartitionJudge,
+            fn_constructor_args=(self._judge_name, self._workers.batch_tokens),
+            compute=self._ray.data.ActorPoolStrategy(min_size=1, max_size=most),
+            num_cpus=1,
+            num_gpus=self._workers.gpus,
+        )
+
+
+def _info(judge_name: str) -> str:
+    try:
+        return load_judge(judge_name).info.model_dump_json()
+    except MoonlynxError as error:
+        raise ClusterError(f"a worker cannot load the judge: {error}") from None
+
+
+class PartitionJudge:
+    """A worker: loads the judge once, and judges partitions."""
+
+    def __init__(self, judge_name: str, batch_tokens: int) -> None:
+        self._judge = load_judge(judge_name)
+        self._batch_tokens = batch_tokens
+
+    def __call__(self, row: Mapping[str, str]) -> dict[str, Any]:
+        """Judge a partition.
+
+        Raises:
+            ClusterError: the judge or the file fails.
+        """
+        partition = Partition.model_validate_json(row["partition"])
+        lines: list[bytes] = []
+        try:
+            rows = read_partition(row["url"], partition)
+            for batch in by_tokens(rows, self._batch_tokens):
+                lines += map(to_line, judge_batch(self._judge, batch))
+        except (MoonlynxError, OSError) as error:
+            raise ClusterError(f"rows after line {partition.before}: {error}") from None
+        if len(lines) != partition.rows:
+            raise ClusterError(f"{row['url']} has changed since the run began; run it again")
+        return {
+            "partition": partition.number,
+            "at": 0,
+            "rows": len(lines),
+            "lines": b"".join(lines),
+        }

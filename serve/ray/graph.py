@@ -1,0 +1,175 @@
+"""The server on Ray Serve: gateways, which take requests, before replicas of the judge.
+
+`serve deploy serve.yaml` runs it, from the file beside this one, which names `build`. Ray Serve
+starts and ends replicas with the load, replaces them one after the other at an update, and lets
+each finish what it has begun.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.base import unscored
+from moonlynx.judge.registry import DEFAULT_JUDGE, load_judge
+from moonlynx.judge.types import BadInput, Example, JudgeInfo, Record, Verdict
+
+from ..app import create_app
+from ..batching import Batching
+from ..middleware import read_keys
+from ..service import Settings
+from ..tracing import open_tracing
+from .sizes import characters
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+_TRIES = 3  # of a row whose replica was lost
+_log = logging.getLogger("moonlynx.serve")
+
+AtLeastOne = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Arguments(Record):
+    """What `args:` of the application may hold: as the options of `moonlynx serve`.
+
+    Attributes:
+        judge: as `load_judge` takes it.
+        timeout: seconds within which a request is answered.
+        max_body: bytes that a request may hold.
+        queue: rows that may wait in one gateway; then 429.
+        batch_characters: characters of text that a replica judges at once.
+        batch_wait: seconds that a row waits for others.
+        keys: file of API keys' hashes, on every node; None: everybody is let in.
+        origins: sites whose pages may call the server (CORS).
+    """
+
+    judge: str = DEFAULT_JUDGE
+    timeout: Seconds = 30.0
+    max_body: AtLeastOne = 8 << 20
+    queue: AtLeastOne = 1_024
+    batch_characters: AtLeastOne = 32_000
+    batch_wait: Seconds = 0.003
+    keys: Path | None = None
+    origins: tuple[str, ...] = ()
+
+
+def build(args: Mapping[str, Any]) -> Any:
+    """Give the application that Ray Serve runs.
+
+    Args:
+        args: the fields of `Arguments`.
+
+    Raises:
+        BadInput: a field is unknown or has a wrong value; names it.
+        MissingExtra: the packages of the extra are not installed.
+    """
+    try:
+        from ray import serve
+    except ImportError:
+        raise MissingExtra("Serving on Ray", "ray") from None
+    try:
+        arguments = Arguments.model_validate(dict(args))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise BadInput("bad_input", f"args, {field}", first["msg"]) from None
+    judge = serve.deployment(Replica, name="Judge").bind(
+        arguments.judge, arguments.batch_characters, arguments.batch_wait
+    )
+    return serve.deployment(serve.ingress()(Gateway), name="Gateway").bind(judge, arguments)
+
+
+class Replica:
+    """A replica of the judge. Rows that come in together, from whomever, are judged together."""
+
+    def __init__(self, judge_name: str, budget: int, wait: float) -> None:
+        from ray import serve
+
+        self._judge = load_judge(judge_name)
+
+        def size(examples: Sequence[Example]) -> int:
+            # A row over the budget goes alone; Ray Serve would refuse it.
+            return sum(min(characters(example), budget) for example in examples)
+
+        batched = serve.batch(max_batch_size=budget, batch_wait_timeout_s=wait, batch_size_fn=size)
+        self._batched = batched(self._judge_all)
+
+    def info(self) -> JudgeInfo:
+        """Say what judges here."""
+        return self._judge.info
+
+    async def __call__(self, example: Example) -> Verdict:
+        """Judge one example, together with others."""
+        verdict: Verdict = await self._batched(example)
+        return verdict
+
+    async def _judge_all(self, examples: list[Example]) -> list[Verdict]:
+        """Judge a batch; where that fails, each row alone: a row's fault is not its neighbours'."""
+        try:
+            return await asyncio.to_thread(self._judge, examples)
+        except Exception as error:
+            _log.error("%s failed: %s", self._judge.info.name, type(error).__name__)
+            if len(examples) > 1:
+                return [verdict for one in examples for verdict in await self._judge_all([one])]
+            # The message of a fault may hold the judged text.
+            message = f"the judge failed: {type(error).__name__}"
+            return [unscored(self._judge.info, examples[0].id, "backend", message)]
+
+
+class RemoteJudge:
+    """The replicas as one judge. A row whose replica is lost goes to another."""
+
+    def __init__(self, handle: Any, info: JudgeInfo) -> None:
+        self.info = info
+        self._handle = handle
+
+    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        """Judge the examples, each where there is room."""
+        return [response.result() for response in map(self._handle.remote, examples)]
+
+    async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
+        """Judge the examples without blocking the event loop."""
+        return list(await asyncio.gather(*map(self._ask, examples)))
+
+    async def _ask(self, example: Example) -> Verdict:
+        from ray.exceptions import RayActorError
+
+        for left in reversed(range(_TRIES)):
+            try:
+                verdict: Verdict = await self._handle.remote(example)
+            except RayActorError:
+                if not left:
+                    raise
+            else:
+                return verdict
+        raise AssertionError  # the last try returns or raises
+
+
+class Gateway:
+    """The web application of `moonlynx serve`, its judge being the replicas."""
+
+    def __init__(self, judge: Any, arguments: Arguments) -> None:
+        self._judge = judge
+        self._arguments = arguments
+
+    async def __serve_build_asgi_app__(self) -> FastAPI:
+        """Make the application; Ray Serve calls this once the replica is in its event loop."""
+        arguments = self._arguments
+        judge = RemoteJudge(self._judge, await self._judge.info.remote())
+        settings = Settings(
+            # Rows wait with the replicas, one call each: there Ray Serve sees and scales by them.
+            batching=Batching(characters=1, parallel=arguments.queue, queue=arguments.queue),
+            timeout=arguments.timeout,
+            max_body=arguments.max_body,
+            keys=read_keys(arguments.keys) if arguments.keys else (),
+            origins=arguments.origins,
+        )
+        return create_app(judge, settings, open_tracing())

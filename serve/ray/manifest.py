@@ -1,0 +1,158 @@
+"""What a run on a cluster has done, partition by partition, and its verdicts so far.
+
+Beside the output lies a folder `OUTPUT.parts`: the verdicts of each finished partition in a file,
+and `manifest.jsonl`, whose first line says what is judged by what, and each other line which
+partition is done, with its file's hash. A file that has not the hash is not done. So the folder
+may be copied, cut off or lose files: what is missing is judged again, and nothing twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pydantic import ValidationError
+
+from moonlynx.judge.batch import RunMismatch, Tally
+from moonlynx.judge.types import Record, Verdict
+
+from .partitions import locate
+from .table import write_parquet
+
+_BLOCK = 1 << 20  # bytes read at once
+
+
+class Run(Record):
+    """What identifies a run: its input, its judge, and how the input is cut."""
+
+    input_sha256: str
+    rows: int
+    partition_rows: int
+    spec: str
+    judge_name: str
+    judge_version: str
+
+
+class Done(Record):
+    """A finished partition: its file in the folder, and the counts of its verdicts."""
+
+    partition: int
+    file: str
+    sha256: str
+    rows: int
+    passed: int
+    failed: int
+    unscored: dict[str, int]
+
+
+class Manifest:
+    """The finished partitions of a run. One process writes it."""
+
+    def __init__(self, output: str, run: Run) -> None:
+        """Begin a run, or find what an earlier one has done.
+
+        Args:
+            output: path or fsspec URL at which the verdicts will lie in the end.
+            run: what the run is.
+
+        Raises:
+            RunMismatch: the output, or the folder beside it, belongs to another run.
+            OSError: the folder cannot be used.
+        """
+        self._system, self._output = locate(output)
+        self._folder = f"{self._output}.parts"
+        self._path = f"{self._folder}/manifest.jsonl"
+        self._run = run
+        self.done: dict[int, Done] = {}
+        if self._system.exists(self._path):
+            self._find()
+        elif self._system.exists(self._output):
+            why = f"{self._output} exists, but {self._folder} does not say of which run"
+            raise RunMismatch(f"{why}; delete it to start anew, or choose another --output")
+        self._system.makedirs(self._folder, exist_ok=True)
+        self._write()
+
+    def tally(self) -> Tally:
+        """Count the verdicts of the finished partitions."""
+        tally = Tally()
+        for done in self.done.values():
+            tally.rows += done.rows
+            tally.passed += done.passed
+            tally.failed += done.failed
+            tally.unscored.update(done.unscored)
+        return tally
+
+    def add(self, partition: int, lines: bytes) -> None:
+        """Keep the verdicts of a partition: whole lines, in the order of its rows."""
+        tally = Tally()
+        for line in lines.splitlines():
+            tally.add(Verdict.model_validate_json(line))
+        name = f"part-{partition:06d}.jsonl"
+        self._system.pipe_file(f"{self._folder}/{name}", lines)
+        self.done[partition] = Done(
+            partition=partition,
+            file=name,
+            sha256=hashlib.sha256(lines).hexdigest(),
+            rows=tally.rows,
+            passed=tally.passed,
+            failed=tally.failed,
+            unscored=dict(sorted(tally.unscored.items())),
+        )
+        self._write()
+
+    def join(self) -> None:
+        """Write the output from the verdicts of all partitions, in the order of the input."""
+        parts = (
+            self._system.cat_file(f"{self._folder}/{self.done[number].file}")
+            for number in sorted(self.done)
+        )
+        with self._replacing(self._output) as file:
+            if self._output.endswith(".parquet"):
+                write_parquet(parts, file)
+            else:
+                file.writelines(parts)
+
+    @contextmanager
+    def _replacing(self, path: str) -> Iterator[Any]:
+        """Write a file whole or not at all."""
+        draft = f"{path}.tmp"
+        with self._system.open(draft, "wb") as file:
+            yield file
+        self._system.mv(draft, path)
+
+    def _write(self) -> None:
+        records: list[Record] = [self._run, *(self.done[number] for number in sorted(self.done))]
+        with self._replacing(self._path) as file:
+            file.writelines(record.model_dump_json().encode() + b"\n" for record in records)
+
+    def _find(self) -> None:
+        first, *rest = self._system.cat_file(self._path).splitlines() or [b""]
+        try:
+            found = Run.model_validate_json(first)
+            dones = [Done.model_validate_json(line) for line in rest]
+        except ValidationError:
+            why = f"{self._path} was not written by this command"
+            raise RunMismatch(f"{why}; delete {self._folder} to start anew") from None
+        for field in Run.model_fields:
+            then, now = getattr(found, field), getattr(self._run, field)
+            if then != now:
+                why = f"{self._folder} belongs to a run with another {field.replace('_', ' ')}"
+                advice = "delete it to start anew, or choose another --output"
+                raise RunMismatch(f"{why} ({then!r}, now {now!r}); {advice}")
+        self.done = {done.partition: done for done in dones if self._is_whole(done)}
+
+    def _is_whole(self, done: Done) -> bool:
+        try:
+            with self._system.open(f"{self._folder}/{done.file}", "rb") as file:
+                return _sha256(file) == done.sha256
+        except FileNotFoundError:
+            return False
+
+
+def _sha256(file: Any) -> str:
+    digest = hashlib.sha256()
+    while block := file.read(_BLOCK):
+        digest.update(block)
+    return digest.hexdigest()

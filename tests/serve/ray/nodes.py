@@ -1,0 +1,95 @@
+"""A cluster of several nodes on this machine, by Ray's own utility for tests."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+# On a busy machine a node's helpers may take longer to come up than Ray waits by default.
+ENVIRONMENT = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_AUTH_MODE": "disabled",  # it would leave a token in the home folder
+    "RAY_agent_register_timeout_ms": "300000",
+    "RAY_health_check_timeout_ms": "60000",
+    "RAY_raylet_start_wait_time_s": "300",
+    "RAY_worker_register_timeout_seconds": "300",
+}
+
+
+def parameters():
+    """Give how a node starts; it waits for no helper whose port it knows."""
+    helpers = ("metrics_agent", "metrics_export", "runtime_env_agent", "dashboard_agent_listen")
+    return {
+        "include_dashboard": False,
+        "include_log_monitor": False,
+        "no_monitor": True,
+        "object_store_memory": 100 << 20,
+        **{f"{name}_port": free_port() for name in helpers},
+    }
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+@contextmanager
+def cluster(workers, cpus=1):
+    """Run a cluster whose head takes no work; give it and its nodes of `cpus` processors each."""
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'moonlynx[ray]'")
+    os.environ |= ENVIRONMENT
+    from ray.cluster_utils import Cluster
+
+    running = Cluster(initialize_head=True, head_node_args={"num_cpus": 0} | parameters())
+    try:
+        nodes = [running.add_node(num_cpus=cpus, **parameters()) for _ in range(workers)]
+        yield running, nodes
+    finally:
+        running.shutdown()
+
+
+def judging(source, output, *options, address=None):
+    """Start `moonlynx judge --engine ray` in a process of its own."""
+    line = [sys.executable, "-m", "moonlynx", "judge", "--input", str(source)]
+    line += ["--output", str(output), *options]
+    line += ["--address", address] if address else []
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def ended(process, code, seconds=900):
+    """Wait until the process ends with the exit code; give what it said."""
+    said, complaint = process.communicate(timeout=seconds)
+    assert process.returncode == code, complaint[-3000:]
+    assert said == "", said
+    return complaint
+
+
+def processes(word):
+    """Give the processes of this machine whose name holds the word; Ray names its own."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if word.encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+    return found
+
+
+def manifest(output):
+    """Give the manifest's lines for finished partitions."""
+    path = output.with_name(f"{output.name}.parts") / "manifest.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()[1:]] if path.exists() else []
+
+
+def until(condition, seconds=900):
+    """Wait until the condition holds; give its value."""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, "it never came to that"
+        time.sleep(0.05)
+    return value

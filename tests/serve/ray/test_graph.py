@@ -1,0 +1,167 @@
+"""The graph on a real Ray Serve: its file, its answers, an update and a lost replica under load."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+
+import moonlynx.serve.ray
+from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.registry import load_judge
+from moonlynx.judge.types import BadInput, Example
+from moonlynx.serve.ray.graph import Arguments, build
+
+from ..loopback import EXAMPLE, WRONG
+from .nodes import cluster, free_port, processes, until
+
+FILE = Path(moonlynx.serve.ray.__file__).with_name("serve.yaml")
+APPLICATION = "moonlynx"
+
+
+def config(port, **args):
+    """Give the file that is shipped, for a machine without a GPU and with few processors."""
+    found = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    found["http_options"]["port"] = port
+    found["proxy_location"] = "HeadOnly"
+    found["applications"] = [one for one in found["applications"] if one["name"] == APPLICATION]
+    found["applications"][0]["args"].update(args)
+    for deployment in found["applications"][0]["deployments"]:
+        deployment["ray_actor_options"]["num_cpus"] = 0.1
+        deployment["autoscaling_config"].update(min_replicas=2, max_replicas=3)
+    return found
+
+
+@contextmanager
+def serving(port):
+    """Run Ray Serve on a cluster; give what deploys a config, and what tells its state."""
+    import ray
+    from ray import serve
+    from ray.serve.context import _get_global_client
+    from ray.serve.schema import ServeDeploySchema
+
+    with cluster(workers=1, cpus=4) as (running, _):
+        ray.init(running.address, log_to_driver=False)
+        try:
+            serve.start(proxy_location="HeadOnly", http_options={"host": "127.0.0.1", "port": port})
+
+            def deploy(found):
+                _get_global_client().deploy_apps(
+                    ServeDeploySchema.model_validate(found), _blocking=False
+                )
+
+            def state():
+                return serve.status().applications.get(APPLICATION)
+
+            yield deploy, state
+        finally:
+            serve.shutdown()
+            ray.shutdown()
+
+
+class Load:
+    """Clients that ask one after the other without a pause, and keep what they got."""
+
+    def __init__(self, address, clients=4):
+        self._address = address
+        self._ended = threading.Event()
+        self.replies = []
+        self._threads = [threading.Thread(target=self._ask) for _ in range(clients)]
+
+    def _ask(self):
+        with httpx.Client(base_url=self._address, timeout=60) as client:
+            while not self._ended.is_set():
+                try:
+                    reply = client.post("/v1/judge", json=WRONG)
+                    self.replies.append((reply.status_code, reply.json()))
+                except httpx.HTTPError as error:
+                    self.replies.append((0, repr(error)))
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+
+
+@pytest.mark.heavy
+@pytest.mark.enable_socket
+def test_an_update_and_a_lost_replica_under_load_fail_no_request():
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'moonlynx[ray]'")
+    port = free_port()
+    first, second = "token-similarity?threshold=0.3", "token-similarity?threshold=0.9"
+    with serving(port) as (deploy, state):
+        deploy(config(port, judge=first))
+        until(lambda: state() and state().status == "RUNNING")
+        address = f"http://127.0.0.1:{port}"
+        with httpx.Client(base_url=address, timeout=60) as client:
+            assert client.get("/readyz").status_code == 200
+            reply = client.post("/v1/judge", json=[EXAMPLE, WRONG, {"answer": "x"}]).json()
+        alone = load_judge(first)([Example.from_row(EXAMPLE), Example.from_row(WRONG)])
+        assert reply[:2] == [verdict.model_dump(mode="json") for verdict in alone]
+        assert reply[2]["error"]["code"] == "bad_input"
+
+        with Load(address) as load:
+            until(lambda: len(load.replies) > 20)
+            replicas = processes("ServeReplica:moonlynx:Judge")
+            assert len(replicas) == 2
+            os.kill(replicas[0], signal.SIGKILL)
+            count = len(load.replies)
+            until(lambda: len(load.replies) > count + 20)
+            before = time.monotonic()
+            deploy(config(port, judge=second))
+            until(lambda: state().status == "RUNNING" and state().last_deployed_time_s > 0)
+            until(lambda: time.monotonic() - before > 5 and state().status == "RUNNING")
+            count = len(load.replies)
+            until(lambda: len(load.replies) > count + 20)
+        assert {status for status, _ in load.replies} == {200}, load.replies[-3:]
+        wanted = load_judge(second)([Example.from_row(WRONG)])[0].model_dump(mode="json")
+        assert load.replies[-1][1] == wanted
+
+
+@pytest.mark.heavy
+def test_the_file_is_what_ray_serve_takes():
+    schema = pytest.importorskip("ray.serve.schema")
+    found = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    parsed = schema.ServeDeploySchema.model_validate(found)
+    assert [one.name for one in parsed.applications] == [APPLICATION, "lynx"]
+    Arguments.model_validate(found["applications"][0]["args"])
+    application = build(found["applications"][0]["args"])
+    named = {one["name"] for one in found["applications"][0]["deployments"]}
+    assert named == {"Gateway", "Judge"}
+    assert application._bound_deployment.name == "Gateway"
+
+
+@pytest.mark.heavy
+def test_the_large_model_is_what_ray_serves_deployment_takes():
+    llm = pytest.importorskip("ray.serve.llm")
+    found = yaml.safe_load(FILE.read_text(encoding="utf-8"))["applications"][1]
+    assert found["import_path"] == "ray.serve.llm:build_openai_app"
+    (one,) = found["args"]["llm_configs"]
+    made = llm.LLMConfig(**one)
+    assert made.model_loading_config.model_id == "lynx"
+    assert made.engine_kwargs["trust_remote_code"] is False
+
+
+def test_arguments_are_read_or_refused(monkeypatch):
+    pytest.importorskip("ray.serve")
+    with pytest.raises(BadInput, match="args, tiemout"):
+        build({"tiemout": 3})
+    with pytest.raises(BadInput, match="args, queue"):
+        build({"queue": 0})
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'moonlynx\[ray\]'"):
+        build({})

@@ -1,0 +1,119 @@
+"""Lynx by vLLM through Ray Data's processor: what it asks, what it reads, how it is set up."""
+
+import json
+
+import pytest
+
+from moonlynx.judge.backends.base import ChatReply
+from moonlynx.judge.backends.fake import FakeBackend
+from moonlynx.judge.batch import judge_batch, to_line
+from moonlynx.judge.lynx import MAX_TOKENS, LynxJudge
+from moonlynx.judge.names import SpecError, parse_spec
+from moonlynx.judge.rows import read_rows
+from moonlynx.serve.ray.llm import Asking, Engine, Reading, takes
+from moonlynx.serve.ray.partitions import plan
+
+from .rows import write_rows
+
+REPLY = '{"REASONING": ["It says so."], "SCORE": "FAIL"}'
+
+
+def outputs(row, text=REPLY, count=12):
+    """Give what the processor makes of a row: its columns, and the engine's."""
+    return row | {
+        "generated_text": text,
+        "generated_tokens": [7, 9],
+        "num_generated_tokens": count,
+        "num_input_tokens": len(row["tokenized_prompt"]),
+        "logprobs": None,
+        "__inference_error__": "",
+    }
+
+
+@pytest.fixture(scope="module")
+def asked(tiny_llama, tmp_path_factory):
+    """Give the rows as they go to the engine, and as they are in the file."""
+    source = write_rows(tmp_path_factory.mktemp("rows") / "rows.jsonl", 40)
+    planned = plan(str(source), 16)
+    asking = Asking(str(tiny_llama), None, None)
+    items = [{"url": planned.url, "partition": one.model_dump_json()} for one in planned.partitions]
+    return [row for item in items for row in asking(item)], list(read_rows(source))
+
+
+@pytest.mark.heavy
+def test_replies_become_the_verdicts_of_one_machine(tiny_llama, asked):
+    rows, given = asked
+    reading = Reading(str(tiny_llama), None)
+    pieces = [reading(outputs(row)) for row in rows]
+    assert [(one["partition"], one["at"]) for one in pieces] == [
+        (number // 16, number % 16) for number in range(40)
+    ]
+    tokens = iter([len(row["tokenized_prompt"]) for row in rows if row["example"]])
+    backend = FakeBackend(lambda _: ChatReply(REPLY, "stop", next(tokens), 12))
+    judge = LynxJudge(backend, model=f"{tiny_llama}@vllm")
+    assert [one["lines"] for one in pieces] == [to_line(one) for one in judge_batch(judge, given)]
+
+
+@pytest.mark.heavy
+def test_a_row_is_asked_by_token_ids_greedily_and_bound_to_the_schema(asked):
+    rows, _ = asked
+    row = next(row for row in rows if row["example"])
+    assert len(row["tokenized_prompt"]) > 100
+    parameters = row["sampling_params"]
+    assert (parameters["temperature"], parameters["max_tokens"]) == (0.0, MAX_TOKENS)
+    assert parameters["logprobs"] == 20
+    assert "SCORE" in json.loads(parameters["structured_outputs"]["json"])["properties"]
+
+
+@pytest.mark.heavy
+def test_faults_of_the_engine_and_cut_replies_are_unscored(tiny_llama, asked):
+    row = next(row for row in asked[0] if row["example"])
+    reading = Reading(str(tiny_llama), None)
+
+    def code(columns):
+        return json.loads(reading(columns)["lines"])["error"]["code"]
+
+    assert code(outputs(row) | {"__inference_error__": "out of memory"}) == "backend"
+    assert code(outputs(row, text='{"REASONING": ["It', count=MAX_TOKENS)) == "truncated"
+    short = Asking(str(tiny_llama), None, 50)
+    long = short.ask(next(row for row in asked[1] if not isinstance(row.example, Exception)))
+    assert code(outputs(long | {"partition": 0, "at": 0})) == "too_long"
+
+
+@pytest.mark.heavy
+def test_alternatives_give_the_raw_score(tiny_llama, asked):
+    row = next(row for row in asked[0] if row["example"])
+    texts = ['{"REASONING": [], "SCORE": "', "FAIL", '"}']
+    columns = outputs(row, text="".join(texts)) | {
+        "generated_tokens": [1, 2, 3],
+        "logprobs": [
+            {
+                chosen: {"decoded_token": text, "logprob": -0.5},
+                9: {"decoded_token": "PASS", "logprob": -1.5},
+            }
+            for chosen, text in enumerate(texts, start=1)
+        ],
+    }
+    verdict = json.loads(Reading(str(tiny_llama), None)(columns)["lines"])
+    assert (verdict["score"], verdict["raw_score"]) == ("FAIL", 1.0)
+
+
+def test_only_lynx_by_vllm_goes_to_the_processor():
+    assert takes(parse_spec("lynx@vllm"))
+    assert not takes(parse_spec("lynx:m@http://127.0.0.1:8001/v1"))
+    assert not takes(parse_spec("luna"))
+    with pytest.raises(SpecError, match="has no option 'calibration'"):
+        Engine(parse_spec("lynx@vllm?calibration=c.json"), None, 1.0)
+
+
+@pytest.mark.heavy
+def test_the_processor_is_configured(tiny_llama):
+    pytest.importorskip("ray.data.llm")
+    spec = parse_spec(f"lynx:{tiny_llama}@vllm?tensor_parallel=2&max_model_len=512&eager=yes")
+    config = Engine(spec, workers=3, gpus=1.0).config()
+    assert config.model_source == str(tiny_llama)
+    assert config.engine_kwargs["tensor_parallel_size"] == 2
+    assert config.engine_kwargs["max_model_len"] == 512
+    assert config.engine_kwargs["trust_remote_code"] is False
+    assert config.get_concurrency(autoscaling_enabled=True) == {"min_size": 1, "max_size": 3}
+    assert config.placement_group_config["bundle_per_worker"] == {"CPU": 1.0, "GPU": 1.0}
