@@ -193,8 +193,7 @@ def validation_rows(mix: Mix, data: Path) -> dict[str, list[LabelledAnswer]]:
 def calibration_rows(mix: Mix, data: Path) -> list[LabelledAnswer]:
     """Give the validation rows that a threshold is fitted to: answers like users' and pieces.
 
-    Of each kind there are as many right rows as wrong ones. A mix without such rows gives all that
-    it has.
+    A mix without such rows gives all that it has.
     """
     rows = validation_rows(mix, data)
     whole = [row for name in _LIKE_USERS for row in rows.get(name, ())]
@@ -202,25 +201,11 @@ def calibration_rows(mix: Mix, data: Path) -> list[LabelledAnswer]:
         return [row for found in rows.values() for row in found]
     records = mix.validation(data)
     rng = random.Random(0)  # noqa: S311 - chance, not secrecy
-    kinds = (
-        whole,
-        [*cut(whole, rng)],
-        [*cut([row for name in _RECORDS for row in records.get(name, ())], rng)],
-    )
-    return [row for kind in kinds for row in _even(kind, rng)]
-
-
-def _even(rows: Sequence[LabelledAnswer], rng: random.Random) -> list[LabelledAnswer]:
-    """Draw as many right rows as wrong ones.
-
-    Kinds with different base rates, taken together as they are, fit a threshold that tells the
-    kinds apart and serves none of them.
-    """
-    right, wrong = (
-        [row for row in rows if row.example.label == label] for label in ("PASS", "FAIL")
-    )
-    size = min(len(right), len(wrong))
-    return [*rng.sample(right, size), *rng.sample(wrong, size)]
+    return [
+        *whole,
+        *cut(whole, rng),
+        *cut([row for name in _RECORDS for row in records.get(name, ())], rng),
+    ]
 
 
 def _choose(

@@ -37,20 +37,25 @@ def connected(address: str | None) -> Iterator[Any]:
         raise MissingExtra("Judging on Ray", "ray") from None
     address = address or os.environ.get("RAY_ADDRESS") or "local"
     started = {"include_dashboard": False} if address == "local" else {}
+    if not started:
+        # Ray would try a wrong address 20 times, for a quarter of an hour.
+        os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "1")
     try:
         ray.init(address, log_to_driver=False, logging_level=logging.WARNING, **started)
-    except ConnectionError:
+    except (ConnectionError, RuntimeError):
+        if started:
+            raise
         message = f"no Ray cluster answers at {address}; see `ray status`, or leave out --address"
         raise ClusterError(message) from None
     # Progress is told by partitions done, which is what a run that is killed keeps.
     DataContext.get_current().enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)
-    try:
-        # Ray tells of lost workers and nodes on standard output.
-        with redirect_stdout(sys.stderr):
+    # Ray tells of lost workers and nodes on standard output, the last of it at its end.
+    with redirect_stdout(sys.stderr):
+        try:
             yield ray
-    finally:
-        ray.shutdown()
+        finally:
+            ray.shutdown()
 
 
 @contextmanager

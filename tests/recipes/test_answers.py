@@ -16,7 +16,6 @@ from moonlynx.recipes.luna.exclusions import DataNotFound, load_exclusions
 from moonlynx.recipes.luna.licences import SOURCES, licence_table
 from moonlynx.recipes.luna.mixes import RAGTRUTH, UNSEEN, Mix
 from moonlynx.recipes.luna.pairs import _READERS as PAIRS
-from moonlynx.recipes.luna.recipe import calibration_rows
 from moonlynx.recipes.runs import SettingsError
 
 README = Path(answers.__file__).parents[1] / "README.md"
@@ -353,15 +352,3 @@ def test_validation_holds_both_labels_of_each_domain_of_summedits_and_task_of_ra
     assert len(found) == 16
     found = {(bool(r.example.question), r.example.label) for r in validation["ragtruth_train_part"]}
     assert len(found) == 4
-
-
-@needs_data
-@pytest.mark.parametrize("name", ["shipped", "no-ragtruth"])
-def test_a_threshold_is_fitted_to_as_many_right_as_wrong_rows_of_each_kind(name):
-    counts = Counter()
-    for row in calibration_rows(Mix(name), root()):
-        records = (row.example.source or "").startswith("quintd-")
-        piece = re.search(r"/\d+-\d+$", str(row.example.id)) is not None
-        counts[records, piece, row.example.label] += 1
-    for records, piece in ((False, False), (False, True), (True, True)):
-        assert counts[records, piece, "PASS"] == counts[records, piece, "FAIL"] > 50

@@ -11,7 +11,17 @@ from .licences import SETS, Set
 from .rows import LabelledInput, RowsError, read_rows
 from .splits import Splits, split
 
-__all__ = ["SETS", "LabelledInput", "RowsError", "Set", "Splits", "load", "read_rows", "split"]
+__all__ = [
+    "SETS",
+    "LabelledInput",
+    "RowsError",
+    "Set",
+    "Splits",
+    "UnknownMetric",
+    "load",
+    "read_rows",
+    "split",
+]
 
 SEED = 5  # of the split: leaves rows of every class on every side
 

@@ -17,6 +17,8 @@ ENVIRONMENT = {
     "RAY_AUTH_MODE": "disabled",  # it would leave a token in the home folder
     "RAY_agent_register_timeout_ms": "300000",
     "RAY_health_check_timeout_ms": "60000",
+    "RAY_SERVE_PROXY_HEALTH_CHECK_TIMEOUT_S": "60",
+    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",
     "RAY_raylet_start_wait_time_s": "300",
     "RAY_worker_register_timeout_seconds": "300",
 }

@@ -18,6 +18,8 @@ from .rows import on_one_machine, write_parquet, write_rows
 SLOW = "token-similarity?metric=rouge"  # so that there is time to kill
 UNSCORED = 3
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own, of its packages and at its end
+
 
 @pytest.fixture(scope="module")
 def running():

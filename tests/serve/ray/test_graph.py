@@ -24,6 +24,8 @@ from .nodes import cluster, free_port, processes, until
 FILE = Path(moonlynx.serve.ray.__file__).with_name("serve.yaml")
 APPLICATION = "moonlynx"
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own, of its packages and at its end
+
 
 def config(port, **args):
     """Give the file that is shipped, for a machine without a GPU and with few processors."""
@@ -144,7 +146,7 @@ def test_the_file_is_what_ray_serve_takes():
 
 @pytest.mark.heavy
 def test_the_large_model_is_what_ray_serves_deployment_takes():
-    llm = pytest.importorskip("ray.serve.llm")
+    llm = pytest.importorskip("ray.serve.llm", exc_type=ImportError)
     found = yaml.safe_load(FILE.read_text(encoding="utf-8"))["applications"][1]
     assert found["import_path"] == "ray.serve.llm:build_openai_app"
     (one,) = found["args"]["llm_configs"]

@@ -108,7 +108,7 @@ def test_only_lynx_by_vllm_goes_to_the_processor():
 
 @pytest.mark.heavy
 def test_the_processor_is_configured(tiny_llama):
-    pytest.importorskip("ray.data.llm")
+    pytest.importorskip("ray.data.llm", exc_type=ImportError)
     spec = parse_spec(f"lynx:{tiny_llama}@vllm?tensor_parallel=2&max_model_len=512&eager=yes")
     config = Engine(spec, workers=3, gpus=1.0).config()
     assert config.model_source == str(tiny_llama)
