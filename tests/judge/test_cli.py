@@ -33,6 +33,7 @@ def judge(*arguments, stdin=""):
     return CliRunner().invoke(top.app, ["judge", *map(str, arguments)], input=stdin)
 
 
+@pytest.mark.heavy
 def test_one_answer_as_json_obeys_the_schema():
     code, out, _ = run("judge", "--context", CONTEXT, "--answer", HALLUCINATED, "--format", "json")
     verdict = json.loads(out)
@@ -107,6 +108,7 @@ def test_unscored_outranks_hallucination():
     assert result.exit_code == 3
 
 
+@pytest.mark.heavy
 def test_file_to_file_with_timings_and_summary(tmp_path):
     output, timings = tmp_path / "out.jsonl", tmp_path / "t.jsonl"
     code, out, err = run("judge", "--input", EXAMPLES, "--output", output, "--timings", timings)
@@ -121,6 +123,7 @@ def test_file_to_file_with_timings_and_summary(tmp_path):
     assert [json.loads(line) for line in output.read_text().splitlines()] == verdicts
 
 
+@pytest.mark.heavy
 def test_csv_in_gives_what_jsonl_gives(tmp_path):
     rows = [json.loads(line) for line in EXAMPLES.read_text().splitlines()]
     cells = io.StringIO()
@@ -163,6 +166,7 @@ def test_wrong_usage_ends_with_2_and_a_message(arguments, says, tmp_path, monkey
     assert "Traceback" not in shown
 
 
+@pytest.mark.heavy
 def test_a_second_run_over_other_rows_is_refused(tmp_path):
     output = tmp_path / "out.jsonl"
     assert run("judge", "--input", EXAMPLES, "--output", output)[0] == 0
@@ -187,6 +191,7 @@ def test_judges_lists_every_judge():
         assert name in result.stdout
 
 
+@pytest.mark.heavy
 def test_a_reader_that_goes_away_is_no_fault(tmp_path):
     rows = EXAMPLES.read_bytes() * 3000
     (tmp_path / "in.jsonl").write_bytes(rows)

@@ -35,7 +35,7 @@ def test_threshold_decides():
     ("name", "error", "says"),
     [
         ("token-similarty", UnknownJudge, "did you mean token-similarity"),
-        ("zzz", UnknownJudge, "known: luna, token-similarity, "),
+        ("zzz", UnknownJudge, "known: luna, luna2, token-similarity, "),
         ("cascade(token-similarity,token-similarity)", SpecError, "fit it with `moonlynx cascade`"),
         ("token-similarity?metric=meteor", SpecError, "must be one of overlap, bleu, rouge"),
         ("token-similarity?metrc=bleu", SpecError, "no option 'metrc'; it has metric"),

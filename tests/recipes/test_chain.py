@@ -118,6 +118,8 @@ def test_without_tiny_the_same_steps_are_taken_with_the_real_model(tmp_path):
         f"{free} {tuned}@vllm out/test/test.jsonl --limit 500 --output out/free-after.json",
         f"-m moonlynx eval --benchmark out/test/test.jsonl --judge lynx:{tuned}@vllm "
         "--output out/eval",
+        f"-m moonlynx card --weights {tuned} --run out/tuned/run.json --report out/eval "
+        f"--output {tuned}/README.md",
         "-m moonlynx.recipes.lynx.chain report out",
     ]
 

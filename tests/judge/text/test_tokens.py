@@ -91,6 +91,7 @@ def test_a_text_has_the_tokens_of_its_parts(first, second):
     assert together == [token.form for text in (first, second) for token in words(text)]
 
 
+@pytest.mark.heavy
 def test_every_character_that_makes_a_token_gives_it_a_form():
     bare = [
         hex(code)

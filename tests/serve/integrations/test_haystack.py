@@ -47,6 +47,7 @@ def test_a_saved_pipeline_judges_again(pipeline):
     assert [one.data for one in ask(again, [RIGHT, WRONG])["answers"]["answers"]] == [RIGHT]
 
 
+@pytest.mark.heavy
 def test_what_has_no_score_is_neither():
     component = GroundednessJudge("lynx:model@http://127.0.0.1:9/v1")
     result = component.run([RIGHT], DOCUMENTS)
