@@ -18,8 +18,8 @@ HEAVY = {
 # Each is the border to a package, and imports it like whoever imports the border.
 _BORDERS = ("deepeval", "haystack", "langchain", "llama_index", "pytest_plugin", "ragas")
 BORDERS = {f"serve/integrations/{name}.py" for name in _BORDERS}
-# What core dependencies load by themselves where it is there: httpx, to read compressed answers, and
-# jsonschema, to check formats.
+# What core dependencies load by themselves where it is there: httpx, to read compressed answers,
+# and jsonschema, to check formats.
 TAKEN_ALONG = {"brotli", "_brotli", "zstandard", "jsonpointer"}
 # What Cython's modules, such as PyYAML's, make up when they are loaded.
 MADE_UP = re.compile(r"cython_runtime|_cython_\w+|_sysconfigdata_\w+")
