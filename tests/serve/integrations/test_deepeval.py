@@ -14,6 +14,8 @@ from deepeval.test_case import LLMTestCase
 
 from moonlynx.serve.integrations.deepeval import GroundednessMetric
 
+pytestmark = pytest.mark.heavy
+
 
 def case(answer, context=CONTEXT):
     return LLMTestCase(input=QUESTION, actual_output=answer, retrieval_context=context)

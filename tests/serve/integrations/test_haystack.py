@@ -12,6 +12,8 @@ from haystack.dataclasses import ChatMessage
 
 from moonlynx.serve.integrations.haystack import GroundednessJudge
 
+pytestmark = pytest.mark.heavy
+
 DOCUMENTS = [Document(content=text) for text in CONTEXT]
 
 
@@ -47,7 +49,6 @@ def test_a_saved_pipeline_judges_again(pipeline):
     assert [one.data for one in ask(again, [RIGHT, WRONG])["answers"]["answers"]] == [RIGHT]
 
 
-@pytest.mark.heavy
 def test_what_has_no_score_is_neither():
     component = GroundednessJudge("lynx:model@http://127.0.0.1:9/v1")
     result = component.run([RIGHT], DOCUMENTS)

@@ -20,6 +20,8 @@ from moonlynx.serve.integrations.langchain import (
     groundedness_guard,
 )
 
+pytestmark = pytest.mark.heavy
+
 BETA = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 DOCUMENTS = [Document(page_content=text) for text in CONTEXT]
 

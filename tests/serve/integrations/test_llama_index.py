@@ -16,6 +16,8 @@ from llama_index.core.schema import NodeWithScore, TextNode
 
 from moonlynx.serve.integrations.llama_index import GroundednessEvaluator
 
+pytestmark = pytest.mark.heavy
+
 
 def response(text):
     nodes = [NodeWithScore(node=TextNode(text=one), score=1.0) for one in CONTEXT]

@@ -13,6 +13,8 @@ pytest.importorskip("ragas", reason="needs moonlynx[ragas]")
 
 from moonlynx.serve.integrations.ragas import JudgedFaithfulness
 
+pytestmark = pytest.mark.heavy
+
 
 def test_it_is_the_share_of_supported_claims():
     metric = JudgedFaithfulness(JUDGE)
