@@ -10,7 +10,7 @@ FULL = .venv-test
 PEER = build/lettucedetect
 ROOMS = $(wildcard src/moonlynx/*/)
 
-.PHONY: judge test test-fast test-slow train-luna lint types format schemas picture bench bench-gpu clean
+.PHONY: judge test test-fast test-slow train-luna lint types format schemas picture bench bench-serve bench-gpu clean
 
 ## judge: make the environment, install the light default, judge the bundled examples
 judge: $(LIGHT)/.done
@@ -62,6 +62,10 @@ picture: $(LIGHT)/.done
 bench: $(FULL)/.done $(PEER)
 	$(FULL)/bin/python -m moonlynx.eval.bench.batch
 	$(FULL)/bin/python -m moonlynx.eval.bench.encoder --lettucedetect $(PEER)
+
+## bench-serve: the server under load beside LettuceDetect's own, its starts, memory and guard
+bench-serve: $(FULL)/.done $(PEER)
+	$(FULL)/bin/python -m moonlynx.serve.bench.load --requests 100000 --lettucedetect $(PEER)
 
 ## bench-gpu: the paper's encoder and the mini model on a GPU
 bench-gpu: $(FULL)/.done
