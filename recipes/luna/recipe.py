@@ -28,6 +28,7 @@ from moonlynx.judge.luna.reading import find_specials
 from moonlynx.judge.luna.weights import CALIBRATION, TOKENIZER, load_tokenizer, write_manifest
 from moonlynx.judge.types import MoonlynxError
 
+from ..record import estimate_energy, find_hardware, package_versions
 from ..runs import SettingsError, claim_folder
 from .answers import LabelledAnswer
 from .batches import encode_items, pad_id
@@ -35,13 +36,7 @@ from .fit import choose, rows_sha256, score_answers
 from .mix import Reader, check_stage, stage_items
 from .mixes import Mix
 from .pieces import cut
-from .record import (
-    StageRecord,
-    TrainingRecord,
-    estimate_energy,
-    find_hardware,
-    package_versions,
-)
+from .record import StageRecord, TrainingRecord
 from .settings import Run
 from .train import HELD_BACK, read_progress, train
 

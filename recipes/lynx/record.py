@@ -9,18 +9,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from moonlynx.halubench.records import QARow
-from moonlynx.judge.types import Count, Finite, MoonlynxError, Record
+from moonlynx.judge.types import Count, Finite, Record
 
-from ..luna.record import Energy, Hardware, package_versions
+from .. import record
+from ..record import Energy, Hardware, package_versions
 
 RECORD_FILE = "trained.json"
-
-
-class RecordError(MoonlynxError, ValueError):
-    """A record of training that cannot be read: what is wrong with which field."""
 
 
 class SourceRecord(Record):
@@ -85,10 +82,9 @@ def training_versions() -> dict[str, str]:
     return package_versions() | {name: version(name) for name in ("trl", "peft")}
 
 
-def write_record(record: TrainingRecord, folder: Path) -> None:
+def write_record(done: TrainingRecord, folder: Path) -> None:
     """Write the record to the run's folder."""
-    text = record.model_dump_json(indent=2) + "\n"
-    (folder / RECORD_FILE).write_text(text, encoding="utf-8", newline="\n")
+    record.write_record(done, folder / RECORD_FILE)
 
 
 def read_record(folder: Path) -> TrainingRecord:
@@ -97,14 +93,5 @@ def read_record(folder: Path) -> TrainingRecord:
     Raises:
         RecordError: there is none, or a field is wrong; names the field.
     """
-    path = folder / RECORD_FILE
-    try:
-        return TrainingRecord.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise RecordError(
-            f"cannot read {path}: {error.strerror}; `moonlynx train lynx` writes it"
-        ) from None
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "content"
-        raise RecordError(f"{path}: {field}: {first['msg']}") from None
+    said = "`moonlynx train lynx` writes it"
+    return record.read_record(folder / RECORD_FILE, TrainingRecord, said)

@@ -12,7 +12,7 @@ from typing import Any
 from moonlynx.halubench.records import QARow
 from moonlynx.judge.commit import git_commit
 
-from ..luna.record import estimate_energy, find_hardware
+from ..record import estimate_energy, find_hardware
 from ..runs import SettingsError, claim_folder
 from .data import Chat, NothingToTrainOn, fit
 from .model import adapters, load_model, load_tokenizer

@@ -12,14 +12,9 @@ from moonlynx.eval.run import run_evaluation
 from moonlynx.judge.calibration import fit_calibration, save_calibration
 from moonlynx.judge.luna.weights import write_manifest
 from moonlynx.judge.registry import load_judge
-from moonlynx.recipes.luna.record import (
-    Aggregation,
-    Hardware,
-    StageRecord,
-    TrainingRecord,
-    estimate_energy,
-)
+from moonlynx.recipes.luna.record import Aggregation, StageRecord, TrainingRecord
 from moonlynx.recipes.luna.settings import Run
+from moonlynx.recipes.record import Hardware, estimate_energy
 from moonlynx.recipes.runs import read_run
 
 from ..judge.luna.tiny import CONFIG, build_tiny_luna

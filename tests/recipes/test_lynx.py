@@ -15,8 +15,9 @@ from moonlynx.judge.types import BadInput, Example, MoonlynxError
 from moonlynx.recipes import lynx
 from moonlynx.recipes.lynx.data import NothingToTrainOn, chat_of, fit, preferences_of
 from moonlynx.recipes.lynx.ragtruth_plus import draw_more
-from moonlynx.recipes.lynx.record import RecordError, read_record
+from moonlynx.recipes.lynx.record import read_record
 from moonlynx.recipes.lynx.settings import Run
+from moonlynx.recipes.record import RecordError
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
 from ..tiny_llama import build_tiny_llama

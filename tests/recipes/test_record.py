@@ -5,19 +5,21 @@ import json
 
 import pytest
 
-from moonlynx.recipes.luna import record as module
+from moonlynx.recipes import record as module
 from moonlynx.recipes.luna.record import (
     Aggregation,
+    StageRecord,
+    TrainingRecord,
+    read_record,
+    write_record,
+)
+from moonlynx.recipes.record import (
     Energy,
     Hardware,
     RecordError,
-    StageRecord,
-    TrainingRecord,
     estimate_energy,
     find_hardware,
     package_versions,
-    read_record,
-    write_record,
 )
 
 CPU = Hardware(name="A processor", unit="core", count=2, watts=12.0, watts_from="a table")
