@@ -10,7 +10,7 @@ FULL = .venv-test
 PEER = build/lettucedetect
 ROOMS = $(wildcard src/moonlynx/*/)
 
-.PHONY: judge test test-fast test-slow train-luna lint types format schemas picture bench bench-serve bench-gpu clean
+.PHONY: judge test test-fast test-slow train-luna lint types format schemas picture bench bench-serve bench-ray bench-gpu clean
 
 ## judge: make the environment, install the light default, judge the bundled examples
 judge: $(LIGHT)/.done
@@ -66,6 +66,10 @@ bench: $(FULL)/.done $(PEER)
 ## bench-serve: the server under load beside LettuceDetect's own, its starts, memory and guard
 bench-serve: $(FULL)/.done $(PEER)
 	$(FULL)/bin/python -m moonlynx.serve.bench.load --requests 100000 --lettucedetect $(PEER)
+
+## bench-ray: a file of rows (ROWS=FILE) on Ray and without it; a worker and a node are lost on the way
+bench-ray: $(FULL)/.done
+	$(FULL)/bin/python -m moonlynx.serve.ray.bench --input $(ROWS) --report build/bench/ray.md
 
 ## bench-gpu: the paper's encoder and the mini model on a GPU
 bench-gpu: $(FULL)/.done

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from moonlynx.judge.lynx import LynxJudge
 
 _ROWS = 64  # rows handed to an engine at once
+_LIGHT = 0.25  # of a processor: what stands around an engine waits for it most of the time
 # What the engine is asked for a row that needs no reply: a data set cannot fork on its way.
 _NOTHING = {"tokenized_prompt": [1], "sampling_params": {"temperature": 0.0, "max_tokens": 1}}
 
@@ -76,11 +77,19 @@ class Engine:
             from ray.data.llm import build_processor
         except ImportError:
             raise MissingExtra("Lynx by vLLM on Ray", "vllm") from None
-        process = build_processor(self.config(), preprocess=_as_it_is, postprocess=_as_it_is)
+        light = {"num_cpus": _LIGHT}
+        process = build_processor(
+            self.config(),
+            preprocess=_as_it_is,
+            postprocess=_as_it_is,
+            preprocess_map_kwargs=light,
+            postprocess_map_kwargs=light,
+        )
         asking = (self._model, self._threshold, self._options.get("max_model_len"))
-        asked = partitions.flat_map(Asking, fn_constructor_args=asking, concurrency=1)
+        asked = partitions.flat_map(Asking, fn_constructor_args=asking, concurrency=1, **light)
+        reading = (self._model, self._threshold)
         judged: Dataset = process(asked).map(
-            Reading, fn_constructor_args=(self._model, self._threshold), concurrency=1
+            Reading, fn_constructor_args=reading, concurrency=1, **light
         )
         return judged
 

@@ -41,7 +41,7 @@ def test_a_cluster_writes_the_bytes_of_one_machine(tmp_path, running, write):
     assert sorted(one["partition"] for one in manifest(output)) == list(range(8))
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 @pytest.mark.enable_socket
 def test_a_killed_worker_and_a_killed_node_cost_no_row(tmp_path):
     """400 rows; a worker goes, then the node of another; nothing is lost, nothing doubled."""

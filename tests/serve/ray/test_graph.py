@@ -96,7 +96,7 @@ class Load:
             thread.join()
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 @pytest.mark.enable_socket
 def test_an_update_and_a_lost_replica_under_load_fail_no_request():
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'moonlynx[ray]'")
