@@ -61,7 +61,7 @@ def test_a_killed_worker_and_a_killed_node_cost_no_row(tmp_path):
     assert output.read_bytes() == on_one_machine(source, tmp_path / "alone.jsonl", SLOW)
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 @pytest.mark.enable_socket
 def test_a_run_that_was_killed_goes_on_with_what_is_missing(tmp_path, running):
     source = write_rows(tmp_path / "rows.jsonl", 200)
@@ -82,7 +82,7 @@ def test_a_run_that_was_killed_goes_on_with_what_is_missing(tmp_path, running):
     assert verdicts.encode() == on_one_machine(source, tmp_path / "alone.jsonl", SLOW)
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 @pytest.mark.enable_socket
 def test_what_cannot_go_on_is_a_message(tmp_path, running):
     source = write_rows(tmp_path / "rows.jsonl", 20)
