@@ -32,7 +32,11 @@ if TYPE_CHECKING:
 _ROWS = 64  # rows handed to an engine at once
 _LIGHT = 0.25  # of a processor: what stands around an engine waits for it most of the time
 # What the engine is asked for a row that needs no reply: a data set cannot fork on its way.
-_NOTHING = {"tokenized_prompt": [1], "sampling_params": {"temperature": 0.0, "max_tokens": 1}}
+# Whole numbers stand in every row: a column in which one is missing turns into floats.
+_NOTHING = {
+    "tokenized_prompt": [1],
+    "sampling_params": {"temperature": 0.0, "max_tokens": 1, "logprobs": TOP},
+}
 
 
 def takes(spec: JudgeSpec) -> bool:
@@ -179,7 +183,7 @@ def _parameters(request: ChatRequest) -> dict[str, Any]:
     parameters: dict[str, Any] = {
         "temperature": request.temperature,
         "max_tokens": request.max_tokens,
-        "logprobs": TOP if request.logprobs else None,
+        "logprobs": TOP if request.logprobs else 0,
     }
     if request.schema is not None:
         parameters["structured_outputs"] = {"json": json.dumps(request.schema)}

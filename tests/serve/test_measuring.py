@@ -16,6 +16,8 @@ from moonlynx.serve.service import Settings
 from ..judge.luna2.test_heads import build
 from .loopback import calling, serving
 
+pytestmark = pytest.mark.heavy
+
 TEXT = {"id": "a", "input": "You are a lovely person."}
 
 

@@ -28,6 +28,8 @@ from moonlynx.judge.luna2.heads import EncoderMetric, load_head
 from moonlynx.judge.names import SpecError
 from moonlynx.judge.types import MetricInput
 
+pytestmark = pytest.mark.heavy
+
 FORMS = {
     "toxicity": "text",
     "tone": "text",
@@ -110,7 +112,6 @@ def test_a_verdict_has_every_class_and_no_neighbour(folder, metric):
             assert sum(verdict.labels.values()) == pytest.approx(1, abs=1e-5)
 
 
-@pytest.mark.heavy
 @pytest.mark.parametrize("metric", ["toxicity", "answer_relevance"])
 def test_a_hundred_repeats_give_the_same_verdict(folder, metric):
     judge = EncoderMetric(metric, folder)

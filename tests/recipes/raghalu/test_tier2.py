@@ -9,6 +9,8 @@ from moonlynx.recipes.luna.answers.base import labelled
 from moonlynx.recipes.luna.exclusions import DataNotFound
 from moonlynx.recipes.raghalu.tier2 import measure, read_felm, render
 
+pytestmark = pytest.mark.heavy
+
 SCORES = {"right": 0.1, "wrong": 0.9, "hidden": 0.2, "accused": 0.8, "thanks": None}
 
 

@@ -16,6 +16,8 @@ from moonlynx.serve.service import Settings
 
 from ..loopback import EXAMPLE, WRONG, calling, metric, until
 
+pytestmark = pytest.mark.heavy
+
 ROW = Example.from_row(WRONG)
 
 

@@ -1,6 +1,8 @@
 """Lynx by vLLM through Ray Data's processor: what it asks, what it reads, how it is set up."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -13,6 +15,8 @@ from moonlynx.judge.rows import read_rows
 from moonlynx.serve.ray.llm import Asking, Engine, Reading, takes
 from moonlynx.serve.ray.partitions import plan
 
+from ...conftest import VLLM_ENVIRONMENT
+from .nodes import cluster, ended, judging
 from .rows import write_rows
 
 REPLY = '{"REASONING": ["It says so."], "SCORE": "FAIL"}'
@@ -117,3 +121,27 @@ def test_the_processor_is_configured(tiny_llama):
     assert config.engine_kwargs["trust_remote_code"] is False
     assert config.get_concurrency(autoscaling_enabled=True) == {"min_size": 1, "max_size": 3}
     assert config.placement_group_config["bundle_per_worker"] == {"CPU": 1.0, "GPU": 1.0}
+
+
+@pytest.mark.heavy
+@pytest.mark.enable_socket
+@pytest.mark.filterwarnings("ignore")  # Ray's own, of its packages and at its end
+def test_a_real_engine_gives_the_verdicts_of_one_machine(tiny_llama, tmp_path, monkeypatch):
+    """Through the processor, and through the same engine without Ray: here to the last bit."""
+    pytest.importorskip("ray.data.llm", exc_type=ImportError)
+    for name, value in VLLM_ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    source = write_rows(tmp_path / "rows.jsonl", 10)
+    options = ["--judge", f"lynx:{tiny_llama}@vllm?max_model_len=1024&dtype=float32&eager=yes"]
+    with cluster(workers=1, cpus=2) as (running, _):
+        output = tmp_path / "verdicts.jsonl"
+        process = judging(
+            source, output, "--engine", "ray?partition-rows=4", *options, address=running.address
+        )
+        ended(process, 3)
+    line = [sys.executable, "-m", "moonlynx", "judge", "--input", str(source), *options]
+    alone = tmp_path / "alone.jsonl"
+    subprocess.run([*line, "--output", str(alone)], capture_output=True, check=False)
+    assert output.read_bytes() == alone.read_bytes()
+    verdicts = [json.loads(one) for one in output.read_text().splitlines()]
+    assert sum(verdict["raw_score"] is not None for verdict in verdicts) > 4
