@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..types import JudgeError
 from .base import BackendError, ChatReply, ChatRequest, Finish, MissingExtra, ReplyToken
@@ -20,6 +20,51 @@ from .replies import TOP, aligned, faulty, reply_token
 
 PRECISIONS = ("auto", "bfloat16", "float16", "float32")
 _FINISH: dict[str | None, Finish] = {"stop": "stop", "length": "length"}
+
+
+class Engine(NamedTuple):
+    """A started engine, and what of vLLM it is asked with.
+
+    Attributes:
+        llm: the engine.
+        sampling_params, structured, lora_request: vLLM's classes of these names.
+        refusals: what it raises for a request that it does not take.
+    """
+
+    llm: Any
+    sampling_params: Any
+    structured: Any
+    lora_request: Any
+    refusals: tuple[type[Exception], ...]
+
+
+def start_engine(model: str, **settings: Any) -> Engine:
+    """Start vLLM's offline engine, on safetensors alone and without code of the model's.
+
+    Args:
+        model: a folder or a Hub id.
+        settings: of `vllm.LLM`.
+
+    Raises:
+        MissingExtra: vLLM is missing.
+        BackendError: the engine does not start; says why.
+    """
+    # vLLM would log to standard output, where verdicts go, and report its use to its makers.
+    os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
+    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+    try:
+        from vllm import LLM, SamplingParams
+        from vllm.exceptions import VLLMError
+        from vllm.lora.request import LoRARequest
+        from vllm.sampling_params import StructuredOutputsParams
+    except ImportError as error:
+        raise MissingExtra("the vllm backend", "vllm") from error
+    try:
+        llm = LLM(model=model, load_format="safetensors", trust_remote_code=False, **settings)
+    except Exception as error:  # whatever the engine and its processes fail with
+        raise BackendError(f"vLLM cannot load {model}: {error}") from error
+    refusals = (VLLMError, ValueError)
+    return Engine(llm, SamplingParams, StructuredOutputsParams, LoRARequest, refusals)
 
 
 class VLLMBackend:
@@ -52,36 +97,23 @@ class VLLMBackend:
             MissingExtra: vLLM is missing.
             BackendError: the engine does not start; says why.
         """
-        # vLLM would log to standard output, where verdicts go, and report its use to its makers.
-        os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
-        os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
-        try:
-            from vllm import LLM, SamplingParams
-            from vllm.exceptions import VLLMError
-            from vllm.sampling_params import StructuredOutputsParams
-        except ImportError as error:
-            raise MissingExtra("the vllm backend", "vllm") from error
-        try:
-            self._llm = LLM(
-                model=model,
-                tensor_parallel_size=tensor_parallel,
-                max_model_len=max_model_len,
-                dtype=dtype,
-                enforce_eager=eager,
-                load_format="safetensors",
-                trust_remote_code=False,
-                structured_outputs_config={"backend": "xgrammar", "disable_any_whitespace": True},
-            )
-        except Exception as error:  # whatever the engine and its processes fail with
-            raise BackendError(f"vLLM cannot load {model}: {error}") from error
+        engine = start_engine(
+            model,
+            tensor_parallel_size=tensor_parallel,
+            max_model_len=max_model_len,
+            dtype=dtype,
+            enforce_eager=eager,
+            structured_outputs_config={"backend": "xgrammar", "disable_any_whitespace": True},
+        )
+        self._llm = engine.llm
         self._tokenizer = self._llm.get_tokenizer()
         check_template(self._tokenizer, model)
         self.name = f"{model}@vllm"
         self._positions: int = self._llm.model_config.max_model_len
         self._lock = threading.Lock()
-        self._sampling_params = SamplingParams
-        self._structured = StructuredOutputsParams
-        self._refusals = (VLLMError, ValueError)
+        self._sampling_params = engine.sampling_params
+        self._structured = engine.structured
+        self._refusals = engine.refusals
 
     def complete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Complete the requests, all at once."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..types import JudgeError
-from .base import BackendError, MissingExtra
+from .base import BackendError
 from .labels import LabelReply, LabelRequest, faulty
 from .local import find_model
 from .options import flag, one_of, read_options, whole
-from .vllm import PRECISIONS
+from .vllm import PRECISIONS, start_engine
 
 _RANK = 16  # of the adapters: Luna-2's
 
@@ -52,37 +51,24 @@ class VLLMLabels:
             MissingExtra: vLLM is missing.
             BackendError: the engine does not start; says why.
         """
-        # vLLM would log to standard output, where verdicts go, and report its use to its makers.
-        os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
-        os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
-        try:
-            from vllm import LLM, SamplingParams
-            from vllm.exceptions import VLLMError
-            from vllm.lora.request import LoRARequest
-        except ImportError as error:
-            raise MissingExtra("the vllm backend", "vllm") from error
-        try:
-            self._llm = LLM(
-                model=model,
-                tensor_parallel_size=tensor_parallel,
-                max_model_len=max_model_len,
-                dtype=dtype,
-                enforce_eager=eager,
-                load_format="safetensors",
-                trust_remote_code=False,
-                enable_lora=True,
-                max_lora_rank=_RANK,
-                max_loras=adapters,
-            )
-        except Exception as error:  # whatever the engine and its processes fail with
-            raise BackendError(f"vLLM cannot load {model}: {error}") from error
+        engine = start_engine(
+            model,
+            tensor_parallel_size=tensor_parallel,
+            max_model_len=max_model_len,
+            dtype=dtype,
+            enforce_eager=eager,
+            enable_lora=True,
+            max_lora_rank=_RANK,
+            max_loras=adapters,
+        )
+        self._llm = engine.llm
         self.name = f"{model}@vllm"
         self.positions: int = self._llm.model_config.max_model_len
         self._adapters: dict[str, Any] = {}
         self._lock = threading.Lock()
-        self._lora_request = LoRARequest
-        self._sampling_params = SamplingParams
-        self._refusals = (VLLMError, ValueError)
+        self._lora_request = engine.lora_request
+        self._sampling_params = engine.sampling_params
+        self._refusals = engine.refusals
 
     def attach(self, name: str, folder: Path) -> str:
         """Register an adapter; the engine loads it with the first request.
