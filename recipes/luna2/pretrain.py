@@ -21,22 +21,13 @@ from moonlynx.judge.luna2.prompt import write
 from moonlynx.judge.types import MoonlynxError, Record
 
 from ..runs import claim_folder
+from ..small_llama import draw_model, learn_tokenizer
 from .data import SETS, load
 from .settings import Pretrain, Run
 
 log = logging.getLogger(__name__)
 BACKBONE, CHECKPOINTS, TRAINED = "backbone", "checkpoints", "trained.json"
 _LOGGED = 10  # steps between two logged losses
-_BEGIN, _END, _END_OF_TURN = "<|begin_of_text|>", "<|end_of_text|>", "<|eot_id|>"
-_HEADER, _END_OF_HEADER = "<|start_header_id|>", "<|end_header_id|>"
-_PAD = "<|finetune_right_pad_id|>"
-_SPECIAL = (_BEGIN, _END, _END_OF_TURN, _HEADER, _END_OF_HEADER, _PAD)
-_TEMPLATE = (
-    "{{ bos_token }}{% for message in messages %}"
-    f"{_HEADER}{{{{ message['role'] }}}}{_END_OF_HEADER}\n\n"
-    f"{{{{ message['content'] | trim }}}}{_END_OF_TURN}{{% endfor %}}"
-    f"{{% if add_generation_prompt %}}{_HEADER}assistant{_END_OF_HEADER}\n\n{{% endif %}}"
-)
 
 
 class TooLittleText(MoonlynxError, ValueError):
@@ -105,13 +96,24 @@ def pretrain(run: Run, texts: Sequence[str], out: Path) -> Pretrained:
     assert run.pretrain is not None
     sizes = run.pretrain
     claim_folder(out, Claim(run=run, texts=hashlib.sha256("\0".join(texts).encode()).hexdigest()))
-    tokenizer = learn_tokenizer(texts, sizes)
+    # There are signs for classes in any case where each digit is a token.
+    tokenizer = learn_tokenizer(texts, sizes.vocabulary, single_digits=True)
     blocks = list(_blocks(tokenizer, texts, sizes.block))
     if not blocks:
         raise TooLittleText(
             f"{len(texts)} texts fill no block of {sizes.block} tokens; lower block"
         )
-    model = draw_model(tokenizer, sizes, run.seed)
+    model = draw_model(
+        tokenizer,
+        run.seed,
+        vocab_size=len(tokenizer),
+        hidden_size=sizes.hidden,
+        intermediate_size=sizes.feed_forward,
+        num_hidden_layers=sizes.layers,
+        num_attention_heads=sizes.heads,
+        num_key_value_heads=sizes.key_value_heads,
+        max_position_embeddings=sizes.positions,
+    )
     weights = sum(parameter.numel() for parameter in model.parameters())
     log.info("%d blocks of %d tokens, %d weights", len(blocks), sizes.block, weights)
     trainer = Trainer(
@@ -138,62 +140,6 @@ def pretrain(run: Run, texts: Sequence[str], out: Path) -> Pretrained:
     )
     (out / TRAINED).write_text(json.dumps(done._asdict(), indent=2) + "\n", encoding="utf-8")
     return done
-
-
-def learn_tokenizer(texts: Sequence[str], sizes: Pretrain) -> Any:
-    """Learn a byte-level BPE from the texts, with a chat template in the form of Llama 3's.
-
-    Numbers are split into single digits, so that signs for classes are there in any case.
-    """
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import PreTrainedTokenizerFast
-
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Digits(individual_digits=True),
-            pre_tokenizers.ByteLevel(add_prefix_space=False),
-        ]
-    )
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=sizes.vocabulary,
-        special_tokens=list(_SPECIAL),
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(texts, trainer)
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        bos_token=_BEGIN,
-        eos_token=_END_OF_TURN,
-        pad_token=_PAD,
-        chat_template=_TEMPLATE,
-    )
-
-
-def draw_model(tokenizer: Any, sizes: Pretrain, seed: int) -> Any:
-    """Draw a Llama's weights, the same for the same seed."""
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    config = LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=sizes.hidden,
-        intermediate_size=sizes.feed_forward,
-        num_hidden_layers=sizes.layers,
-        num_attention_heads=sizes.heads,
-        num_key_value_heads=sizes.key_value_heads,
-        max_position_embeddings=sizes.positions,
-        tie_word_embeddings=True,
-        bos_token_id=tokenizer.bos_token_id,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
-        dtype="float32",
-    )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return LlamaForCausalLM(config)
 
 
 def _blocks(tokenizer: Any, texts: Sequence[str], size: int) -> Iterator[dict[str, list[int]]]:
