@@ -1,5 +1,6 @@
 import pytest
 
+from ...one_thread import one_thread  # noqa: F401 - a fixture of all tests here
 from .tiny_heads import build_head
 
 
@@ -12,16 +13,3 @@ def heads(tiny_llama, tmp_path_factory):
         metric: build_head(folder / metric, tiny_llama, metric, seed)
         for seed, metric in enumerate(metrics)
     }
-
-
-@pytest.fixture(autouse=True)
-def one_thread(request):
-    if request.node.get_closest_marker("heavy") is None:
-        yield
-        return
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # a second costs more in waiting than so small a model gains
-    yield
-    torch.set_num_threads(threads)

@@ -1,14 +1,1 @@
-import pytest
-
-
-@pytest.fixture(autouse=True)
-def one_thread(request):
-    if request.node.get_closest_marker("heavy") is None:
-        yield
-        return
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # a second costs more in waiting than so small a model gains
-    yield
-    torch.set_num_threads(threads)
+from ...one_thread import one_thread  # noqa: F401 - a fixture of all tests here
