@@ -190,7 +190,7 @@ def run(module, *arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_the_encoder_bench_runs_whole(weights, tmp_path):
     sizes = ("--tokens", 40, "--tokens", 150, "--batch", 2, "--window", POSITIONS)
     limits = ("--seconds", 1_000, "--rounds", 2, "--out", tmp_path)
