@@ -8,16 +8,19 @@ export HF_HUB_OFFLINE = 1
 LIGHT = .venv
 FULL = .venv-test
 PEER = build/lettucedetect
+TRITON = build/triton
+APART = build/frameworks
+EXAMPLES = tests/serve/integrations/test_examples.py
 ROOMS = $(wildcard src/moonlynx/*/)
 
-.PHONY: judge test test-fast test-slow train-luna lint types format schemas picture bench bench-serve bench-ray bench-gpu clean
+.PHONY: judge test test-fast test-slow test-frameworks train-luna lint types format schemas picture bench bench-serve bench-ray bench-adapters bench-gpu clean
 
 ## judge: make the environment, install the light default, judge the bundled examples
 judge: $(LIGHT)/.done
 	$(LIGHT)/bin/moonlynx judge --input judge/examples/answers.jsonl --format rich
 
 ## test: make the test environment, run lint, types and every test that a CPU can run
-test: lint types
+test: lint types | $(TRITON)
 	$(FULL)/bin/pytest -m "not slow and not heavy" -n 2 -q
 	$(FULL)/bin/pytest -m "heavy and not slow" -q
 
@@ -29,6 +32,14 @@ test-fast: $(FULL)/.done
 test-slow: $(FULL)/.done
 	$(FULL)/bin/pytest -m slow -q
 	$(FULL)/bin/pytest -m fuzz -n 2 -q --hypothesis-profile=fuzz
+
+## test-frameworks: packages that do not go into one environment with the others, each in its own
+test-frameworks: $(patsubst tests/frameworks/%.txt,$(APART)/%/.done,$(wildcard tests/frameworks/*.txt))
+	$(APART)/llama-index/bin/pytest -q tests/serve/integrations/test_llama_index.py $(EXAMPLES) -k llama
+	$(APART)/deepeval/bin/pytest -q -p no:asyncio tests/serve/integrations/test_deepeval.py $(EXAMPLES) -k deepeval
+	$(APART)/ragas/bin/pytest -q tests/serve/integrations/test_ragas.py $(EXAMPLES) -k ragas
+	$(APART)/lm-eval/bin/pytest -q tests/serve/integrations/test_lm_eval.py
+	$(APART)/s3/bin/pytest -q tests/serve/ray/test_s3.py
 
 ## train-luna: train the embedded model anew, from the encoder that the test environment holds
 train-luna: $(FULL)/.done
@@ -67,17 +78,32 @@ bench: $(FULL)/.done $(PEER)
 bench-serve: $(FULL)/.done $(PEER)
 	$(FULL)/bin/python -m moonlynx.serve.bench.load --requests 100000 --lettucedetect $(PEER)
 
-## bench-ray: a file of rows (ROWS=FILE) on Ray and without it; a worker and a node are lost on the way
+## bench-ray: a file of rows (ROWS=FILE) on Ray and without it, a worker and a node lost; then an update under load
 bench-ray: $(FULL)/.done
 	$(FULL)/bin/python -m moonlynx.serve.ray.bench --input $(ROWS) --report build/bench/ray.md
+	$(FULL)/bin/python -m moonlynx.serve.ray.bench_update --report build/bench/ray-update.md
 
-## bench-gpu: the paper's encoder and the mini model on a GPU
+## bench-adapters: 200 adapters on one small backbone (BACKBONE=FOLDER) by vLLM
+bench-adapters: $(FULL)/.done
+	$(FULL)/bin/python -m moonlynx.eval.bench.adapters --backbone $(BACKBONE)
+
+## bench-gpu: on a GPU, the paper's encoder and the mini model; Luna-2's heads at 3B and 8B
 bench-gpu: $(FULL)/.done
 	$(FULL)/bin/python -m moonlynx.eval.bench.gpu
+	$(FULL)/bin/python -m moonlynx.eval.bench.gpu_luna2
 
 # Apart from the environment and without what it does not need here; left out where it cannot be had.
 $(PEER): $(FULL)/.done
 	-$(FULL)/bin/pip install --quiet --no-deps --target $@ lettucedetect==0.2.3
+
+# A real Triton with its Python backend alone; apart, as it needs an older numpy. Left out where it cannot be had.
+$(TRITON): | $(FULL)/.done
+	-$(FULL)/bin/pip install --quiet --no-deps --target $@ nvidia-pytriton==0.7.0 numpy==1.26.4
+
+$(APART)/%/.done: tests/frameworks/%.txt pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --requirement $< hypothesis pytest pytest-socket
+	touch $@
 
 $(LIGHT)/.done: pyproject.toml
 	$(PYTHON) -m venv $(LIGHT)

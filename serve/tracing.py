@@ -1,11 +1,14 @@
 """OpenTelemetry: a span for each judgement, whose verdict is a `gen_ai.evaluation.result` event.
 
+The span is an evaluator's of OpenInference too, by which Phoenix and others show it.
+
 Off unless the environment says where spans go (OTEL_EXPORTER_OTLP_ENDPOINT). A span holds scores,
 codes and counts, never a text: so no explanation either, for reasons quote the answer.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from typing import TYPE_CHECKING
@@ -42,9 +45,14 @@ class Tracing:
         if verdict.error is not None:
             result["error.type"] = verdict.error.code
             span.set_status(Status(StatusCode.ERROR, verdict.error.code))
+        said = {"label": verdict.score, "score": verdict.probability}
         span.set_attributes(
             {
                 "openinference.span.kind": "EVALUATOR",
+                "output.value": json.dumps(said),
+                "output.mime_type": "application/json",
+                "llm.token_count.prompt": verdict.usage.input_tokens,
+                "llm.token_count.completion": verdict.usage.output_tokens,
                 "moonlynx.judge.name": verdict.judge.name,
                 "moonlynx.judge.version": verdict.judge.version,
                 "moonlynx.windows": verdict.usage.windows,

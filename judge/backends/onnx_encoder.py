@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,6 +40,7 @@ class OnnxEncoder:
             raise BackendError(f"no {MODEL} in {folder}; make one by the recipe's export")
         options = onnxruntime.SessionOptions()
         options.enable_mem_pattern = False  # one would be kept for every length that is read
+        options.intra_op_num_threads = _threads()
         options.log_severity_level = 3  # errors
         try:
             self._session = onnxruntime.InferenceSession(
@@ -60,3 +62,18 @@ class OnnxEncoder:
         }
         tokens, claims = self._session.run(["token_logits", "claim_logit"], feed)
         return EncoderOutput(tokens[0], float(claims[0]))
+
+
+def _threads() -> int:
+    """Give how many threads read an input: OMP_NUM_THREADS, else the cores this process may use.
+
+    0 is onnxruntime's own choice, a thread held to each core of the machine, allowed or not. What
+    is read does not depend on the number.
+    """
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    if asked.isdecimal():
+        return int(asked)
+    if not hasattr(os, "sched_getaffinity"):  # only Linux has it
+        return 0
+    allowed = len(os.sched_getaffinity(0))
+    return allowed if allowed < (os.cpu_count() or 1) else 0

@@ -1,9 +1,9 @@
 """Measure judging on Ray against judging without it, and lose a worker and a node on the way.
 
 `python -m moonlynx.serve.ray.bench --input ROWS.jsonl --report REPORT.md` repeats the rows up to
-10,000, judges them in one process, on one worker and on two, each on a node of its own, and once
-more on three nodes, of which one is lost mid-job after a worker was. All outputs must be the same
-bytes. Start-up counts in.
+10,000, judges them in one process, by one thread and by all, on one worker and on two, each on a
+node of its own, and once more on three nodes, of which one is lost mid-job after a worker was. All
+outputs must be the same bytes. Start-up counts in.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import cycle, islice
 from pathlib import Path
@@ -43,14 +43,16 @@ def main(
         path.write_bytes(b"".join(islice(cycle(given), rows)))
         bench = _Bench(path, judge, rows)
         table = [
-            "| run | seconds | rows/s | against no Ray |",
-            "|---|---|---|---|",
-            bench.line("one process, no Ray"),
+            "| run | seconds | of them to the first verdicts | rows/s | against one thread |",
+            "|---|---|---|---|---|",
+            bench.line("one process, 1 thread", threads=1),
+            bench.line("one process, a thread for each core"),
             bench.line("Ray, 1 node, 1 worker", nodes=1),
             bench.line("Ray, 2 nodes, 2 workers", nodes=2),
-            bench.line("Ray, 3 nodes; 1 worker and 1 node lost mid-job", nodes=3, harm=_harm),
+            bench.line("Ray, 3 nodes, 3 workers; 1 worker and 1 node lost", nodes=3, harmed=True),
         ]
     day = datetime.now(UTC).date()
+    report.parent.mkdir(parents=True, exist_ok=True)
     report.write_text(
         f"# Batches on Ray\n\n{day}, {os.cpu_count()} cores, judge `{judge}`, {rows} rows in "
         f"{_PARTITIONS} partitions. Nodes are processes of one machine; seconds include start-up. "
@@ -71,29 +73,33 @@ class _Bench:
         self._seconds = 0.0
         self._wanted = b""
 
-    def line(
-        self, name: str, nodes: int = 0, harm: Callable[[Path, Any], None] | None = None
-    ) -> str:
+    def line(self, name: str, nodes: int = 0, threads: int = 0, harmed: bool = False) -> str:
         """Make a run, and give its line of the table."""
         output = self._source.with_name(f"{name}.jsonl")
         command = [sys.executable, "-m", "moonlynx", "judge", "--judge", self._judge]
         command += ["--input", str(self._source), "--output", str(output)]
+        environment = os.environ | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
         with _cluster(nodes) as cluster:
             if cluster is not None:
                 size = -(-self._rows // _PARTITIONS)
                 engine = f"ray?workers={nodes}&partition-rows={size}"
                 command += ["--engine", engine, "--address", cluster.address]
-            started = time.monotonic()
-            with subprocess.Popen(command) as process:  # noqa: S603 (our own command)
-                if harm is not None:
-                    harm(output, cluster)
+            began, started = time.time(), time.monotonic()
+            with subprocess.Popen(command, env=environment) as process:  # noqa: S603 (our own)
+                if harmed:
+                    name += _harm(process, output, cluster)
             seconds = time.monotonic() - started
         verdicts = output.read_bytes()
         self._seconds, self._wanted = self._seconds or seconds, self._wanted or verdicts
         if process.returncode not in (0, 3) or verdicts != self._wanted:
             raise SystemExit(f"{name}: ended with {process.returncode}, or with other verdicts")
-        ratio = self._seconds / seconds
-        return f"| {name} | {seconds:.1f} | {self._rows / seconds:.1f} | {ratio:.2f} |"
+        parts = output.with_name(f"{output.name}.parts").glob("part-*")
+        first = min((part.stat().st_mtime for part in parts), default=None)
+        waited = "–" if first is None else f"{first - began:.1f}"
+        rate, ratio = self._rows / seconds, self._seconds / seconds
+        line = f"| {name} | {seconds:.1f} | {waited} | {rate:.1f} | {ratio:.2f} |"
+        typer.echo(line, err=True)
+        return line
 
 
 @contextmanager
@@ -102,6 +108,8 @@ def _cluster(nodes: int) -> Iterator[Any]:
     if not nodes:
         yield None
         return
+    # Ray would let all else on the machine go before its workers.
+    os.environ |= {"RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **_NODE})
@@ -113,23 +121,37 @@ def _cluster(nodes: int) -> Iterator[Any]:
         cluster.shutdown()
 
 
-def _harm(output: Path, cluster: Any) -> None:
-    """Kill a worker once a quarter is done, and a node a little later."""
-    _wait_for(output, _PARTITIONS // 4)
-    worker = next(
-        int(entry.parent.name)
-        for entry in Path("/proc").glob("[0-9]*/cmdline")
-        if b"PartitionJudge" in entry.read_bytes()
-    )
-    os.kill(worker, signal.SIGKILL)
-    _wait_for(output, _PARTITIONS // 2)
+def _harm(process: subprocess.Popen[bytes], output: Path, cluster: Any) -> str:
+    """Kill a worker once a quarter is done, and a node a little later; say when that was."""
+    worker_at = _wait_for(process, output, _PARTITIONS // 4)
+    os.kill(_find_worker(cluster), signal.SIGKILL)
+    node_at = _wait_for(process, output, _PARTITIONS // 2)
     cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+    return f" after {worker_at} and {node_at} of {_PARTITIONS} partitions"
 
 
-def _wait_for(output: Path, partitions: int) -> None:
+def _find_worker(cluster: Any) -> int:
+    """Find a process that judges on one of the cluster's nodes: others may run beside it."""
+    raylets = {node.all_processes["raylet"][0].process.pid for node in cluster.worker_nodes}
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with suppress(OSError):  # it has just ended
+            fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
+            ours = int(fields["PPid"]) in raylets
+            if ours and b"PartitionJudge" in status.with_name("cmdline").read_bytes():
+                return int(status.parent.name)
+    raise SystemExit("no worker is judging")
+
+
+def _wait_for(process: subprocess.Popen[bytes], output: Path, partitions: int) -> int:
+    """Wait until so many partitions are done; give how many are."""
     manifest = output.with_name(f"{output.name}.parts") / "manifest.jsonl"
-    while not manifest.exists() or manifest.read_bytes().count(b"\n") <= partitions:
+    while process.poll() is None:
+        # Its first line is of the run.
+        done = manifest.read_bytes().count(b"\n") - 1 if manifest.exists() else 0
+        if done >= partitions:
+            return done
         time.sleep(0.1)
+    raise SystemExit(f"the run ended before {partitions} partitions were done")
 
 
 if __name__ == "__main__":

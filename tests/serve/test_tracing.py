@@ -1,11 +1,14 @@
 """A span for each judgement, with its verdict and without its texts."""
 
+import json
+
+import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from moonlynx import load_judge
-from moonlynx.judge.types import Verdict
+from moonlynx.judge.types import Usage, Verdict
 from moonlynx.serve.tracing import Tracing, open_tracing
 
 from .loopback import EXAMPLE, WRONG, calling
@@ -32,14 +35,35 @@ def test_each_verdict_has_its_span():
     assert "bridge" not in told
 
 
-def test_a_probability_is_the_score():
+@pytest.fixture
+def span():
+    """Give the span of a verdict with a probability."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     judge = load_judge("token-similarity").info
-    Tracing(provider).on_verdict(Verdict(score="FAIL", probability=0.75, judge=judge), 1)
-    (span,) = exporter.get_finished_spans()
+    usage = Usage(calls=1, input_tokens=210, output_tokens=4)
+    verdict = Verdict(score="FAIL", probability=0.75, judge=judge, usage=usage)
+    Tracing(provider).on_verdict(verdict, 1)
+    (one,) = exporter.get_finished_spans()
+    return one
+
+
+def test_a_probability_is_the_score(span):
     assert span.events[0].attributes["gen_ai.evaluation.score.value"] == 0.75
+
+
+def test_it_is_an_evaluators_span_of_openinference(span):
+    trace = pytest.importorskip(
+        "openinference.semconv.trace", reason="pip install openinference-semantic-conventions"
+    )
+    names, told = trace.SpanAttributes, span.attributes
+    kind = trace.OpenInferenceSpanKindValues.EVALUATOR.value
+    assert told[names.OPENINFERENCE_SPAN_KIND] == kind
+    assert told[names.OUTPUT_MIME_TYPE] == trace.OpenInferenceMimeTypeValues.JSON.value
+    assert json.loads(told[names.OUTPUT_VALUE]) == {"label": "FAIL", "score": 0.75}
+    assert told[names.LLM_TOKEN_COUNT_PROMPT] == 210
+    assert told[names.LLM_TOKEN_COUNT_COMPLETION] == 4
 
 
 def test_it_is_off_unless_asked_for(monkeypatch):

@@ -101,6 +101,14 @@ def test_pods_have_no_rights(render):
     assert container["resources"]["limits"] == {"cpu": "2", "memory": "1Gi"}
 
 
+def test_the_encoder_gets_a_thread_for_each_core_of_the_limit(render):
+    _, container = gateway(render())
+    (one,) = container["env"]
+    assert one["name"] == "OMP_NUM_THREADS"
+    field = one["valueFrom"]["resourceFieldRef"]
+    assert field == {"resource": "limits.cpu", "divisor": "1"}
+
+
 def test_the_command_line_and_the_probes_are_the_servers_own(render):
     values = {key: FULL[key] for key in ("judge", "options")}
     _, container = gateway(render(values))

@@ -44,6 +44,12 @@ def expressions(dashboard):
     return [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
 
 
+def test_the_encoder_gets_a_thread_for_each_core_of_the_limit(deploy):
+    gateway = yaml.safe_load((deploy / "compose.yaml").read_text())["services"]["gateway"]
+    limit = gateway["deploy"]["resources"]["limits"]["cpus"]
+    assert gateway["environment"] == {"OMP_NUM_THREADS": limit}
+
+
 def test_every_number_on_the_dashboard_is_exported(expressions, exported):
     shown = {name for text in expressions for name in re.findall(r"\bmoonlynx_\w+", text)}
     assert shown <= set(exported)

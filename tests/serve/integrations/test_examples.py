@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = sorted((ROOT / "examples").iterdir())
 PYTHON = [path for path in EXAMPLES if path.suffix == ".py"]
 NEEDS = {
+    "asgi_guard": "fastapi",
     "deepeval_metric": "deepeval",
     "haystack_pipeline": "haystack",
     "langchain_evaluator": "langchain_core",
@@ -74,6 +76,18 @@ def test_the_actions_example_fits_the_action():
     inputs = action()["inputs"]
     assert step["with"].keys() <= inputs.keys()
     assert {name for name, one in inputs.items() if one.get("required")} <= step["with"].keys()
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("schema", "file"), [("actions", "action.yml"), ("workflows", "examples/github_action.yml")]
+)
+def test_github_takes_the_file(schema, file):
+    check = shutil.which("check-jsonschema", path=str(Path(sys.executable).parent))
+    if check is None:
+        pytest.skip("no check-jsonschema here: pip install check-jsonschema")
+    done = run(check, "--builtin-schema", f"vendor.github-{schema}", str(ROOT / file), folder=ROOT)
+    assert done.returncode == 0, done.stdout
 
 
 ROW = '{"context": "It opened in 1932.", "answer": "It opened in %s."}\n'

@@ -19,6 +19,16 @@ from moonlynx.serve.integrations.llama_index import GroundednessEvaluator
 pytestmark = pytest.mark.heavy
 
 
+@pytest.fixture(autouse=True)
+def loop():
+    """Give LlamaIndex an event loop: one that it makes itself it leaves open."""
+    made = asyncio.new_event_loop()
+    asyncio.set_event_loop(made)
+    yield
+    asyncio.set_event_loop(None)
+    made.close()
+
+
 def response(text):
     nodes = [NodeWithScore(node=TextNode(text=one), score=1.0) for one in CONTEXT]
     return Response(response=text, source_nodes=nodes)

@@ -21,6 +21,7 @@ ENVIRONMENT = {
     "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",
     "RAY_raylet_start_wait_time_s": "300",
     "RAY_worker_register_timeout_seconds": "300",
+    "RAY_worker_niceness": "0",  # else all other work goes before a worker's
 }
 
 

@@ -18,6 +18,7 @@ from moonlynx.judge.registry import load_judge
 from moonlynx.judge.types import BadInput, Example
 from moonlynx.serve.ray.graph import Arguments, build
 
+from ...conftest import VLLM_ENVIRONMENT
 from ..loopback import EXAMPLE, WRONG
 from .nodes import cluster, free_port, processes, until
 
@@ -41,14 +42,14 @@ def config(port, **args):
 
 
 @contextmanager
-def serving(port):
+def serving(port, cpus=4):
     """Run Ray Serve on a cluster; give what deploys a config, and what tells its state."""
     import ray
     from ray import serve
     from ray.serve.context import _get_global_client
     from ray.serve.schema import ServeDeploySchema
 
-    with cluster(workers=1, cpus=4) as (running, _):
+    with cluster(workers=1, cpus=cpus) as (running, _):
         ray.init(running.address, log_to_driver=False)
         try:
             serve.start(proxy_location="HeadOnly", http_options={"host": "127.0.0.1", "port": port})
@@ -58,8 +59,8 @@ def serving(port):
                     ServeDeploySchema.model_validate(found), _blocking=False
                 )
 
-            def state():
-                return serve.status().applications.get(APPLICATION)
+            def state(application=APPLICATION):
+                return serve.status().applications.get(application)
 
             yield deploy, state
         finally:
@@ -129,6 +130,38 @@ def test_an_update_and_a_lost_replica_under_load_fail_no_request():
         assert {status for status, _ in load.replies} == {200}, load.replies[-3:]
         wanted = load_judge(second)([Example.from_row(WRONG)])[0].model_dump(mode="json")
         assert load.replies[-1][1] == wanted
+
+
+@pytest.mark.slow
+@pytest.mark.enable_socket
+def test_the_large_model_judges_behind_the_gateway(tiny_llama, monkeypatch):
+    """Ray Serve's own vLLM application, on a processor, with random weights."""
+    pytest.importorskip("vllm", reason="vLLM is not installed: pip install 'moonlynx[vllm]'")
+    pytest.importorskip("ray.serve.llm", exc_type=ImportError)
+    for name, value in VLLM_ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    port = free_port()
+    found = config(port, judge=f"lynx:lynx@http://127.0.0.1:{port}/lynx/v1", timeout=240)
+    found["http_options"]["request_timeout_s"] = 300
+    shipped = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    (lynx,) = (one for one in shipped["applications"] if one["name"] == "lynx")
+    (model,) = lynx["args"]["llm_configs"]
+    model["model_loading_config"]["model_source"] = str(tiny_llama)
+    model["accelerator_config"] = {"kind": "cpu"}
+    model["engine_kwargs"] |= {"max_model_len": 2_048, "dtype": "float32", "enforce_eager": True}
+    model["deployment_config"]["autoscaling_config"] = {"min_replicas": 1, "max_replicas": 1}
+    found["applications"].append(lynx)
+    with serving(port, cpus=8) as (deploy, state):
+        deploy(found)
+        until(lambda: all(one and one.status == "RUNNING" for one in (state(), state("lynx"))))
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300) as client:
+            (served,) = client.get("/lynx/v1/models").json()["data"]
+            verdict = client.post("/v1/judge", json=EXAMPLE).json()
+    assert served["id"] == "lynx"
+    assert verdict["judge"]["name"].startswith("lynx:lynx@")
+    assert verdict["usage"]["calls"] == 1
+    # What random weights say is bound to the form all the same; at worst it does not end.
+    assert verdict["score"] in ("PASS", "FAIL") or verdict["error"]["code"] == "truncated"
 
 
 @pytest.mark.heavy

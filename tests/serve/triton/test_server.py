@@ -6,6 +6,7 @@ otherwise as exported, is run by that with onnxruntime.
 
 import json
 import os
+import platform
 import shutil
 import socket
 import subprocess
@@ -47,10 +48,27 @@ class TritonPythonModel:
         return triton.InferenceResponse(tensors)
 """
 
-pytestmark = [
-    pytest.mark.heavy,
-    pytest.mark.skipif(not (PEER / "pytriton").is_dir(), reason=f"no Triton here: {INSTALL}"),
-]
+VERSION = f"{sys.version_info.major}.{sys.version_info.minor}"
+STUB = PEER / "pytriton/tritonserver/python_backend_stubs" / VERSION / "triton_python_backend_stub"
+
+
+def lacking():
+    """Say why Triton cannot run here; None where it can."""
+    if not (PEER / "pytriton").is_dir():
+        return f"no Triton here: {INSTALL}"
+    if not STUB.is_file():
+        return f"this Triton runs no Python {VERSION}"
+    shared = Path(sysconfig.get_config_var("LIBDIR"), sysconfig.get_config_var("INSTSONAME"))
+    if shared.suffix == ".a" or not shared.is_file():
+        return "this Python has no shared library, which Triton loads"
+    name, number = platform.libc_ver()
+    if name != "glibc" or tuple(map(int, number.split("."))) < (2, 35):
+        return f"this Triton needs glibc 2.35, and here is {name} {number}"
+    return None
+
+
+WHY = lacking()
+pytestmark = [pytest.mark.heavy, pytest.mark.skipif(WHY is not None, reason=WHY or "")]
 
 
 @contextmanager
@@ -59,8 +77,7 @@ def triton(models, folder):
     server = PEER / "pytriton" / "tritonserver"
     backend = folder / "backends" / "python"
     shutil.copytree(server / "backends" / "python", backend)
-    version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    shutil.copy(server / "python_backend_stubs" / version / "triton_python_backend_stub", backend)
+    shutil.copy(STUB, backend)
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = [server / "bin" / "tritonserver", f"--model-repository={models}"]
