@@ -71,12 +71,16 @@ class PriceTable(Record):
         currency: of all of them, as in "USD".
         source: where they were read.
         models: prices by the name that the endpoint knows the model by.
+        gpu_hours: price of an hour of one GPU, by its chip's name.
+        gpu_source: where those were read.
     """
 
     updated: date
     currency: str
     source: str
     models: dict[str, ModelPrice]
+    gpu_hours: dict[str, NotNegative] = Field(default_factory=dict)
+    gpu_source: str = "not given"
 
     def of(self, verdict: Verdict) -> float | None:
         """Give what a verdict cost, stage by stage; None where a model that was called is not here.

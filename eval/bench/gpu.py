@@ -43,7 +43,7 @@ _TINY = {
     "intermediate_size": 128,
 }
 _BYTES = 2  # of a weight in fp16 or bf16
-_GEMM = 8_192  # rows and columns of the product that a device's own rate is measured with
+GEMM = 8_192  # rows and columns of the product that a device's own rate is measured with
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
@@ -93,7 +93,7 @@ class _Plan:
     compiler: str  # torch.compile's
 
 
-_FULL = _Plan("cuda", 512, tuple(LUNA_ON_L4), 20, _GEMM, "inductor")
+_FULL = _Plan("cuda", 512, tuple(LUNA_ON_L4), 20, GEMM, "inductor")
 _DRY = _Plan("cpu", 32, (50, 128), 2, 128, "aot_eager")  # needs no compiler of C++
 
 
@@ -143,7 +143,7 @@ def measure(dry_run: bool) -> GpuBench:
         origin=origin,
         device="CPU (dry run)" if dry_run else torch.cuda.get_device_name(),
         window=plan.window,
-        gemm=_measure_gemm(plan),
+        gemm=measure_gemm(plan.device, plan.gemm),
         runs=tuple(runs),
         left_out=left_out,
     )
@@ -211,17 +211,17 @@ def _time(run: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def _measure_gemm(plan: _Plan) -> float:
+def measure_gemm(device: str, size: int = GEMM) -> float:
     """Give the operations a second of a large fp16 product: what the device reaches at best."""
     import torch
 
-    square = torch.randn(plan.gemm, plan.gemm).to(plan.device, torch.float16)
+    square = torch.randn(size, size).to(device, torch.float16)
 
     def run() -> None:
         (square @ square)[0, 0].item()  # waits for it
 
     run()
-    return 2 * plan.gemm**3 / min(_time(run) for _ in range(10))
+    return 2 * size**3 / min(_time(run) for _ in range(10))
 
 
 def render(bench: GpuBench) -> str:

@@ -61,11 +61,14 @@ class LabelBackend(Protocol):
 
     Attributes:
         name: of model and backend.
-        positions: tokens that a prompt may have, and one more.
     """
 
     name: str
-    positions: int
+
+    @property
+    def positions(self) -> int:
+        """Tokens that a prompt may have, and one more."""
+        ...
 
     def attach(self, name: str, folder: Path) -> str:
         """Make the adapter in `folder` ready for requests; give what they name it by.
@@ -102,8 +105,9 @@ def load_label_backend(backend: str, model: str, options: Mapping[str, str]) -> 
     Args:
         backend: "transformers", "vllm", or the http(s) URL of vLLM's server, ending in /v1.
         model: a path or Hub id; for a server the name it serves the model by.
-        options: the backend's options as text. URL: concurrency, timeout, retries. transformers:
-            device, load, batch. vllm: tensor_parallel, max_model_len, dtype, eager, adapters.
+        options: the backend's options as text. URL: concurrency, timeout, retries, check.
+            transformers: device, load, batch. vllm: tensor_parallel, max_model_len, dtype, eager,
+            adapters.
 
     Raises:
         SpecError: no such backend, or an option that it does not have or cannot read.

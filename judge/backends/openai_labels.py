@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..types import JudgeError
 from .base import BackendError
 from .endpoint import OPTIONS, Endpoint, Failure, wait_for
 from .labels import LabelReply, LabelRequest, faulty
-from .options import read_options
+from .options import one_of, read_options
 
 _TOKEN = "token_id:"  # noqa: S105 (vLLM's way to write a token as its id)
 # What a server writes for a probability of 0: JSON holds no infinity.
@@ -35,31 +35,42 @@ class OpenAILabels:
     that it supports it for, rules that out when started with VLLM_BATCH_INVARIANT=1.
     """
 
-    def __init__(
-        self, endpoint: Endpoint, model: str, name: str, served: Mapping[str, int]
-    ) -> None:
-        """Set the endpoint.
+    def __init__(self, endpoint: Endpoint, model: str, name: str, *, check: bool = True) -> None:
+        """Set the endpoint; nothing is sent yet.
 
         Args:
             endpoint: where to ask.
             model: the name that the model without adapter is served by.
             name: the backend's own.
-            served: positions by name of each model that is served.
+            check: hold adapters to what the server says that it serves.
         """
         self.name = name
-        # vLLM says of the model how many, and of its adapters nothing.
-        self.positions = min(served.values(), default=1 << 30)
         self._endpoint = endpoint
         self._model = model
-        self._served = served
+        self._check = check
+
+    @cached_property
+    def _served(self) -> dict[str, int]:
+        """Positions by name of each model that is served."""
+        return self._endpoint.models()
+
+    @cached_property
+    def positions(self) -> int:
+        """Tokens that a prompt may have, and one more.
+
+        Raises:
+            BackendError: the server is not there, or lists no models.
+        """
+        # vLLM says of the model how many, and of its adapters nothing.
+        return min(self._served.values(), default=1 << 30)
 
     def attach(self, name: str, folder: Path) -> str:  # noqa: ARG002 (the server has its own copy)
         """Give the name the adapter is served by, which is the metric's own.
 
         Raises:
-            BackendError: nothing is served by that name.
+            BackendError: nothing is served by that name; as `positions` does.
         """
-        if name not in self._served:
+        if self._check and name not in self._served:
             raise BackendError(
                 f"{self.name} serves {', '.join(self._served)}, but no {name}; start vLLM with "
                 f"--enable-lora --lora-modules {name}=FOLDER"
@@ -99,14 +110,18 @@ class OpenAILabels:
 
 
 def load(url: str, model: str, options: Mapping[str, str]) -> OpenAILabels:
-    """Bring up an endpoint.
+    """Bring up an endpoint; with the option `check=later` one that may still be starting.
 
     Raises:
         SpecError: the URL cannot be one, or an option is unknown or has a wrong value.
         BackendError: it is not there, or lists no models.
     """
-    endpoint = Endpoint(url, **read_options(url, options, OPTIONS))
-    return OpenAILabels(endpoint, model, f"{model}@{url}", endpoint.models())
+    values = read_options(url, options, OPTIONS | {"check": one_of("now", "later")})
+    check = values.pop("check", "now") == "now"
+    labels = OpenAILabels(Endpoint(url, **values), model, f"{model}@{url}", check=check)
+    if check:
+        _ = labels.positions
+    return labels
 
 
 class _Logprobs(BaseModel):

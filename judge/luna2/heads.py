@@ -71,7 +71,7 @@ class EncoderMetric:
         if reader.version != head.encoder:
             raise HeadError(
                 f"the head of {name} is of the encoder {head.encoder}, and {reader.version} is "
-                "here; fit it anew: python -m moonlynx.recipes.luna2.heads"
+                "here; fit it anew: moonlynx train luna2-heads"
             )
         self.info = JudgeInfo(name=f"luna2:{name}", version=f"{head.version}-{reader.version}")
         self.thresholds = dict(head.thresholds)

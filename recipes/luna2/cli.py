@@ -1,8 +1,9 @@
-"""The commands that train Luna-2: `moonlynx train luna2` and its small backbone."""
+"""The commands that train Luna-2: `moonlynx train luna2`, its small backbone, encoder heads."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -25,9 +26,10 @@ OutOption = Annotated[
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add `luna2 METRIC` and `luna2-backbone`."""
+    """Add `luna2 METRIC`, `luna2-backbone` and `luna2-heads`."""
     app.command("luna2")(_train_head)
     app.command("luna2-backbone")(_train_backbone)
+    app.command("luna2-heads")(_fit_heads)
 
 
 def _train_head(
@@ -46,6 +48,10 @@ def _train_head(
     backbone: Annotated[
         str | None, typer.Option(help="Hub id or folder, instead of the recipe's.")
     ] = None,
+    head: Annotated[
+        Path | None,
+        typer.Option(exists=True, file_okay=False, help="A head to go on from, with new rows."),
+    ] = None,
     out: OutOption = None,
 ) -> None:
     """Train a head of Luna-2: an adapter that answers for one metric with one token."""
@@ -62,11 +68,14 @@ def _train_head(
     run = read_run(path, Run)
     if backbone is not None:
         run = run.model_copy(update={"backbone": backbone})
+    if head is not None:
+        run = run.model_copy(update={"head": str(head)})
     if data.is_dir():
         splits = load(definition.name, data)
     else:
         splits = split((Placed(row) for row in read_rows(data, definition)), run.seed)
-    out = out or Path("runs") / f"luna2-{definition.name}-{path.stem}"
+    name = f"luna2-{definition.name}-{path.stem}{'-again' if head is not None else ''}"
+    out = out or Path("runs") / name
     done = train(run, definition, splits, out)
     fitted = "" if done.fitted_after is not None else "; too few validation rows to fit to"
     typer.echo(
@@ -81,6 +90,9 @@ def _train_backbone(
         Path,
         typer.Option(exists=True, envvar="MOONLYNX_DATA", help="Folder with the open sets."),
     ],
+    metric: Annotated[
+        list[str] | None, typer.Option(help="Whose texts are read; repeatable (default: all).")
+    ] = None,
     recipe: RecipeOption = "tiny",
     out: OutOption = None,
 ) -> None:
@@ -94,15 +106,42 @@ def _train_backbone(
     if run.pretrain is None:
         raise SettingsError(f"{path}: pretrain: is missing; it holds the backbone's sizes")
     out = out or Path("runs") / f"luna2-backbone-{path.stem}"
-    done = pretrain(run, training_texts(data), out)
+    texts = training_texts(data, metric) if metric else training_texts(data)
+    done = pretrain(run, texts, out)
     typer.echo(
         f"{done.weights / 1e6:.1f} M weights, {done.tokens} tokens of {done.texts} texts, loss "
         f"{done.losses[0]:.2f} to {done.losses[-1]:.2f}. The backbone is in {out / BACKBONE}."
     )
 
 
-def _start() -> None:
-    if any(find_spec(name) is None for name in _NEEDED):
+def _fit_heads(
+    data: Annotated[
+        Path,
+        typer.Option(exists=True, envvar="MOONLYNX_DATA", help="Folder with the open sets."),
+    ],
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="For the heads (default: where `luna2:METRIC` looks for them)."),
+    ] = None,
+    rows: Annotated[
+        int, typer.Option(min=200, help="Training rows that the encoder reads, and test rows.")
+    ] = 2_000,
+    out: OutOption = None,
+) -> None:
+    """Fit heads on the embedded encoder, and write those that beat TF-IDF."""
+    _start(("onnx", "sklearn"))
+    from moonlynx.judge.luna2.encoder.head import EMBEDDED
+
+    from .heads import run_heads
+
+    out, folder = out or Path("runs") / "luna2-heads", folder or EMBEDDED
+    found = run_heads(data, out, folder, rows)
+    names = [name for name, each in found.items() if each["ships"]]
+    typer.echo(f"{folder} holds heads of {', '.join(names) or 'no metric'}; see {out}/tables.md")
+
+
+def _start(needed: Sequence[str] = _NEEDED) -> None:
+    if any(find_spec(name) is None for name in needed):
         raise MissingExtra("training", "train")
     logging.basicConfig(format="%(asctime)s %(message)s")
     logging.getLogger("moonlynx").setLevel(logging.INFO)

@@ -1,4 +1,4 @@
-"""`python -m moonlynx.recipes.luna2.heads`: fits heads on the embedded encoder, and measures them.
+"""`moonlynx train luna2-heads`: fits heads on the embedded encoder, and measures them.
 
 Each metric's head is measured beside the rows to beat on the same test rows. It ships where it
 gains on TF-IDF with logistic regression: macro AUROC by an interval that lies above 0, and macro F1
@@ -13,16 +13,13 @@ import json
 import logging
 import math
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from moonlynx.judge.luna.weights import open_weights
 from moonlynx.judge.luna2.definition import MetricDefinition, load_definition
 from moonlynx.judge.luna2.encoder.features import FeatureReader
-from moonlynx.judge.luna2.encoder.head import EMBEDDED, EncoderHead, save_heads
+from moonlynx.judge.luna2.encoder.head import EncoderHead, save_heads
 from moonlynx.judge.luna2.encoder.states import StateEncoder
-from moonlynx.judge.messages import errors_as_messages
 
 from .data import LabelledInput, Splits, load
 from .features import FORMS, KeptFeatures, cap, find_layers
@@ -144,10 +141,10 @@ def compare(
     own = [index for index, row in enumerate(test) if row.source in known]
     gold = read_gold([test[index] for index in own], definition)
     figures = {
-        name: measure(gold, after[own], said[name][own]) for name, (_, after) in chances.items()
+        name: measure(gold, (after[own], said[name][own])) for name, (_, after) in chances.items()
     }
     ours, theirs = ((chances[name][1][own], said[name][own]) for name in (OURS, TO_BEAT))
-    gain = gains(gold, ours, theirs)
+    gain = gains(gold, [ours], theirs)
     counts = {name: int(n) for name, n in zip(definition.classes, gold.flags.sum(0), strict=True)}
     return {
         "rows": len(own),
@@ -174,40 +171,10 @@ def _by_source(
             name: {
                 figure: value
                 for figure, value in measure(
-                    gold, chances[name][1][places], said[name][places]
+                    gold, (chances[name][1][places], said[name][places])
                 ).items()
                 if figure in ("auroc", "f1_macro")
             }
             for name in (OURS, TO_BEAT)
         }
     return found
-
-
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-
-
-@app.command()
-def command(
-    data: Annotated[
-        Path, typer.Option(envvar="MOONLYNX_DATA", help="Folder with the labelled data.")
-    ],
-    out: Annotated[Path, typer.Option(help="Folder of the run.")] = Path("runs/luna2-heads"),
-    folder: Annotated[Path, typer.Option(help="Folder for the heads.")] = EMBEDDED,
-    rows: Annotated[
-        int,
-        typer.Option(
-            min=200, help="Training rows of a metric whose states are read, and test rows."
-        ),
-    ] = 2_000,
-) -> None:
-    """Fit heads of Luna-2 on the embedded encoder, and write those that ship."""
-    logging.basicConfig(format="%(asctime)s %(message)s")
-    logging.getLogger("moonlynx").setLevel(logging.INFO)
-    with errors_as_messages():
-        results = run_heads(data, out, folder, rows)
-    names = [name for name, found in results.items() if found["ships"]]
-    typer.echo(f"{folder} holds heads of {', '.join(names) or 'no metric'}; see {out}/results.json")
-
-
-if __name__ == "__main__":
-    app()

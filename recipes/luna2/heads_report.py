@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-# Goel et al. (2025), Table 2: F1 of a 3B decoder, on other rows.
-_PAPER = {
+PAPER = {
     "prompt_injection": 0.94,
     "context_adherence": 0.95,
     "tool_selection_quality": 0.94,
     "tone": 0.92,
     "pii": 0.89,
 }
-_FIGURES = {
+"""F1 of a 3B decoder on other rows, by Goel et al. (2025), Table 2."""
+
+FIGURES = {
     "f1_macro": "F1 macro",
     "f1_rare": "F1 of the rare class",
     "auroc": "AUROC",
@@ -30,15 +31,15 @@ def render(results: Mapping[str, Any]) -> str:
             f"{found['rows']} test rows ({classes}). States are fitted to {found['states']} rows, "
             f"words to {found['words']}; {found['removed']} near-duplicates were removed."
         )
-        table = _figures(found["figures"], _PAPER.get(metric))
+        table = _figures(found["figures"], PAPER.get(metric))
         parts.append(f"### {metric}\n\n{rows}\n\n{table}")
     return "\n\n".join([*parts, _sources(results)]) + "\n"
 
 
 def _figures(figures: Mapping[str, Any], paper: float | None) -> str:
-    lines = [f"| | {' | '.join(_FIGURES.values())} |", "|---|" + "---|" * len(_FIGURES)]
+    lines = [f"| | {' | '.join(FIGURES.values())} |", "|---|" + "---|" * len(FIGURES)]
     lines += [
-        f"| {system} | {' | '.join(_value(found[name]) for name in _FIGURES)} |"
+        f"| {system} | {' | '.join(write_value(found[name]) for name in FIGURES)} |"
         for system, found in figures.items()
     ]
     if paper is not None:
@@ -54,9 +55,8 @@ def _gains(results: Mapping[str, Any]) -> str:
     for metric, found in results.items():
         gain = found["gain"]
         ships = "**yes**" if found["ships"] else "no"
-        lines.append(
-            f"| {metric} | {_value(gain['auroc'])} | {_value(gain['f1_macro'])} | {ships} |"
-        )
+        auroc, f1 = (write_value(gain[name]) for name in ("auroc", "f1_macro"))
+        lines.append(f"| {metric} | {auroc} | {f1} | {ships} |")
     return "\n".join(lines)
 
 
@@ -69,12 +69,13 @@ def _sources(results: Mapping[str, Any]) -> str:
     ]
     for metric, found in results.items():
         for source, own in found["by_source"].items():
-            cells = (_value(own[name]["auroc"]) for name in ("head", "TF-IDF"))
+            cells = (write_value(own[name]["auroc"]) for name in ("head", "TF-IDF"))
             lines.append(f"| {metric} | {source} | {own['rows']} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def _value(figure: tuple[float | None, float, float]) -> str:
+def write_value(figure: tuple[float | None, float, float]) -> str:
+    """Write a figure with its interval."""
     value, low, high = figure
     if value is None:  # of rows of one class there is no AUROC
         return "one class"

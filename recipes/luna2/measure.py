@@ -44,6 +44,9 @@ def flags_of(definition: MetricDefinition, rows: Sequence[LabelledInput]) -> Fla
 Figures = dict[str, tuple[float, float, float]]
 """Value, low and high of each figure: `auroc`, `f1_macro`, `f1_rare`, `ece`."""
 
+System = tuple[Floats, Flags]
+"""P of every class, and the classes that are said to hold, both of shape (rows, columns)."""
+
 
 def fit_thresholds(definition: MetricDefinition, gold: Flags, chances: Floats) -> dict[str, float]:
     """Find the thresholds with the best F1 on validation rows.
@@ -79,19 +82,34 @@ def decide(definition: MetricDefinition, chances: Floats, thresholds: dict[str, 
     return np.array([[name in row for name in names] for row in said], dtype=bool)
 
 
-def measure(gold: Gold, chances: Floats, said: Flags) -> Figures:
-    """Give every figure with its 95 % interval."""
+def measure(gold: Gold, *systems: System) -> Figures:
+    """Give every figure with its 95 % interval; of several systems (seeds, say) their mean."""
     weights = np.concatenate([np.ones((1, len(gold.flags))), draw_groups(gold.groups)])
-    found = _all(gold, chances, said, weights)
-    return {name: (float(values[0]), *_middle(values[1:])) for name, values in found.items()}
+    return _with_intervals(_mean(gold, systems, weights))
 
 
-def gains(gold: Gold, ours: tuple[Floats, Flags], theirs: tuple[Floats, Flags]) -> Figures:
-    """Give how much more we score than they under the same draws, with the 95 % interval."""
+def gains(gold: Gold, ours: Sequence[System], theirs: System) -> Figures:
+    """Give how much more we score than they under the same draws, with the 95 % interval.
+
+    Of several systems of ours it is their mean that gains.
+    """
     weights = np.concatenate([np.ones((1, len(gold.flags))), draw_groups(gold.groups)])
-    mine, other = (_all(gold, *each, weights) for each in (ours, theirs))
-    differences = {name: mine[name] - other[name] for name in mine}
-    return {name: (float(d[0]), *_middle(d[1:])) for name, d in differences.items()}
+    mine, other = (_mean(gold, each, weights) for each in (ours, [theirs]))
+    return _with_intervals({name: mine[name] - other[name] for name in mine})
+
+
+def roc(holds: Flags, p: Floats) -> list[tuple[float, float]]:
+    """Give the ROC curve as (false, true) positive rates, from (0, 0) to (1, 1).
+
+    Points on a straight line are left out.
+    """
+    order = np.argsort(-p, kind="stable")
+    ends = np.flatnonzero(np.append(np.diff(p[order]) < 0, True))
+    true, false = (np.append(0, np.cumsum(each[order])[ends]) for each in (holds, ~holds))
+    turns = np.diff(false)[1:] * np.diff(true)[:-1] != np.diff(false)[:-1] * np.diff(true)[1:]
+    kept = np.concatenate([[True], turns, [True]])
+    x, y = (each[kept] / max(1, each[-1]) for each in (false, true))
+    return list(zip(x.tolist(), y.tolist(), strict=True))
 
 
 def draw_groups(groups: Sequence[str]) -> Floats:
@@ -102,6 +120,15 @@ def draw_groups(groups: Sequence[str]) -> Floats:
     drawn = rng.integers(n, size=(_DRAWS, n)) + n * np.arange(_DRAWS)[:, None]
     counts = np.bincount(drawn.ravel(), minlength=_DRAWS * n).reshape(_DRAWS, n)
     return counts[:, rows].astype(np.float64)
+
+
+def _mean(gold: Gold, systems: Sequence[System], weights: Floats) -> dict[str, Floats]:
+    found = [_all(gold, *each, weights) for each in systems]
+    return {name: np.mean([each[name] for each in found], axis=0) for name in found[0]}
+
+
+def _with_intervals(figures: dict[str, Floats]) -> Figures:
+    return {name: (float(each[0]), *_middle(each[1:])) for name, each in figures.items()}
 
 
 def _all(gold: Gold, chances: Floats, said: Flags, weights: Floats) -> dict[str, Floats]:

@@ -14,14 +14,21 @@ class BackboneNotUsable(MoonlynxError):
     """The model to train on cannot be loaded, or has none of the layers that adapters go on."""
 
 
+def on_cpu(run: Run) -> bool:
+    """Say whether the run is on the CPU, which transformers has to be told before it takes bf16."""
+    import torch
+
+    return run.device == "cpu" or not torch.cuda.is_available()
+
+
 def load_with_adapter(run: Run, folder: Path) -> Any:
-    """Load the backbone and put an adapter on it; nothing else is trained.
+    """Load the backbone and put an adapter on it, new or a head's; nothing else is trained.
 
     Raises:
         BackboneNotUsable: it cannot be loaded, or takes no such adapter.
     """
     import torch
-    from peft import LoraConfig, get_peft_model
+    from peft import LoraConfig, PeftModel, get_peft_model
     from transformers import AutoModelForCausalLM, BitsAndBytesConfig
 
     dtype = torch.bfloat16 if run.precision == "bf16" else torch.float32
@@ -39,6 +46,8 @@ def load_with_adapter(run: Run, folder: Path) -> Any:
         )
         if run.checkpointing:
             model.enable_input_require_grads()  # or frozen embeddings would end the gradient
+        if run.head is not None:
+            return PeftModel.from_pretrained(model, run.head, is_trainable=True)
         adapter = LoraConfig(
             r=run.lora.rank,
             lora_alpha=run.lora.alpha,

@@ -1,9 +1,10 @@
 """A small decoder from scratch: a byte-level BPE and a Llama, learned from the texts at hand.
 
 Where no pretrained decoder can be had, it shows the whole path with learned weights instead of
-random ones. What it reads in training are the metrics' own prompts over training rows, as one user
-turn with no answer behind it: it learns the language of the texts and the form of the prompts, and
-nothing of the labels, which is left to the heads.
+random ones. What it reads in training are the texts of the metrics' training rows, and over some of
+these rows the metrics' own prompts, as one user turn with no answer behind it: it learns the
+language of the texts and the form of the prompts, and nothing of the labels, which is left to the
+heads.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ from moonlynx.judge.types import MoonlynxError, Record
 from ..runs import claim_folder
 from ..small_llama import draw_model, learn_tokenizer
 from .data import SETS, load
+from .model import on_cpu
 from .settings import Pretrain, Run
 
 log = logging.getLogger(__name__)
 BACKBONE, CHECKPOINTS, TRAINED = "backbone", "checkpoints", "trained.json"
 _LOGGED = 10  # steps between two logged losses
+_PROMPTED = 16  # of so many rows one stands in its whole prompt
 
 
 class TooLittleText(MoonlynxError, ValueError):
@@ -60,22 +63,30 @@ class Pretrained(NamedTuple):
     losses: list[float]
 
 
-def training_texts(root: Path) -> list[str]:
-    """Give the prompts over the training rows of every metric that has sets, each once, sorted.
+def training_texts(root: Path, metrics: Sequence[str] = tuple(SETS)) -> list[str]:
+    """Give the texts of these metrics' training rows, each once, sorted.
 
-    Rows for validation and testing are not among them.
+    Of every sixteenth row there is the whole prompt, with the tools that go with it, and of the
+    others what is judged alone: most of a short text's prompt is the same for all rows, and tokens
+    to train on are what a small machine has few of. Rows for validation and testing are not among
+    them.
 
     Raises:
+        UnknownMetric: there are no sets of one of them.
         DataNotFound: the folder lacks a file.
     """
     texts: set[str] = set()
-    for name in SETS:
+    for name in metrics:
         definition = load_definition(name)
         words = dict(definition.answers)
         # The words themselves: this tokenizer is yet to be learned from what is written here.
         said = TokenMap(written=words, ids=dict.fromkeys(words, 0))
-        texts.update(write(definition, said, row.input) for row in load(name, root).train)
-    return sorted(texts)
+        for number, row in enumerate(load(name, root).train):
+            if number % _PROMPTED == 0:
+                texts.add(write(definition, said, row.input))
+            else:
+                texts.update((row.input.input, row.input.output, *(row.input.context or ())))
+    return sorted(filter(str.strip, texts))
 
 
 def pretrain(run: Run, texts: Sequence[str], out: Path) -> Pretrained:
@@ -178,7 +189,7 @@ def _arguments(run: Run, sizes: Pretrain, out: Path, blocks: int) -> Any:
         lr_scheduler_type="cosine",
         optim="adamw_torch",
         bf16=run.precision == "bf16",
-        use_cpu=run.device == "cpu",
+        use_cpu=on_cpu(run),
         save_steps=sizes.checkpoint_steps,
         save_total_limit=1,
         logging_steps=_LOGGED,

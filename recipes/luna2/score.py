@@ -57,7 +57,7 @@ def score_metric(metric: Metric, rows: Sequence[LabelledInput]) -> Scored:
                 missing.append(index)
     said = decide(definition, chances, metric.thresholds)
     said[missing] = ~gold.flags[missing]
-    return Scored(measure(gold, chances, said), len(rows), dict(unscored))
+    return Scored(measure(gold, (chances, said)), len(rows), dict(unscored))
 
 
 app = typer.Typer()

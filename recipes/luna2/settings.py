@@ -73,6 +73,8 @@ class Run(Record):
 
     Attributes:
         backbone: Hub id or folder of the chat model that stays frozen.
+        head: folder of a head on it that training goes on from, as with a few hundred new rows;
+            null begins anew.
         load: "whole", or "nf4": frozen weights in 4 bits (QLoRA, Dettmers et al. 2023).
         max_length: tokens of a prompt. Longer rows are left out and counted, never cut.
         rows: training rows taken, the first ones; null takes all.
@@ -90,6 +92,7 @@ class Run(Record):
     """
 
     backbone: str
+    head: str | None = None
     load: Literal["whole", "nf4"] = "whole"
     max_length: AtLeastOne = 4096
     rows: AtLeastOne | None = None

@@ -17,8 +17,10 @@ from moonlynx.judge.luna2.definition import MetricDefinition
 from moonlynx.judge.luna2.head import (
     Backbone,
     Head,
+    HeadError,
     find_backbone,
     fingerprint,
+    load_head_file,
     load_tokenizer,
     save_head,
 )
@@ -30,7 +32,7 @@ from .data import Splits
 from .examples import Collator, Encodings, class_weights, encode
 from .fit import Fitted, fit
 from .loss import class_logits, trainer_class
-from .model import load_with_adapter
+from .model import load_with_adapter, on_cpu
 from .settings import Run
 
 log = logging.getLogger(__name__)
@@ -98,6 +100,7 @@ def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> 
         SettingsError: `out` holds another run, or several GPUs are in sight.
         NothingToTrainOn: no row is short enough, or all have one class.
         PreflightError: the backbone's tokenizer has no single tokens for the classes.
+        HeadError: the head to go on from is none, or one of another metric or backbone.
         BackendError, BackboneNotUsable: the backbone cannot be had.
     """
     from transformers.trainer_utils import get_last_checkpoint
@@ -105,8 +108,9 @@ def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> 
     # ---- the backbone's tokenizer, and whether it can say the classes -------------------------
     backbone = find_backbone(run.backbone)
     tokenizer = load_tokenizer(backbone)
-    prompter = Prompter(definition, tokenizer)
     sha256 = fingerprint(backbone)
+    before = None if run.head is None else _load_before(Path(run.head), definition, sha256)
+    prompter = Prompter(definition, tokenizer, before.tokens if before else None)
     rows = splits.train if run.rows is None else splits.train[: run.rows]
     claim = Claim(run=run, definition=definition, backbone=sha256, rows=_hash(splits))
     claim_folder(out, claim)
@@ -143,6 +147,8 @@ def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> 
 
     # ---- temperature, bias and thresholds on the validation rows -------------------------------
     fitted = _fit(model, definition, prompter, measured, collator, run)
+    if fitted.after is None and before is not None:  # too few rows: what was fitted stands
+        fitted = fitted._replace(scaling=before.scaling, thresholds=before.thresholds)
 
     # ---- the head's folder ---------------------------------------------------------------------
     head = Head(
@@ -173,6 +179,15 @@ def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> 
     text = json.dumps(done._asdict(), indent=2) + "\n"
     (out / TRAINED).write_text(text, encoding="utf-8")
     return done
+
+
+def _load_before(folder: Path, definition: MetricDefinition, backbone: str) -> Head:
+    before = load_head_file(folder)
+    if before.definition != definition:
+        raise HeadError(f"head: {folder} is of another metric, or of {definition.name} as it was")
+    if before.backbone.sha256 != backbone:
+        raise HeadError(f"head: {folder} is on {before.backbone.name}, not on this backbone")
+    return before
 
 
 def _hash(splits: Splits) -> str:
@@ -213,7 +228,7 @@ def _arguments(run: Run, out: Path, rows: int, *, measured: bool) -> Any:
         optim="adamw_torch",
         bf16=run.precision == "bf16",
         gradient_checkpointing=run.checkpointing,
-        use_cpu=run.device == "cpu",
+        use_cpu=on_cpu(run),
         train_sampling_strategy="group_by_length",
         eval_strategy="epoch" if measured else "no",
         prediction_loss_only=True,

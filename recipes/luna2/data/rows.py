@@ -13,6 +13,7 @@ from moonlynx.judge.luna2.definition import MetricDefinition
 from moonlynx.judge.types import MetricInput, MoonlynxError
 
 _OWN = ("labels", "group", "source")
+_NOTED = ("votes", "provenance")  # of rows that models labelled or wrote; nothing is learned of it
 
 
 class RowsError(MoonlynxError, ValueError):
@@ -68,7 +69,7 @@ def read_rows(path: Path, definition: MetricDefinition) -> list[LabelledInput]:
 def _read(
     row: dict[str, Any], place: str, source: str, definition: MetricDefinition
 ) -> LabelledInput:
-    fields = {name: value for name, value in row.items() if name not in _OWN}
+    fields = {name: value for name, value in row.items() if name not in (*_OWN, *_NOTED)}
     try:
         read = MetricInput.model_validate(fields)
     except ValidationError as error:

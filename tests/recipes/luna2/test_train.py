@@ -157,6 +157,14 @@ def test_a_run_that_cannot_be_says_why(tiny_llama, tmp_path, changes, rows, mess
 
 
 @pytest.mark.heavy
+def test_a_head_is_trained_in_bf16_where_there_is_no_gpu(tiny_llama, tmp_path):
+    from moonlynx.recipes.luna2.train import train
+
+    run = tiny(tiny_llama, precision="bf16", device="auto", epochs=1)
+    assert train(run, TOXICITY, splits(boolean()), tmp_path).steps == 1
+
+
+@pytest.mark.heavy
 def test_from_rows_to_verdicts_by_the_command_line(tiny_llama, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"epochs": 2}))
@@ -172,6 +180,11 @@ def test_from_rows_to_verdicts_by_the_command_line(tiny_llama, tmp_path, monkeyp
     assert "too few validation rows to fit to" in result.output
     head = Path("runs/luna2-toxicity-mine/head")
     assert (head / "luna2.json").is_file()
+
+    again = moonlynx(*command, "--backbone", tiny_llama, "--head", head)
+    assert again.exit_code == 0, again.output + repr(again.exception)
+    other = Path("runs/luna2-toxicity-mine-again/head/adapter_model.safetensors")
+    assert other.read_bytes() != (head / other.name).read_bytes()
 
     command = ["metric", f"luna2:{head}", "--input", "rows.jsonl", "--output", "out.jsonl"]
     assert moonlynx(*command).exit_code == 0

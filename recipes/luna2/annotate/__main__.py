@@ -1,0 +1,158 @@
+"""`python -m moonlynx.recipes.luna2.annotate label` and `… rewrite`: rows for a metric."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from moonlynx.judge.chat import load_chat_model, parse_chat_model
+from moonlynx.judge.cost import Price, show_usage
+from moonlynx.judge.journal import read_records
+from moonlynx.judge.luna2.definition import load_definition
+from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.types import BadInput, Usage
+
+from ..data import load
+from .records import DraftRow, RunInfo
+from .run import Label, Rewrite, Task, estimate, hash_rows, read_done, run_task
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
+
+MetricArgument = Annotated[
+    str, typer.Argument(help="Name of a metric that ships, or a YAML file that defines one.")
+]
+InputOption = Annotated[
+    Path,
+    typer.Option(
+        "--input",
+        exists=True,
+        help="JSONL of the metric's inputs, or the folder with the open sets.",
+    ),
+]
+OutputOption = Annotated[
+    Path, typer.Option(help="JSONL file for the rows; an interrupted run goes on from it.")
+]
+PriceOption = Annotated[
+    list[str] | None,
+    typer.Option(help="INPUT,OUTPUT price of a million tokens, one for each model."),
+]
+MostOption = Annotated[int | None, typer.Option(min=1, help="Rows at most, the first ones.")]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Stop after the estimate of what it costs.")
+]
+
+
+@app.command()
+def label(
+    metric: MetricArgument,
+    input_file: InputOption,
+    output: OutputOption,
+    model: Annotated[
+        list[str],
+        typer.Option(help="Chat model that votes, as MODEL@BACKEND?option=value. Repeatable."),
+    ],
+    price: PriceOption = None,
+    most: MostOption = None,
+    confirm: Annotated[
+        bool,
+        typer.Option("--confirm", help="Drop rows whose own labels the vote does not confirm."),
+    ] = False,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Label rows by the vote of several chat models. Tells first what it will cost."""
+    task = Label(load_definition(metric), confirm=confirm)
+    _run(task, _rows(metric, input_file)[:most], model, price or [], output, dry_run=dry_run)
+
+
+@app.command()
+def rewrite(
+    metric: MetricArgument,
+    input_file: InputOption,
+    output: OutputOption,
+    model: Annotated[str, typer.Option(help="Chat model that writes.")],
+    price: PriceOption = None,
+    most: MostOption = None,
+    dry_run: DryRunOption = False,
+) -> None:
+    """Rewrite labelled rows so that their labels hold by the metric's definition.
+
+    Have them confirmed by `label --confirm` before a head is trained on them.
+    """
+    rows = _rows(metric, input_file)
+    bare = next((line for line, row in enumerate(rows, start=1) if row.labels is None), None)
+    if bare is not None:
+        where = f"{input_file}, line {bare}, labels"
+        raise BadInput("bad_input", where, "is missing; a row is rewritten to fit its labels")
+    task = Rewrite(load_definition(metric))
+    _run(task, rows[:most], [model], price or [], output, dry_run=dry_run)
+
+
+def _rows(metric: str, path: Path) -> list[DraftRow]:
+    """Read the rows; of the open sets those for training."""
+    if path.is_file():
+        return read_records(path, DraftRow)
+    return [
+        DraftRow(
+            **row.input.model_dump(),
+            labels=tuple(sorted(row.labels)),
+            group=row.group,
+            source=row.source,
+        )
+        for row in load(load_definition(metric).name, path).train
+    ]
+
+
+def _run(
+    task: Task,
+    rows: Sequence[DraftRow],
+    models: Sequence[str],
+    prices: Sequence[str],
+    output: Path,
+    *,
+    dry_run: bool,
+) -> None:
+    if prices and len(prices) != len(models):
+        raise typer.BadParameter("give --price once for each --model")
+    priced = [Price.parse(text) for text in prices]
+    specs = [parse_chat_model(text) for text in models]
+    expected = estimate(task, rows, read_done(output))
+    each = _bill(dict.fromkeys(range(len(models)), expected), priced)
+    typer.echo(f"to do, likely: {each}", err=True)
+    if dry_run:
+        return
+    backends = [load_chat_model(spec) for spec in specs]
+    run = RunInfo(
+        input_sha256=hash_rows(rows),
+        metric=task.definition.name,
+        task=task.name,
+        models=tuple(backend.name for backend in backends),
+    )
+    with typer.progressbar(length=len(rows), file=sys.stderr) as bar:
+        tally = run_task(
+            task, rows, backends, run, output, lambda now: bar.update(len(now.done) - bar.pos)
+        )
+    reasons = "".join(f"\n  {count} {code}" for code, count in sorted(tally.dropped.items()))
+    typer.echo(f"{tally.made} rows, {tally.dropped.total()} dropped{reasons}", err=True)
+    typer.echo(_bill(tally.usage, priced), err=True)
+
+
+def _bill(usage: dict[int, Usage], prices: Sequence[Price]) -> str:
+    lines = [show_usage(used, f"calls of model {place + 1}") for place, used in usage.items()]
+    if prices:
+        cost = sum(prices[place].of(used) for place, used in usage.items())
+        lines.append(f"cost {cost:,.2f}")
+    return ", ".join(lines)
+
+
+def main() -> None:
+    """Run the commands. Errors that the user can mend end with a message, not a traceback."""
+    with errors_as_messages():
+        app()
+
+
+if __name__ == "__main__":
+    main()

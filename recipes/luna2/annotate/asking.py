@@ -1,0 +1,190 @@
+"""What the chat models are asked, and how their replies are read."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from moonlynx.judge.backends.base import ChatRequest
+from moonlynx.judge.luna2.definition import DefinitionError, MetricDefinition, blank
+from moonlynx.judge.luna2.preflight import TokenMap
+from moonlynx.judge.luna2.prompt import write
+from moonlynx.judge.parsing import shorten
+from moonlynx.judge.prompts import fill, load_prompt
+from moonlynx.judge.types import JudgeError, MetricInput, Turn
+
+from .records import DraftRow
+
+LABEL, REWRITE = "luna2/label-v1", "luna2/rewrite-v1"
+_TEXTS = ("input", "output", "context")  # fields that can be written anew
+_SECTIONS, _ANSWERS = "{{sections}}", "{{answers}}"
+
+
+def label_request(definition: MetricDefinition, one: MetricInput, max_tokens: int) -> ChatRequest:
+    """Ask for an input's labels, with the reasoning before them, greedily.
+
+    Raises:
+        DefinitionError: the metric's prompt says how to answer in the paragraph of its sections.
+    """
+    many = definition.kind == "multi-label"
+    named = ", ".join(f"{name} ({words})" for name, words in definition.classes.items())
+    due = (
+        f"a list of all that hold, empty if none does, of {named}."
+        if many
+        else (f"a list with the one that holds, of {', '.join(definition.classes)}.")
+    )
+    labels: dict[str, Any] = {
+        "type": "array",
+        "items": {"type": "string", "enum": list(definition.classes)},
+        "maxItems": len(definition.classes) if many else 1,
+    }
+    if not many:
+        labels["minItems"] = 1
+    return ChatRequest(
+        _ask(definition, one, fill(load_prompt(LABEL), labels_due=due)),
+        schema=_object({"reasoning": {"type": "string"}, "labels": labels}),
+        max_tokens=max_tokens,
+    )
+
+
+def read_labels(definition: MetricDefinition, text: str) -> frozenset[str] | JudgeError:
+    """Read a model's labels."""
+    try:
+        reply = _Labels.model_validate_json(text)
+    except ValidationError as error:
+        return _unparsed(error)
+    found = frozenset(reply.labels)
+    if unknown := found - definition.classes.keys():
+        message = f"labels: {shorten(min(unknown))!r} is no class of {definition.name}"
+        return JudgeError(code="unparsed", message=message)
+    if definition.kind != "multi-label" and len(found) != 1:
+        message = f"labels: {definition.name} takes one, got {len(found)}"
+        return JudgeError(code="unparsed", message=message)
+    return found
+
+
+def vote(
+    definition: MetricDefinition, said: Sequence[frozenset[str] | JudgeError]
+) -> tuple[frozenset[str], dict[str, int]] | JudgeError:
+    """Give the labels that most models gave, and the votes for each class.
+
+    Of a multi-label metric each label is voted on by itself. More than half of the models must have
+    given labels, and a tie settles nothing.
+    """
+    valid = [each for each in said if not isinstance(each, JudgeError)]
+    if 2 * len(valid) <= len(said):
+        fault = next(each for each in said if isinstance(each, JudgeError))
+        message = f"{len(valid)} of {len(said)} models gave labels: {fault.message}"
+        return JudgeError(code=fault.code, message=message)
+    counted = Counter(name for labels in valid for name in labels)
+    votes = {name: counted[name] for name in definition.classes}
+    tie = JudgeError(code="contradictory", message=f"the models are even: {json.dumps(votes)}")
+    if definition.kind == "multi-label":
+        if any(2 * count == len(valid) for count in votes.values()):
+            return tie
+        return frozenset(name for name, n in votes.items() if 2 * n > len(valid)), votes
+    most = max(votes.values())
+    first = [name for name, count in votes.items() if count == most]
+    return (frozenset(first), votes) if len(first) == 1 else tie
+
+
+def rewrite_request(definition: MetricDefinition, row: DraftRow, max_tokens: int) -> ChatRequest:
+    """Ask for a row to be written anew so that its labels hold by the metric's definition.
+
+    It is asked at temperature 1: rewritten rows are to be unlike one another.
+
+    Raises:
+        DefinitionError: as for `label_request`.
+    """
+    fields = _fields(definition, row)
+    text = {"type": "string"}
+    properties: dict[str, Any] = {"reasoning": text}
+    due = []
+    for name in fields:
+        if name == "context":
+            n = len(row.context or ())
+            properties[name] = {"type": "array", "items": text, "minItems": n, "maxItems": n}
+            due.append(f'"context": the {n} DOCUMENT sections, rewritten, as a list.')
+        else:
+            properties[name] = text
+            due.append(f'"{name}": the {name.upper()} section, rewritten.')
+    target = " and ".join(definition.classes[name] for name in sorted(row.labels or ())) or "none"
+    asked = fill(load_prompt(REWRITE), target=target, fields_due="\n".join(due))
+    return ChatRequest(
+        _ask(definition, row, asked),
+        schema=_object(properties),
+        max_tokens=max_tokens,
+        temperature=1.0,
+    )
+
+
+def read_rewritten(
+    definition: MetricDefinition, row: DraftRow, text: str
+) -> Mapping[str, Any] | JudgeError:
+    """Read the fields of a rewritten row; each must be there, changed, and not blank."""
+    try:
+        reply = _Rewritten.model_validate_json(text)
+    except ValidationError as error:
+        return _unparsed(error)
+    found = {name: getattr(reply, name) for name in _fields(definition, row)}
+    for name, value in found.items():
+        parts = value if isinstance(value, list) else [value]
+        if value is None or not all(part.strip() for part in parts):
+            return JudgeError(code="unparsed", message=f"{name}: is missing or blank")
+        if name == "context" and len(parts) != len(row.context or ()):
+            return JudgeError(code="unparsed", message=f"context: has {len(parts)} documents")
+    if all(found[name] == _plain(row, name) for name in found):
+        return JudgeError(code="contradictory", message="nothing was rewritten")
+    return found
+
+
+class _Labels(BaseModel):
+    labels: list[str]
+
+
+class _Rewritten(BaseModel):
+    input: str | None = None
+    output: str | None = None
+    context: list[str] | None = None
+
+
+def _fields(definition: MetricDefinition, row: DraftRow) -> list[str]:
+    return [name for name in definition.reads if name in _TEXTS and not blank(row, name)]
+
+
+def _plain(row: DraftRow, name: str) -> Any:
+    value = getattr(row, name)
+    return list(value) if name == "context" else value
+
+
+def _ask(definition: MetricDefinition, one: MetricInput, due: str) -> tuple[Turn, ...]:
+    """Give the metric's own prompt over the input, with `due` in the place of its last part."""
+    parts = definition.template.split("\n\n")
+    kept = "\n\n".join(part for part in parts if _ANSWERS not in part)
+    if _SECTIONS not in kept:
+        raise DefinitionError(
+            f"{definition.name}: prompt: put what is said of {_ANSWERS} in a paragraph of its own"
+        )
+    words = dict(definition.answers)
+    said = TokenMap(written=words, ids=dict.fromkeys(words, 0))
+    own = definition.model_copy(update={"template": f"{kept}\n\n{due}"})
+    return (Turn(role="user", content=write(own, said, one)),)
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _unparsed(error: ValidationError) -> JudgeError:
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "reply"
+    return JudgeError(code="unparsed", message=shorten(f"{where}: {first['msg']}"))

@@ -1,0 +1,227 @@
+"""Labels or rewrites rows into a file that survives being killed.
+
+`OUTPUT` holds the rows made, `OUTPUT.dropped.jsonl` the others and why. Each line names its run and
+the line of the input that it was made of, so a run started again passes over what is done and goes
+on: the files end the same as those of an undisturbed run. With the second one deleted, what was
+dropped is tried again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from moonlynx.judge.backends.base import ChatBackend, ChatReply, ChatRequest
+from moonlynx.judge.cost import add_usage, estimate_tokens
+from moonlynx.judge.detectors.asking import fault_of, usage_of
+from moonlynx.judge.journal import check_run, end_with_whole_line, read_journal, to_line
+from moonlynx.judge.luna2.definition import MetricDefinition
+from moonlynx.judge.types import JudgeError, Usage
+
+from .asking import (
+    LABEL,
+    REWRITE,
+    label_request,
+    read_labels,
+    read_rewritten,
+    rewrite_request,
+    vote,
+)
+from .records import DraftRow, DroppedRow, MadeRow, Provenance, RunInfo
+
+BATCH_SIZE = 32  # rows; how many requests are under way at once is the backend's to bound
+_REASONING = 150  # tokens of a reply beside what it copies, likely
+
+
+@dataclass(frozen=True)
+class MadeFields:
+    """A row without its provenance."""
+
+    row: DraftRow
+    votes: dict[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Label:
+    """Labels rows by the vote of the models.
+
+    Attributes:
+        confirm: drop a row whose own labels the vote does not confirm, as after rewriting.
+    """
+
+    definition: MetricDefinition
+    max_tokens: int = 512
+    confirm: bool = False
+    name: str = LABEL
+
+    def request(self, row: DraftRow) -> ChatRequest:
+        """Ask for the labels; every model gets the same request."""
+        return label_request(self.definition, row, self.max_tokens)
+
+    def make(self, row: DraftRow, replies: Sequence[ChatReply]) -> MadeFields | JudgeError:
+        """Take the vote over the replies, one of each model, or say why there is none."""
+        said = [fault_of(reply) or read_labels(self.definition, reply.text) for reply in replies]
+        voted = vote(self.definition, said)
+        if isinstance(voted, JudgeError):
+            return voted
+        labels, votes = voted
+        if self.confirm and labels != frozenset(row.labels or ()):
+            had, got = (", ".join(sorted(each)) or "none" for each in (row.labels or (), labels))
+            return JudgeError(code="contradictory", message=f"the row says {had}, the vote {got}")
+        return MadeFields(row.model_copy(update={"labels": tuple(sorted(labels))}), votes)
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """Rewrites rows, by one model, so that their labels hold by the metric's definition."""
+
+    definition: MetricDefinition
+    max_tokens: int = 2_048
+    name: str = REWRITE
+
+    def request(self, row: DraftRow) -> ChatRequest:
+        """Ask for the row anew."""
+        return rewrite_request(self.definition, row, self.max_tokens)
+
+    def make(self, row: DraftRow, replies: Sequence[ChatReply]) -> MadeFields | JudgeError:
+        """Read the rewritten fields; the row keeps its group, and with it its side of a split."""
+        (reply,) = replies
+        found = fault_of(reply) or read_rewritten(self.definition, row, reply.text)
+        if isinstance(found, JudgeError):
+            return found
+        fields = row.model_dump() | dict(found)
+        return MadeFields(DraftRow.model_validate(fields))
+
+
+Task = Label | Rewrite
+"""What is asked of every model about a row, and what is made of their replies."""
+
+
+@dataclass
+class Tally:
+    """What has been written so far.
+
+    Attributes:
+        made: rows.
+        dropped: others, by the code of the error.
+        usage: of each model, by its place.
+        done: lines of the input.
+    """
+
+    made: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)
+    usage: dict[int, Usage] = field(default_factory=dict)
+    done: set[int] = field(default_factory=set)
+
+    def add(self, row: MadeRow | DroppedRow) -> None:
+        """Count one row."""
+        for place, used in enumerate(row.provenance.usage):
+            self.usage[place] = add_usage(self.usage.get(place, Usage()), used)
+        self.done.add(row.provenance.line)
+        if isinstance(row, DroppedRow):
+            self.dropped[row.error.code] += 1
+        else:
+            self.made += 1
+
+
+def hash_rows(rows: Sequence[DraftRow]) -> str:
+    """Give the SHA-256 of the rows in their order."""
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(row.model_dump_json().encode("utf-8") + b"\n")
+    return digest.hexdigest()
+
+
+def read_done(output: Path, run: RunInfo | None = None) -> Tally:
+    """Count what an earlier run has written; a half-written last line does not count.
+
+    Raises:
+        RunMismatch: a line is none of ours, or was written by another run than `run`.
+    """
+    tally = Tally()
+    for row in _read_all(output):
+        if run is not None:
+            check_run(output, row.provenance.run, run)
+        tally.add(row)
+    return tally
+
+
+def estimate(task: Task, rows: Sequence[DraftRow], done: Tally) -> Usage:
+    """Estimate what one model will be asked and reply, from the length of the texts."""
+    asked = [task.request(row) for line, row in enumerate(rows, start=1) if line not in done.done]
+    sizes = [estimate_tokens(request.messages[-1].content) for request in asked]
+    copied = sum(sizes) if task.name == REWRITE else 0
+    reply = min(_REASONING, asked[0].max_tokens) if asked else 0
+    return Usage(
+        calls=len(asked),
+        input_tokens=round(sum(sizes)),
+        output_tokens=round(len(asked) * reply + copied),
+    )
+
+
+def run_task(
+    task: Task,
+    rows: Sequence[DraftRow],
+    models: Sequence[ChatBackend],
+    run: RunInfo,
+    output: Path,
+    on_progress: Callable[[Tally], None] = lambda _: None,
+) -> Tally:
+    """Do what is not done yet, and write it in the order of the rows.
+
+    Args:
+        task: what is asked.
+        rows: all of the run's, from the first.
+        models: are all asked about every row.
+        run: what identifies the run.
+        output: JSONL file of MadeRows; DroppedRows go to the file beside it.
+        on_progress: called with the counts so far after every batch.
+
+    Raises:
+        RunMismatch: the files hold rows of another run.
+        DefinitionError: the metric's prompt cannot be asked of a chat model.
+    """
+    tally = read_done(output, run)
+    left = [(line, row) for line, row in enumerate(rows, start=1) if line not in tally.done]
+    on_progress(tally)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    for path in (output, _dropped(output)):
+        end_with_whole_line(path)
+    with output.open("ab") as made_file, _dropped(output).open("ab") as dropped_file:
+        for start in range(0, len(left), BATCH_SIZE):
+            for found in _do(task, left[start : start + BATCH_SIZE], models, run):
+                file = dropped_file if isinstance(found, DroppedRow) else made_file
+                file.write(to_line(found))
+                tally.add(found)
+            made_file.flush()
+            dropped_file.flush()
+            on_progress(tally)
+    return tally
+
+
+def _do(
+    task: Task, batch: Sequence[tuple[int, DraftRow]], models: Sequence[ChatBackend], run: RunInfo
+) -> Iterator[MadeRow | DroppedRow]:
+    requests = [task.request(row) for _, row in batch]
+    replies = [model.complete(requests) for model in models]
+    for (line, row), *mine in zip(batch, *replies, strict=True):
+        usage = tuple(usage_of([reply]) for reply in mine)
+        provenance = Provenance(run=run, line=line, usage=usage)
+        made = task.make(row, mine)
+        if isinstance(made, JudgeError):
+            yield DroppedRow(id=row.id, error=made, provenance=provenance)
+        else:
+            fields = made.row.model_dump()
+            yield MadeRow(**fields, votes=made.votes, provenance=provenance)
+
+
+def _dropped(output: Path) -> Path:
+    return output.with_name(output.name + ".dropped.jsonl")
+
+
+def _read_all(output: Path) -> Iterator[MadeRow | DroppedRow]:
+    yield from read_journal(output, MadeRow)
+    yield from read_journal(_dropped(output), DroppedRow)

@@ -1,0 +1,207 @@
+"""Rows labelled by the vote of several models, and open sets rewritten to fit a metric."""
+
+import json
+
+import jsonschema
+import pytest
+from typer.testing import CliRunner
+
+from moonlynx.judge.backends.base import ChatReply
+from moonlynx.judge.backends.fake import FakeBackend
+from moonlynx.judge.batch import RunMismatch
+from moonlynx.judge.luna2.definition import DefinitionError, load_definition
+from moonlynx.judge.types import JudgeError
+from moonlynx.recipes.luna2.annotate.__main__ import app
+from moonlynx.recipes.luna2.annotate.asking import (
+    LABEL,
+    label_request,
+    read_labels,
+    read_rewritten,
+    rewrite_request,
+    vote,
+)
+from moonlynx.recipes.luna2.annotate.records import DraftRow, RunInfo
+from moonlynx.recipes.luna2.annotate.run import Label, Rewrite, hash_rows, read_done, run_task
+from moonlynx.recipes.luna2.data import read_rows
+
+TOXICITY, PII, RELEVANCE = map(load_definition, ("toxicity", "pii", "context_relevance"))
+ROWS = [
+    DraftRow(id=f"r{n}", input="", output=text, group=f"g{n}", source="made")
+    for n, text in enumerate(("You are a fool.", "Good morning.", "Go away, idiot.", "It rains."))
+]
+
+
+def said(*labels):
+    return json.dumps({"reasoning": "r", "labels": list(labels)})
+
+
+def rude(request):
+    """Answer as a model would that knows two words."""
+    prompt = request.messages[-1].content
+    section = prompt.rsplit("OUTPUT\n", 1)[1]
+    return said("true" if "fool" in section or "idiot" in section else "false")
+
+
+def info(rows, *models, task=LABEL):
+    return RunInfo(input_sha256=hash_rows(rows), metric="toxicity", task=task, models=models)
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_the_request_is_the_metrics_prompt_with_reasoning_before_the_label():
+    request = label_request(TOXICITY, ROWS[0], 300)
+    text = request.messages[-1].content
+    assert text.startswith("Check whether the text is toxic")
+    assert "You are a fool." in text
+    assert "and nothing else" not in text
+    assert list(request.schema["properties"]) == ["reasoning", "labels"]
+    jsonschema.Draft202012Validator.check_schema(request.schema)
+    for good in (said("true"), said("false")):
+        jsonschema.validate(json.loads(good), request.schema)
+    for bad in (said(), said("true", "false"), said("maybe")):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(json.loads(bad), request.schema)
+    many = label_request(PII, ROWS[0], 300)
+    jsonschema.validate(json.loads(said("person", "email")), many.schema)
+    jsonschema.validate(json.loads(said()), many.schema)
+
+
+def test_a_prompt_that_leaves_no_room_for_reasoning_is_refused():
+    one = TOXICITY.model_copy(update={"template": "{{mark}} {{sections}} Say {{answers}}."})
+    with pytest.raises(DefinitionError, match="paragraph of its own"):
+        label_request(one, ROWS[0], 300)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("no", "Invalid JSON"),
+        (said("bad"), "is no class of toxicity"),
+        (said("true", "false"), "takes one, got 2"),
+        (said(), "takes one, got 0"),
+    ],
+)
+def test_a_reply_that_is_no_label_says_why(text, message):
+    fault = read_labels(TOXICITY, text)
+    assert isinstance(fault, JudgeError)
+    assert message in fault.message
+
+
+def test_most_models_decide_and_a_tie_settles_nothing():
+    yes, no = frozenset({"true"}), frozenset({"false"})
+    fault = JudgeError(code="refused", message="no")
+    assert vote(TOXICITY, [yes, no, yes]) == (yes, {"true": 2, "false": 1})
+    assert vote(TOXICITY, [yes, no]).code == "contradictory"
+    assert vote(TOXICITY, [yes, fault, yes])[0] == yes
+    assert vote(TOXICITY, [yes, fault]).code == "refused"
+    both, one = frozenset({"person", "email"}), frozenset({"person"})
+    assert vote(PII, [both, one, one])[0] == one
+    assert vote(PII, [frozenset()] * 3)[0] == frozenset()
+    assert vote(PII, [both, one]).code == "contradictory"
+
+
+def test_rows_are_labelled_by_the_vote_and_read_as_training_rows(tmp_path):
+    output = tmp_path / "rows.jsonl"
+    models = [FakeBackend(rude), FakeBackend(rude), FakeBackend(lambda _: said("false"))]
+    tally = run_task(Label(TOXICITY), ROWS, models, info(ROWS, "a", "b", "c"), output)
+    assert (tally.made, tally.dropped.total()) == (4, 0)
+    assert [used.calls for used in tally.usage.values()] == [4, 4, 4]
+    assert lines(output)[0]["votes"] == {"true": 2, "false": 1}
+    read = read_rows(output, TOXICITY)
+    assert [sorted(row.labels) for row in read] == [["true"], ["false"], ["true"], ["false"]]
+    assert [row.group for row in read] == ["g0", "g1", "g2", "g3"]
+
+
+def test_what_models_disagree_on_or_the_vote_does_not_confirm_is_dropped(tmp_path):
+    output = tmp_path / "rows.jsonl"
+    models = [FakeBackend(rude), FakeBackend(lambda _: said("false"))]
+    tally = run_task(Label(TOXICITY), ROWS, models, info(ROWS, "a", "b"), output)
+    assert (tally.made, dict(tally.dropped)) == (2, {"contradictory": 2})
+    own = [row.model_copy(update={"labels": ("true",)}) for row in ROWS]
+    again = tmp_path / "confirmed.jsonl"
+    task = Label(TOXICITY, confirm=True)
+    tally = run_task(task, own, [FakeBackend(rude)], info(own, "a"), again)
+    assert [row["id"] for row in lines(again)] == ["r0", "r2"]
+    dropped = lines(tmp_path / "confirmed.jsonl.dropped.jsonl")
+    assert dropped[0]["error"]["message"] == "the row says true, the vote false"
+
+
+def test_an_interrupted_run_goes_on_and_ends_the_same(tmp_path):
+    output = tmp_path / "rows.jsonl"
+    run, models = info(ROWS, "a"), [FakeBackend(rude)]
+    run_task(Label(TOXICITY), ROWS, models, run, output)
+    whole = output.read_bytes()
+    output.write_bytes(whole[: len(whole) // 2])
+    asked = []
+    counting = FakeBackend(lambda request: asked.append(1) or rude(request))
+    run_task(Label(TOXICITY), ROWS, [counting], run, output)
+    assert output.read_bytes() == whole
+    assert len(asked) == 3  # of four: one whole line was there
+    assert read_done(output).made == 4
+    with pytest.raises(RunMismatch, match="another models"):
+        run_task(Label(TOXICITY), ROWS, models, info(ROWS, "b"), output)
+
+
+def test_a_row_is_rewritten_to_fit_its_label(tmp_path):
+    row = DraftRow(input="Who?", output="", context=("One.", "Two."), labels=("false",), group="g")
+    request = rewrite_request(RELEVANCE, row, 500)
+    assert request.temperature == 1
+    assert "beyond doubt false" in request.messages[-1].content
+    assert list(request.schema["properties"]) == ["reasoning", "input", "context"]
+    good = {"reasoning": "r", "input": "Where?", "context": ["A tower.", "A hill."]}
+    jsonschema.validate(good, request.schema)
+    output = tmp_path / "new.jsonl"
+    run = info([row], "a", task="luna2/rewrite-v1")
+    run_task(Rewrite(RELEVANCE), [row], [FakeBackend([json.dumps(good)])], run, output)
+    (made,) = read_rows(output, RELEVANCE)
+    assert (made.input.input, made.input.context) == ("Where?", ("A tower.", "A hill."))
+    assert (made.labels, made.group) == (frozenset({"false"}), "g")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"input": "Where?"}, "context: is missing or blank"),
+        ({"input": " ", "context": ["A", "B"]}, "input: is missing or blank"),
+        ({"input": "Where?", "context": ["A"]}, "context: has 1 documents"),
+        ({"input": "Who?", "context": ["One.", "Two."]}, "nothing was rewritten"),
+    ],
+)
+def test_a_reply_that_rewrites_nothing_or_not_all_is_refused(fields, message):
+    row = DraftRow(input="Who?", output="", context=("One.", "Two."), labels=("true",))
+    assert message in read_rewritten(RELEVANCE, row, json.dumps(fields)).message
+
+
+def test_a_reply_that_was_cut_drops_the_row(tmp_path):
+    cut = FakeBackend(lambda _: ChatReply(said("true"), "length", 5, 9))
+    tally = run_task(Label(TOXICITY), ROWS[:1], [cut], info(ROWS[:1], "a"), tmp_path / "o.jsonl")
+    assert dict(tally.dropped) == {"truncated": 1}
+
+
+def test_the_command_estimates_labels_and_names_what_it_cost(tmp_path):
+    rows = tmp_path / "in.jsonl"
+    rows.write_text("".join(row.model_dump_json(exclude_none=True) + "\n" for row in ROWS))
+    script = tmp_path / "script.jsonl"
+    script.write_text(
+        json.dumps({"match": "fool", "text": said("true")})
+        + "\n"
+        + json.dumps({"text": said("false")})
+        + "\n"
+    )
+    output = tmp_path / "out.jsonl"
+    command = ["label", "toxicity", "--input", rows, "--output", output, "--model"]
+    command += [f"@fake?script={script}", "--price", "1,2"]
+    runner = CliRunner()
+    dry = runner.invoke(app, [*map(str, command), "--dry-run"])
+    assert dry.exit_code == 0, dry.output
+    assert "4 calls of model 1" in dry.output
+    assert not output.exists()
+    done = runner.invoke(app, list(map(str, command)))
+    assert done.exit_code == 0, done.output + repr(done.exception)
+    assert "4 rows, 0 dropped" in done.output
+    assert [row["labels"] for row in lines(output)] == [["true"], ["false"], ["false"], ["false"]]
+    bare = ["rewrite", "toxicity", "--input", rows, "--output", output, "--model", "@fake"]
+    refused = runner.invoke(app, list(map(str, bare)))
+    assert "is rewritten to fit its labels" in str(refused.exception)
