@@ -26,7 +26,11 @@ app = typer.Typer()
 @app.command()
 def metric(
     name: Annotated[
-        str, typer.Argument(help="As in luna2:toxicity, or luna2:FOLDER@transformers.")
+        str,
+        typer.Argument(
+            help="As in luna2:toxicity, luna2:FOLDER@transformers, or "
+            "chainpoll:prompt_injection@URL."
+        ),
     ],
     input_file: Annotated[
         Path,

@@ -133,16 +133,21 @@ class Prompter:
 
 def write(definition: MetricDefinition, tokens: TokenMap, one: MetricInput) -> str:
     """Give the prompt as text, with the marks around what is judged kept out of it."""
-    sections = _sections(one, definition.reads)
-    mark = mark_outside(*(text for _, text in sections))
-    written = fill(
+    return write_over(
         definition.template,
-        mark=mark,
-        sections="\n".join(f"{mark} {heading}\n{text}" for heading, text in sections),
+        definition.reads,
+        one,
         labels=", ".join(definition.classes.values()),
         answers=tokens.answers(),
     )
-    return break_chat_tokens(written)
+
+
+def write_over(template: str, reads: Sequence[Reads], one: MetricInput, **fields: str) -> str:
+    """Fill a template with a section for each field that it is to read, and with `fields`."""
+    sections = _sections(one, reads)
+    mark = mark_outside(*(text for _, text in sections))
+    shown = "\n".join(f"{mark} {heading}\n{text}" for heading, text in sections)
+    return break_chat_tokens(fill(template, mark=mark, sections=shown, **fields))
 
 
 def fault_of(definition: MetricDefinition, one: MetricInput) -> JudgeError | None:

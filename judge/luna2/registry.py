@@ -5,6 +5,8 @@
 - `luna2:FOLDER@vllm`, `luna2:FOLDER@URL` — the same by vLLM, offline or served.
 - `luna2:toxicity@transformers?backbone=MODEL` — the backbone prompted as it is, without a head:
   the paper's "single token" row. A metric of one's own is named by its YAML file.
+- `chainpoll:prompt_injection@URL?model=MODEL` — any chat model, polled as in the paper's "LLM
+  judge" rows, for the metrics that it prints a prompt of.
 """
 
 from __future__ import annotations
@@ -13,9 +15,12 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
+from ..backends import load_chat_backend
 from ..backends.labels import LabelBackend, load_label_backend
+from ..backends.options import read_options, whole
 from ..names import JudgeSpec, SpecError, parse_spec
 from ..types import JudgeInfo
+from .chainpoll import POLLS, ChainPollMetric, prompt_of
 from .definition import load_definition
 from .head import (
     HEAD,
@@ -31,6 +36,7 @@ from .preflight import PreflightError
 from .prompt import Prompter
 
 NAME = "luna2"
+CHAINPOLL = "chainpoll"
 
 _loaded: WeakValueDictionary[tuple[Any, ...], LabelBackend] = WeakValueDictionary()
 
@@ -38,25 +44,32 @@ _loaded: WeakValueDictionary[tuple[Any, ...], LabelBackend] = WeakValueDictionar
 def load_metric(name: str) -> Metric:
     """Make the metric of that name; heads of one backbone share it for as long as one is in use.
 
-    Option `backbone=MODEL`: a path or Hub id. A head has its own, to be found elsewhere with it.
-    The others are the backend's.
+    Option `backbone=MODEL` of `luna2`: a path or Hub id. A head has its own, to be found elsewhere
+    with it. Options of `chainpoll`: `model=MODEL`, which an endpoint that serves only one needs
+    not, and `polls=3`. The others are the backend's.
 
     Raises:
         SpecError: the name does not follow the grammar, or an option has a wrong value.
-        DefinitionError: there is no such metric.
+        DefinitionError: there is no such metric, or ChainPoll has no prompt for it.
         HeadError: the folder holds no head, or one of another backbone.
         PreflightError: the tokenizer has no single tokens for the classes.
         MissingExtra: an optional package is missing; says how to install it.
         BackendError: the model cannot be brought up.
     """
     spec = parse_spec(name)
-    if not isinstance(spec, JudgeSpec) or spec.name != NAME or spec.model is None:
-        raise SpecError(f"{name!r} names no metric; write {NAME}:METRIC or {NAME}:FOLDER")
-    return build_metric(spec)
+    if isinstance(spec, JudgeSpec) and spec.model is not None:
+        if spec.name == NAME:
+            return build_metric(spec)
+        if spec.name == CHAINPOLL:
+            return _poll_a_chat_model(spec.model, spec)
+    raise SpecError(
+        f"{name!r} names no metric; write {NAME}:METRIC, {NAME}:FOLDER or "
+        f"{CHAINPOLL}:METRIC@BACKEND?model=MODEL"
+    )
 
 
 def build_metric(spec: JudgeSpec) -> Metric:
-    """Make the metric of a name that is read already; raises as `load_metric`."""
+    """Make the metric of a `luna2` name that is read already; raises as `load_metric`."""
     assert spec.model is not None
     folder = Path(spec.model).expanduser()
     is_head = (folder / HEAD).is_file()
@@ -122,6 +135,15 @@ def _prompt_as_it_is(
     return DecoderMetric(
         JudgeInfo(name=f"{NAME}:{definition.name}", version=version), prompter, labels
     )
+
+
+def _poll_a_chat_model(metric: str, spec: JudgeSpec) -> ChainPollMetric:
+    prompt_of(metric)  # before a model is brought up
+    options = dict(spec.options)
+    model, polls = options.pop("model", None), options.pop("polls", str(POLLS))
+    own = read_options(CHAINPOLL, {"polls": polls}, {"polls": whole(1)})
+    chat = load_chat_backend(spec.backend or "transformers", model, options)
+    return ChainPollMetric(chat, metric, **own)
 
 
 def _bring_up(backend: str, model: str, options: dict[str, str]) -> LabelBackend:

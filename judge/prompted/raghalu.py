@@ -60,7 +60,7 @@ class RagHaluPrompt:
         asked = [piece for piece in pieces if not claims_nothing(piece.text)]
         size = 1 if self.sentences == "one" else len(asked)
         groups = [asked[start : start + size] for start in range(0, len(asked), size)]
-        replies = yield [self._request(example, group) for group in groups]
+        replies = yield [self.request(example, group) for group in groups]
         found = {piece: Finding(piece, None) for piece in pieces} | {
             piece: finding
             for group, reply in zip(groups, replies, strict=True)
@@ -69,6 +69,15 @@ class RagHaluPrompt:
         findings = [found[piece] for piece in pieces]
         return sentences_verdict(example, self.info, findings, self.threshold)
 
+    def request(self, example: Example, group: Sequence[Piece]) -> ChatRequest:
+        """Ask for the labels of some sentences of the answer, numbered from 1 in their order."""
+        facts = "\n".join(f"{number}. {body(piece)}" for number, piece in enumerate(group, 1))
+        label = {"type": "string", "enum": self._allowed}
+        keys = [str(number) for number in range(1, len(group) + 1)]
+        schema = keyed_schema(dict.fromkeys(keys, label))
+        max_tokens = _MAX_TOKENS * (1 + len(group))
+        return ChatRequest(messages(self._prompt, example, facts=facts), schema, max_tokens)
+
     @property
     def _prompt(self) -> str:
         return f"raghalu-{self.labels}-label-v1"
@@ -76,14 +85,6 @@ class RagHaluPrompt:
     @property
     def _allowed(self) -> list[str]:
         return list(_SCORES)[: self.labels]
-
-    def _request(self, example: Example, group: Sequence[Piece]) -> ChatRequest:
-        facts = "\n".join(f"{number}. {body(piece)}" for number, piece in enumerate(group, 1))
-        label = {"type": "string", "enum": self._allowed}
-        keys = [str(number) for number in range(1, len(group) + 1)]
-        schema = keyed_schema(dict.fromkeys(keys, label))
-        max_tokens = _MAX_TOKENS * (1 + len(group))
-        return ChatRequest(messages(self._prompt, example, facts=facts), schema, max_tokens)
 
     def _read(self, group: Sequence[Piece], reply: ChatReply) -> list[Finding | Missing]:
         labels = read_object(reply)

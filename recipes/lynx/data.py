@@ -89,6 +89,11 @@ def fit(rows: Sequence[QARow], run: Run, tokenizer: Any) -> Fitting:
         written = [(row.id, chat_of(row)) for row in rows]
     else:
         written = preferences_of(rows)
+    return fit_chats(written, run, tokenizer)
+
+
+def fit_chats(written: Sequence[tuple[str, Chat]], run: Run, tokenizer: Any) -> Fitting:
+    """Leave out the chats over `max_length` tokens; each comes with its row's id."""
     chats, tokens, too_long = [], [], []
     for name, chat in written:
         length = _length(chat, tokenizer)

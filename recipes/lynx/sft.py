@@ -14,9 +14,9 @@ from moonlynx.judge.commit import git_commit
 
 from ..record import estimate_energy, find_hardware
 from ..runs import SettingsError, claim_folder
-from .data import Chat, NothingToTrainOn, fit
+from .data import Chat, Fitting, NothingToTrainOn, fit
 from .model import adapters, load_model, load_tokenizer
-from .record import TrainingRecord, count_sources, training_versions, write_record
+from .record import SourceRecord, TrainingRecord, count_sources, training_versions, write_record
 from .settings import Run
 
 log = logging.getLogger(__name__)
@@ -49,16 +49,46 @@ def train(
         BadInput: a row has no label or no reasoning.
         BaseNotUsable: the base cannot be had.
     """
-    from transformers.trainer_utils import get_last_checkpoint
-
     if tracker != "none" and find_spec(tracker) is None:
         raise SettingsError(f"log-to: {tracker} is not installed; pip install {tracker}")
     claim_folder(out, run)
     tokenizer = load_tokenizer(run)
     fitting = fit(rows, run, tokenizer)
+    measured = fit(validation, run, tokenizer).chats
+    return tune(run, tokenizer, fitting, measured, count_sources(rows), out, tracker)
+
+
+def tune(
+    run: Run,
+    tokenizer: Any,
+    fitting: Fitting,
+    measured: Sequence[Chat],
+    sources: tuple[SourceRecord, ...],
+    out: Path,
+    tracker: str = "none",
+) -> TrainingRecord:
+    """Train on chats, going on from the last checkpoint in `out`, and save `out/model`.
+
+    Args:
+        run: the settings; `out` is claimed for it.
+        tokenizer: the base's, with a padding token.
+        fitting: chats to train on.
+        measured: chats to measure the loss on after each epoch; may be empty.
+        sources: of the rows that the chats were written from, for the record.
+        out: folder of the run.
+        tracker: one of `TRACKERS`.
+
+    Raises:
+        NothingToTrainOn: there are no chats.
+        SettingsError: the warm-up is longer than the run.
+        BaseNotUsable: the base cannot be had.
+    """
+    from transformers.trainer_utils import get_last_checkpoint
+
+    given = sum(source.passes + source.fails for source in sources)
     if not fitting.chats:
         raise NothingToTrainOn(
-            f"none of {len(rows)} rows can be trained on within {run.max_length} tokens"
+            f"none of {given} rows can be trained on within {run.max_length} tokens"
         )
     if run.warmup_steps >= (steps := run.steps(len(fitting.chats))):
         raise SettingsError(
@@ -66,7 +96,6 @@ def train(
             "lower it, or make batch smaller"
         )
     log.info("%d rows, %d left out as too long", len(fitting.chats), len(fitting.too_long))
-    measured = fit(validation, run, tokenizer).chats
     arguments = arguments_of(run, out, measured=bool(measured), tracker=tracker)
     trainer = build_trainer(run, tokenizer, fitting.chats, measured, arguments)
     result = trainer.train(resume_from_checkpoint=get_last_checkpoint(str(out)))
@@ -88,7 +117,7 @@ def train(
         seconds=seconds,
         losses=tuple(entry["loss"] for entry in history if "loss" in entry),
         validation_losses=tuple(entry["eval_loss"] for entry in history if "eval_loss" in entry),
-        sources=count_sources(rows),
+        sources=sources,
         hardware=hardware,
         energy=estimate_energy(hardware, seconds),
         date=datetime.datetime.now(datetime.UTC).date(),

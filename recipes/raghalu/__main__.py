@@ -78,5 +78,37 @@ def single(data: DataOption) -> None:
         typer.echo(render(compare(train, test)))
 
 
+@app.command("end-to-end")
+def end_to_end(
+    data: DataOption,
+    rows: Annotated[int, typer.Option(min=50, help="Test answers to judge.")] = 300,
+) -> None:
+    """Print two tiers beside a single model of three labels, on whole answers of a test set."""
+    from moonlynx.judge.registry import load_judge
+
+    from .end_to_end import compare, draw_test, render
+
+    with errors_as_messages():
+        answers = draw_test(data, rows)
+        wrong = sum(answer.example.label == "FAIL" for answer in answers)
+        typer.echo(f"{len(answers)} answers, {wrong} of them FAIL\n")
+        typer.echo(render(compare(load_judge("raghalu"), data, rows)))
+
+
+@app.command()
+def sentences(
+    data: DataOption,
+    output: Annotated[Path, typer.Option(help="JSONL file for the sentences.")],
+) -> None:
+    """Write the open sentences that the decoder baseline learns from."""
+    from .decoder.sentences import open_sentences
+
+    with errors_as_messages():
+        found = open_sentences(data)
+        lines = (one.model_dump_json() + "\n" for one in found)
+        output.write_text("".join(lines), encoding="utf-8")
+        typer.echo(f"{len(found)} sentences are in {output}")
+
+
 if __name__ == "__main__":
     app()

@@ -1,7 +1,8 @@
-"""The command that fits RAGHalu to a brand: `moonlynx train raghalu`."""
+"""The commands that train RAGHalu: fitted to a brand, and as the paper's decoder baseline."""
 
 from __future__ import annotations
 
+import logging
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -10,9 +11,14 @@ import typer
 
 from moonlynx.judge.backends.base import MissingExtra
 
+from ..runs import find_recipe, read_run
+
+_DECODER = Path(__file__).parent / "decoder"
+_NEEDED = ("accelerate", "datasets", "peft", "torch", "transformers", "trl")
+
 
 def add_commands(app: typer.Typer) -> None:
-    """Add `raghalu`."""
+    """Add `raghalu` and `raghalu-decoder`."""
 
     @app.command("raghalu")
     def adapt(
@@ -36,3 +42,64 @@ def add_commands(app: typer.Typer) -> None:
 
         adapt_heads(read_brand(data), out)
         typer.echo(f"The weights are in {out}. To use them: moonlynx judge --judge raghalu:{out}")
+
+    @app.command("raghalu-decoder")
+    def decoder(
+        recipe: Annotated[
+            str,
+            typer.Argument(
+                help="mistral-7b (the paper's), mistral-7b-3-label, mistral-7b-many, "
+                "mistral-7b-qlora, or a YAML file like those of recipes/raghalu/decoder."
+            ),
+        ],
+        rows: Annotated[
+            Path,
+            typer.Option(
+                exists=True,
+                dir_okay=False,
+                help="JSONL of labelled sentences, as for `raghalu`; the open ones are written by "
+                "`python -m moonlynx.recipes.raghalu sentences`.",
+            ),
+        ],
+        out: Annotated[
+            Path | None,
+            typer.Option(
+                help="Folder; a stopped run goes on from it (default: runs/raghalu-RECIPE)."
+            ),
+        ] = None,
+        base: Annotated[
+            str | None, typer.Option(help="Hub id or folder to start from, not the recipe's.")
+        ] = None,
+        dry_run: Annotated[
+            bool, typer.Option("--dry-run", help="Show memory and time of the run, and stop.")
+        ] = False,
+    ) -> None:
+        """Fine-tune a chat model to print the label of a sentence."""
+        if any(find_spec(name) is None for name in _NEEDED):
+            raise MissingExtra("training", "train")
+        # These bring torch, which the other commands start without.
+        from ..lynx.estimate import estimate, read_shape, table
+        from ..lynx.sft import MODEL
+        from .brand import read_brand
+        from .decoder.settings import DecoderRun
+        from .decoder.sft import fit_sentences, train
+
+        path = find_recipe(recipe, _DECODER)
+        run = read_run(path, DecoderRun)
+        if base is not None:
+            run = run.model_copy(update={"base": base, "revision": None})
+        sentences = read_brand(rows)
+        if dry_run:
+            fitting = fit_sentences(run, sentences)
+            found = estimate(run, read_shape(run), fitting.tokens or [run.max_length])
+            typer.echo(table(run, found, len(fitting.chats), len(fitting.too_long)))
+            return
+        logging.basicConfig(format="%(asctime)s %(message)s")
+        logging.getLogger("moonlynx").setLevel(logging.INFO)
+        out = out or Path("runs") / f"raghalu-{path.stem}"
+        done = train(run, sentences, rows.stem, out)
+        typer.echo(
+            f"{done.steps} steps over {done.rows} prompts ({done.too_long} too long), loss "
+            f"{done.losses[0]:.3f} to {done.losses[-1]:.3f}. To use it: moonlynx judge --judge "
+            f"'raghalu-prompt:{out / MODEL}?labels={run.labels}&sentences={run.sentences}'"
+        )

@@ -33,7 +33,7 @@ from .tables import f1_of
 Label = Literal["NO_INFO", "SUPPORTED", "UNSUPPORTED"]
 LABELS: tuple[Label, ...] = ("NO_INFO", "SUPPORTED", "UNSUPPORTED")
 Labels = NDArray[np.str_]
-_SETS = ("qa_feedback", "ragtruth_train_part")
+SETS = ("qa_feedback", "ragtruth_train_part")
 _SEED = 0
 
 
@@ -71,7 +71,7 @@ def read_sentences(data: Path, split: Literal["train", "validation"]) -> list[La
     rng = random.Random(_SEED)  # noqa: S311 - chance, not secrecy
     answers = [
         row
-        for name in _SETS
+        for name in SETS
         for row in (mix.training(name, data) if split == "train" else held[name])
     ]
     families: Split = "train" if split == "train" else "test"
@@ -131,20 +131,38 @@ def two_tiers(train: Sequence[Labelled], test: Sequence[Labelled]) -> Labels:
 
 
 def one_model(train: Sequence[Labelled], test: Sequence[Labelled]) -> Labels:
-    """Fit one regression of three labels to the encoder's states, and call the sentences."""
-    try:
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
-    except ImportError:
-        raise MissingExtra("training", "train") from None
-    reader = StateReader(open_weights(None, None))
-    regression = make_pipeline(StandardScaler(), LogisticRegression(C=0.01, max_iter=1_000))
-    regression.fit(
-        reader.beside([sentence.example for sentence in train]),
-        [sentence.label for sentence in train],
-    )
-    return np.asarray(regression.predict(reader.beside([sentence.example for sentence in test])))
+    """Fit the single model, and call the sentences."""
+    chances = OneModel(train).chances([sentence.example for sentence in test])
+    return np.array([LABELS[index] for index in chances.argmax(axis=1)])
+
+
+class OneModel:
+    """A regression of three labels over the encoder's states of a sentence beside its documents."""
+
+    def __init__(self, train: Sequence[Labelled]) -> None:
+        """Fit it.
+
+        Raises:
+            MissingExtra: scikit-learn or onnx is not installed.
+        """
+        try:
+            from sklearn.linear_model import LogisticRegression
+            from sklearn.pipeline import make_pipeline
+            from sklearn.preprocessing import StandardScaler
+        except ImportError:
+            raise MissingExtra("training", "train") from None
+        self._reader = StateReader(open_weights(None, None))
+        self._regression = make_pipeline(
+            StandardScaler(), LogisticRegression(C=0.01, max_iter=1_000)
+        )
+        self._regression.fit(
+            self._reader.beside([sentence.example for sentence in train]),
+            [LABELS.index(sentence.label) for sentence in train],
+        )
+
+    def chances(self, examples: Sequence[Example]) -> NDArray[np.float64]:
+        """Give P of each label for answers of one sentence, shape (answers, 3) as `LABELS`."""
+        return np.asarray(self._regression.predict_proba(self._reader.beside(examples)))
 
 
 def _most_frequent(gold: Labels) -> str:

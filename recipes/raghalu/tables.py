@@ -84,20 +84,20 @@ def read_raghalu1(data: Path) -> list[Labelled]:
 
 
 def read_ragtruth_test(data: Path) -> list[LabelledAnswer]:
-    """Read the answers of RAGTruth's test split in which people marked a span."""
+    """Read RAGTruth's test answers: FAIL where people marked a span."""
     return [
         labelled(
             "ragtruth_test",
             f"{row['source_id']}-{row['model']}",
-            "FAIL",
+            "FAIL" if row["labels"] else "PASS",
             context=row["context"]
             if isinstance(row["context"], str)
             else json.dumps(row["context"]),
             answer=row["response"],
+            question=row["question"] or "",
             spans=[(span["start"], span["end"]) for span in row["labels"]],
         )
         for row in read_lines(data / "ragtruth_test" / "ragtruth_test.jsonl.gz")
-        if row["labels"]
     ]
 
 

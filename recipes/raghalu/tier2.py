@@ -135,17 +135,18 @@ def _measure(name: str, judge: Judge, examples: Sequence[Example]) -> Result:
         rows=len(examples),
         wrong=int(wrong.sum()),
         silent=silent,
-        f1=_over_draws(lambda rows: f1_of(called[rows], wrong[rows]), wrong),
+        f1=over_draws(lambda rows: f1_of(called[rows], wrong[rows]), wrong),
         always=f1_of(np.ones_like(wrong), wrong),
-        accuracy=_over_draws(lambda rows: float((called[rows] == wrong[rows]).mean()), wrong),
-        auroc=_over_draws(lambda rows: float(roc_auc_score(wrong[rows], scores[rows])), wrong),
+        accuracy=over_draws(lambda rows: float((called[rows] == wrong[rows]).mean()), wrong),
+        auroc=over_draws(lambda rows: float(roc_auc_score(wrong[rows], scores[rows])), wrong),
     )
 
 
-def _over_draws(
-    statistic: Callable[[NDArray[np.int64]], float], wrong: NDArray[np.bool_]
-) -> Figure:
-    """Resample rows of each label by themselves, so that a draw never lacks one."""
+def over_draws(statistic: Callable[[NDArray[np.int64]], float], wrong: NDArray[np.bool_]) -> Figure:
+    """Give a statistic of rows, by their indices, with its interval.
+
+    Rows of each label are resampled by themselves, so that a draw never lacks one.
+    """
     rng = np.random.default_rng(_SEED)
     kinds = [np.flatnonzero(wrong), np.flatnonzero(~wrong)]
     drawn = [

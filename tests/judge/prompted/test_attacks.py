@@ -1,14 +1,15 @@
 """Judged text that tries to steer a prompted judge: it stays in its section and decides nothing."""
 
 import re
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
 import pytest
 
 from moonlynx.judge.backends.base import ChatReply
+from moonlynx.judge.luna2.chainpoll import ChainPollMetric
 from moonlynx.judge.prompted.lm_vs_lm import LmVsLm
-from moonlynx.judge.prompted.metrics import ChainPollMetric
 from moonlynx.judge.prompted.polls import ChainPoll, PlainPrompt
 from moonlynx.judge.prompted.ragas import Ragas
 from moonlynx.judge.prompted.raghalu import RagHaluPrompt
@@ -50,7 +51,7 @@ PROMPTS = [
     *("raghalu-2-label-v1", "raghalu-3-label-v1", "chainpoll-adherence-v1", "plain-boolean-v1"),
     *("plain-token-v1", "ragas-claims-v1", "ragas-verdicts-v1", "trulens-v1", "selfcheck-v1"),
     *("lm-vs-lm-examine-v1", "lm-vs-lm-answer-v1", "lm-vs-lm-decide-v1", "answer-v1"),
-    *("chainpoll-prompt-injection-v1", "chainpoll-tool-selection-v1"),
+    *("chainpoll-prompt-injection-v2", "chainpoll-tool-selection-v2"),
 ]
 CHAT_TOKEN = re.compile(r"<[|｜]\w+[|｜]>|</?s>|<eos>|<\w+_of_turn>|\[/?INST\]|<</?SYS>>")
 
@@ -84,7 +85,7 @@ def parts_of(name: str) -> list[str]:
     return [part for part in re.split(r"\{\{\w+\}\}", load_prompt(name)) if part.strip()]
 
 
-def keeps_its_form(prompt: str) -> None:
+def keeps_its_form(prompt: str, sections: Sequence[str] = ()) -> None:
     """The prompt is one of ours, its sections are its own, and each in its place."""
     fitting = [name for name in PROMPTS if prompt.startswith(parts_of(name)[0])]
     fitting = [name for name in fitting if prompt.endswith(parts_of(name)[-1].rstrip())]
@@ -92,8 +93,10 @@ def keeps_its_form(prompt: str) -> None:
     mark = re.search(r"a line that starts with (=+)\.", prompt)[1]
     template = load_prompt(fitting[0]).replace("{{mark}}", mark)
     documents = "\n".join(f"{mark} DOCUMENT {number}" for number in (1, 2))
+    own = "\n".join(f"{mark} {heading}" for heading in sections)
     headings = re.compile(rf"^{mark}.*$", re.MULTILINE)
-    expected = headings.findall(template.replace("{{documents}}", documents))
+    filled = template.replace("{{documents}}", documents).replace("{{sections}}", own)
+    expected = headings.findall(filled)
     assert headings.findall(prompt) == expected
     assert prompt.count(mark) == len(expected) + 1
     assert CHAT_TOKEN.findall(prompt) == []
@@ -124,14 +127,21 @@ def test_facts_are_one_line_each(attack: str) -> None:
     assert [fact.split(". ")[0] for fact in facts] == [str(n) for n in range(1, len(facts) + 1)]
 
 
-@pytest.mark.parametrize("metric", ["prompt-injection", "tool-selection"])
+@pytest.mark.parametrize(
+    ("metric", "sections"),
+    [
+        ("prompt_injection", ["INPUT", "OUTPUT", "DOCUMENT 1 OF 1"]),
+        ("tool_selection_quality", ["INPUT", "OUTPUT", "TOOLS"]),
+    ],
+)
 @every_attack
-def test_so_do_those_of_metrics(metric: Any, attack: str) -> None:
+def test_so_do_those_of_metrics(metric: str, sections: Sequence[str], attack: str) -> None:
     backend = Scripted(lambda request: comply(request.schema))
-    one = MetricInput(input=attack, output=attack, tools=({"name": attack},))
+    one = MetricInput(input=attack, output=attack, context=(attack,), tools=({"name": attack},))
     ChainPollMetric(backend, metric)([one])
+    assert len(backend.requests) == 3
     for request in backend.requests:
-        keeps_its_form(request.messages[0].content)
+        keeps_its_form(request.messages[0].content, sections)
 
 
 @every_method

@@ -1,0 +1,20 @@
+"""A run of the decoder baseline as its YAML file says it: Lynx's settings, and what is asked."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ...lynx.settings import Run
+
+
+class DecoderRun(Run):
+    """One run of fine-tuning.
+
+    Attributes:
+        labels: 2 (SUPPORTED, UNSUPPORTED: rows of NO_INFO are left aside) or 3 (and NO-INFO).
+        sentences: "one" in a prompt, which the paper found better (appendix A.5.2), or "many": all
+            that follow each other with the same documents, question and conversation.
+    """
+
+    labels: Literal[2, 3] = 2
+    sentences: Literal["one", "many"] = "one"

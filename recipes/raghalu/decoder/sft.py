@@ -1,0 +1,58 @@
+"""Fine-tuning of the decoder baseline: labelled sentences in, a model that prints labels out.
+
+Zimmerman et al. 2024, section 4.1: "using the same prompts developed for zero-shot prompting", the
+model is trained to produce one of the labels. TRL and the run's files are those of Lynx.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...lynx.data import Fitting, fit_chats
+from ...lynx.model import load_tokenizer
+from ...lynx.record import SourceRecord, TrainingRecord
+from ...lynx.sft import tune
+from ...runs import claim_folder
+from ..brand import BrandSentence
+from .chats import chats_of
+from .settings import DecoderRun
+
+_LICENCE = "as their owners state it"
+
+
+def train(
+    run: DecoderRun, sentences: Sequence[BrandSentence], source: str, out: Path
+) -> TrainingRecord:
+    """Train, going on from the last checkpoint in `out`, and save the model to `out/model`.
+
+    Args:
+        run: the settings.
+        sentences: to train on.
+        source: what the record calls them.
+        out: folder of the run.
+
+    Raises:
+        SettingsError: `out` holds another run, or the warm-up is longer than the run.
+        NothingToTrainOn: no prompt is short enough.
+        BaseNotUsable: the base cannot be had.
+    """
+    claim_folder(out, run)
+    fitting = fit_sentences(run, sentences)
+    return tune(run, load_tokenizer(run), fitting, (), (_count(sentences, source),), out)
+
+
+def fit_sentences(run: DecoderRun, sentences: Sequence[BrandSentence]) -> Fitting:
+    """Write the sentences as chats and leave out those over the run's `max_length` tokens."""
+    return fit_chats(chats_of(sentences, run), run, load_tokenizer(run))
+
+
+def _count(sentences: Sequence[BrandSentence], source: str) -> SourceRecord:
+    labels = Counter(one.label for one in sentences)
+    return SourceRecord(
+        source=source,
+        licence=_LICENCE,
+        passes=labels["SUPPORTED"] + labels["NO_INFO"],
+        fails=labels["UNSUPPORTED"],
+    )
