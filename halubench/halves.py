@@ -59,7 +59,7 @@ class RulePerturber:
         for index in sorted(range(len(rows)), key=lambda index: rows[index].context):
             row = rows[index]
             draw = Random(f"{self._seed}:{row.id}")  # noqa: S311
-            change = perturb(row.answer, row.context, draw, MINIMAL, self.rejections)
+            change = perturb(row.answer, row.context, draw, MINIMAL, self.rejections, row.question)
             made[index] = _made_wrong(row, change) if change else None
         return [made[index] for index in range(len(rows))]
 

@@ -71,8 +71,9 @@ done
 # What is trained on what, and judged by it. The tiny base is made here, of random weights.
 if [ "$tiny" = yes ]; then
   # Two runs of training go side by side, a thread each. vLLM on a CPU would take half the memory,
-  # compile for long, and ask for this host's name.
-  export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
+  # compile for long, ask for this host's name, and start two more processes for its engine, each
+  # of which loads torch anew.
+  export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} VLLM_ENABLE_V1_MULTIPROCESSING=0
   export TORCH_COMPILE_DISABLE=1 VLLM_CPU_KVCACHE_SPACE=1 VLLM_HOST_IP=127.0.0.1 VLLM_LOGGING_LEVEL=ERROR
   base=$OUT/base engine="vllm?dtype=float32&eager=yes"
   learned=$OUT/rows/learned.jsonl judged=$OUT/rows/judged.jsonl free=$learned

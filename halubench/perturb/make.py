@@ -13,6 +13,7 @@ from .held import unheld
 from .negation import negations
 from .numbers import numbers
 from .opposites import comparatives, quantifiers
+from .position import lost_position
 from .source import read
 from .swaps import list_swaps
 from .types import KINDS, Change, Kind, Rejections, Rule
@@ -41,6 +42,7 @@ def changes(
     rng: Random,
     kinds: Sequence[Kind] = KINDS,
     rejections: Rejections | None = None,
+    question: str = "",
 ) -> list[Change]:
     """Make every change that the rules find and verification lets pass, shuffled.
 
@@ -50,6 +52,7 @@ def changes(
         rng: what draws new values; the same state gives the same changes.
         kinds: which rules to apply.
         rejections: counts what was refused, by kind and reason.
+        question: that the text answers; "" where there is none.
     """
     source = read(tuple(context))
     counter = Rejections() if rejections is None else rejections
@@ -59,7 +62,8 @@ def changes(
             change = realise(text, draft, source, counter)
             if change is None:
                 continue
-            if reason := unheld(text, draft, source):
+            reason = unheld(text, draft, source) or lost_position(text, draft, question, source)
+            if reason:
                 counter[kind, reason] += 1
             else:
                 found.append(change)
@@ -73,12 +77,13 @@ def perturb(
     rng: Random,
     kinds: Sequence[Kind] = KINDS,
     rejections: Rejections | None = None,
+    question: str = "",
 ) -> Change | None:
     """Make one change, its kind drawn evenly among those possible; None where none is.
 
     Arguments are those of `changes`.
     """
     for kind in rng.sample(list(kinds), len(kinds)):
-        if found := changes(text, context, rng, (kind,), rejections):
+        if found := changes(text, context, rng, (kind,), rejections, question):
             return found[0]
     return None

@@ -24,10 +24,11 @@ _NEVER_AFTER = frozenset(
     """not never no neither nor only still just either even perhaps probably hardly rarely to have
     be now it they he she we you i often sometimes""".split()  # noqa: SIM905
 )
+_BEFORE_BE = frozenset({"will", "would", "should", "must", "can", "could"})
 _OBJECTS = frozenset({"to", "it", "they", "he", "she", "we", "you", "i", "no", "even", "just"})
 # A clause whose denial does not contradict it: "some are" and "some are not", "if it is".
 _WEAK = re.compile(
-    r"\b(?:some|many|several|few|certain|various|sometimes|often|partly|if|unless|whether|when"
+    r"\b(?:some|many|several|few|little|certain|various|sometimes|often|partly|if|unless|whether|when"
     r"|whenever|where|until|other|others)\b",
     re.IGNORECASE,
 )
@@ -44,7 +45,7 @@ _PARTICIPLE = re.compile(
 # "Have limited ability": an adjective before its noun, and no participle.
 _ATTRIBUTE = re.compile(
     r"\s+\w+ed\s+(?!\w+ly\b|(?:by|in|into|to|that|the|an?|from|for|as|on|with|at|of|and|or|its|their)\b)"
-    r"[a-z]"
+    r"[a-z\d]"
 )
 _UNENDED = re.compile(r"[\w,-]\s*\n\s*$")
 _COMPARED = re.compile(r"\bthan\b[^,.;]*$")  # who was not treated: the other group
@@ -135,7 +136,7 @@ def _negate_auxiliaries(text: str) -> Iterator[Edit]:
         if (
             not before.strip()
             or _NEVER_BEFORE.search(before)
-            or following in _NEVER_AFTER
+            or (following in _NEVER_AFTER and not (following == "be" and aux in _BEFORE_BE))
             or _WEAK.search(_clause_before(text, match.start()))
             or _POINTS.match(text, match.end())
             or _is_strange(text, match)

@@ -72,9 +72,15 @@ for _pair in re.split(r"[;\n]", _PAIRS.strip()):
     _OPPOSITES.setdefault(_one, _other)
     _OPPOSITES.setdefault(_other, _one)
 _WORDS = "|".join(sorted(_OPPOSITES, key=len, reverse=True))
-# A person whom the text goes on to call by a pronoun.
-_GENDERED = frozenset({"man", "woman", "husband", "wife", "father", "mother", "son", "daughter"})
-_PRONOUN = re.compile(r"\b(?:he|his|him|she|her)\b", re.IGNORECASE)
+# A person whom the text goes on to call by a pronoun, or names those beside whom it stands.
+_GENDERED = frozenset(
+    """man woman men women male female husband wife father mother son daughter sons daughters
+    brother sister brothers sisters""".split()  # noqa: SIM905
+)
+_PRONOUN = re.compile(
+    r"\b(?:he|his|him|she|her|wife|wives|husbands?|mothers?|fathers?|pregnan\w+|prostat\w+)\b",
+    re.IGNORECASE,
+)
 # Where the word is another one: in common, secondary to, the public in waiting rooms.
 _OTHER_USE = (
     r"(?:(?<=in )|(?<=\ba )|(?<=\bthe ))common|(?<=\ba )(?:un)?likely to"

@@ -8,7 +8,6 @@ from moonlynx.judge.text import claims_nothing, content_tokens, words
 
 from .source import Sentence, Source, canonical, sentence_at
 from .types import Change, Draft, Edit, Rejections
-from .yes_no import explanation
 
 _ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 _VOWEL_SOUND = re.compile(
@@ -53,8 +52,8 @@ def realise(text: str, draft: Draft, source: Source, rejections: Rejections) -> 
         or _cut(text, source)
         or _form_fault(text, change, draft)
         or _repeated(text, draft)
+        or _said_again(text, draft)
         or _negation_fault(text, draft, source)
-        or _against_opening(text, draft)
         or _under_negation(text, draft)
         or _stated(text, draft, source)
     )
@@ -159,12 +158,23 @@ def _repeated(text: str, draft: Draft) -> str | None:
     return "repeated value" if set(_normalised(edit.new)) <= held else None
 
 
+def _said_again(text: str, draft: Draft) -> str | None:
+    """Refuse to change one of two places that say the same: "women slept; both women"."""
+    edit = draft.edits[0]
+    if draft.kind not in ("comparative", "entity"):
+        return None
+    old = _normalised(text[edit.start : edit.end])
+    rest = _normalised(f"{text[: edit.start]} {text[edit.end :]}")
+    said = any(rest[at : at + len(old)] == old for at in range(len(rest)))
+    return "said again" if old and said else None
+
+
 def _negation_fault(text: str, draft: Draft, source: Source) -> str | None:
     """Refuse to negate where something is negated already, here or where the context says it."""
     edit = draft.edits[-1]
     if draft.kind not in ("negation", "yes-no") or not _NEGATIVE.search(edit.new):
         return None
-    if _HARD_TO_DENY.match(text, edit.end):
+    if any(_HARD_TO_DENY.match(text, each.end) for each in draft.edits):
         return "hard to deny"
     if draft.kind == "yes-no":
         return None
@@ -181,17 +191,6 @@ def _negation_fault(text: str, draft: Draft, source: Source) -> str | None:
     ):
         return "stated"
     return None
-
-
-def _against_opening(text: str, draft: Draft) -> str | None:
-    """Refuse to turn round what explains an opening that stays: "Yes. It does not help"."""
-    edit = draft.edits[0]
-    if draft.kind not in ("negation", "quantifier"):
-        return None
-    if not (_NEGATIVE.search(edit.new) or _NEGATIVE.search(text, edit.start, edit.end)):
-        return None
-    first = explanation(text)
-    return "against opening" if first and first.start <= edit.start < first.end else None
 
 
 def _under_negation(text: str, draft: Draft) -> str | None:

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from random import Random
 
 from .negation import sentence_negations
-from .source import Sentence, Source, read
+from .position import AROUND_OPENING, OPENING, explanation, going_on
+from .source import Sentence, Source
 from .types import Draft, Edit
 
-_OPENING = re.compile(r"\s*(?P<word>yes|no)(?=[,.:;!]|\s*$|\s*[—–]\s)", re.IGNORECASE)
-_AROUND = " ,.:;!—–\n"
 # A clause behind which the main one comes.
 _SUBORDINATE = re.compile(
     r"(?:although|though|while|whereas|despite|because|since|if|when|unless|given|as|in spite"
@@ -23,41 +22,41 @@ _CONTRARY = {"yes": "no", "no": "yes"}
 
 
 def yes_no(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # noqa: ARG001
-    """Flip an opening yes or no, together with its explanation.
+    """Flip an opening yes or no, together with its explanation and what goes on from it.
 
-    Where the explanation cannot be turned round, it would speak against what it explains.
+    What cannot be turned round would speak against the rest, so that all is left as it is.
     """
-    opening = _OPENING.match(text)
-    if not opening:
+    opening = OPENING.match(text)
+    if not opening or opening["word"].lower() not in _CONTRARY:
         return
     old = opening["word"]
     new = _CONTRARY[old.lower()]
     if old[0].isupper():
         new = new.upper() if old.isupper() and len(old) > 1 else new.capitalize()
     first = Edit(*opening.span("word"), new)
-    if not text[opening.end() :].strip(_AROUND):
+    if not text[opening.end() :].strip(AROUND_OPENING):
         yield Draft("yes-no", (first,))
-    elif second := _turned_round(text):
-        yield Draft("yes-no", (first, second))
+    elif rest := _turned_round(text):
+        yield Draft("yes-no", (first, *rest))
 
 
-def explanation(text: str) -> Sentence | None:
-    """Give the first sentence behind an opening yes or no; None where there is none."""
-    opening = _OPENING.match(text)
-    if opening is None:
-        return None
-    rest = text[opening.end() :].lstrip(_AROUND)
-    shift = len(text) - len(rest)
-    first = next(iter(read((rest,)).sentences), None)
-    return first and Sentence(0, first.start + shift, first.end + shift, first.text)
+def _turned_round(text: str) -> list[Edit]:
+    """Give the edits that turn round the explanation, and each sentence that goes on from it.
 
-
-def _turned_round(text: str) -> Edit | None:
-    """Give the edit that turns the explanation round, by its first verb."""
+    None at all where one of them cannot be.
+    """
     body = explanation(text)
-    if body is None or _SUBORDINATE.match(body.text):
+    if body is None:
+        return []
+    edits = [_turned(sentence) for sentence in (body, *going_on(text, body.start))]
+    return [] if None in edits else [edit for edit in edits if edit]
+
+
+def _turned(sentence: Sentence) -> Edit | None:
+    """Give the edit of the text that turns its sentence round, by the first verb."""
+    edit = min(sentence_negations(sentence), default=None)
+    if edit is None or _SUBORDINATE.match(sentence.text):
         return None
-    edit = min(sentence_negations(body), default=None)
-    if edit and _ASIDE.search(body.text[: edit.start]):
+    if _ASIDE.search(sentence.text[: edit.start]):
         return None
-    return edit and Edit(edit.start + body.start, edit.end + body.start, edit.new)
+    return Edit(edit.start + sentence.start, edit.end + sentence.start, edit.new)

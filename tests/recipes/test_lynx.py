@@ -102,6 +102,39 @@ def test_every_run_is_estimated(name, base, rows_file):
     assert f"on {run.processes} of" in time
 
 
+LLAMA_3_8B = {
+    "vocab_size": 128_256,
+    "hidden_size": 4096,
+    "intermediate_size": 14_336,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "max_position_embeddings": 8192,
+}
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [("lynx-8b-lora", "16.7 weights"), ("lynx-8b", "4.0 weights, 4.0 gradients, 4.0 optimiser")],
+)
+def test_the_real_8b_is_estimated_at_almost_8000_tokens(name, weights, tmp_path):
+    """Shape and parameters are those of the real model; of its weights there are none."""
+    from transformers import LlamaConfig
+
+    base = build_tiny_llama(tmp_path / "base")
+    (base / "model.safetensors").unlink()
+    LlamaConfig(**LLAMA_3_8B).save_pretrained(base)
+    rows = tmp_path / "long.jsonl"
+    rows.write_text(row(1, words=1_200).model_dump_json() + "\n")
+    result = moonlynx(name, "--rows", rows, "--base", base, "--dry-run")
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    first, memory, _ = result.output.splitlines()
+    assert "1 rows, 0 left out as longer than 8000 tokens" in first
+    assert weights in memory
+    assert "fits into 80 GB" in memory
+
+
 @pytest.mark.heavy
 @pytest.mark.parametrize("path", sorted(FOLDER.rglob("accelerate/*.yaml")), ids=lambda p: p.stem)
 def test_accelerate_reads_its_configurations(path):

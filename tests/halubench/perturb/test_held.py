@@ -26,6 +26,7 @@ def made(kind, text, context=CONTEXT):
         ("date", "Blood was drawn from patients of the treated group in May 1998 in Basel."),
         ("yes-no", "Yes"),
         ("yes-no", "Yes. Attacks were fewer in the treated group."),
+        ("yes-no", "Yes. Dietary advice is given by clinics."),
         ("invented-clause", "The new hospital was opened by the mayor of the old town."),
     ],
 )
@@ -40,10 +41,9 @@ def test_what_the_context_bears_on_is_changed(kind, text):
         ("negation", "Dietary advice is given by many clinics.", "not held"),
         (
             "number",
-            "In 75 patients, severe asthma and attacks came with colds and coughs.",
+            "In 75 patients, dust and pollen and severe colds came with fever and coughs.",
             "not held",
         ),
-        ("yes-no", "Yes. Dietary advice is given by clinics.", "not held"),
         ("negation", "Further studies of severe asthma are needed.", "outlook"),
         ("comparative", "Future randomised trials may show fewer attacks.", "outlook"),
     ],
