@@ -109,14 +109,16 @@ def serve(
     from .middleware import read_keys
     from .server import serve as serve_judge
     from .service import Settings
+    from .vllm.choose import metric_of
     from .vllm.cli import engine_of
 
     if audit is None and (audit_texts or audit_days):
         raise typer.BadParameter("--audit-texts and --audit-days go with --audit")
-    engine = None
+    engine, metrics = None, metric or []
     if deployment or tensor_parallel:
         own = None if judge_name == DEFAULT_JUDGE else judge_name
         engine, judge_name = engine_of(own, deployment, tensor_parallel, dry_run=dry_run)
+        metrics = [metric_of(engine.deployment, name) for name in metrics]
     elif dry_run:
         raise typer.BadParameter("--dry-run goes with --vllm or --tensor-parallel")
     settings = Settings(
@@ -140,7 +142,7 @@ def serve(
         when = ", once vLLM is ready" if engine else ""
         typer.echo(f"{judge_name} judges at {address}/v1/judge{when} (Ctrl-C ends)")
 
-    serve_judge(judge_name, host, port, settings, tell, compare, engine, metric or ())
+    serve_judge(judge_name, host, port, settings, tell, compare, engine, metrics)
 
 
 @app.command()

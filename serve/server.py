@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext, suppress
@@ -16,12 +15,13 @@ from moonlynx.judge.luna2.metric import Metric
 from moonlynx.judge.luna2.registry import load_metric
 from moonlynx.judge.names import CascadeSpec, JudgeSpec, parse_spec
 from moonlynx.judge.registry import load_judge
-from moonlynx.judge.types import ExitCode, MoonlynxError
+from moonlynx.judge.types import MoonlynxError
 
 from .app import create_app
 from .service import Settings
 from .tracing import open_tracing
-from .vllm.engine import Engine, WaitingJudge
+from .vllm.engine import Engine
+from .vllm.waiting import WaitingJudge, WaitingMetric
 
 _CONNECTIONS = 4_096  # that may wait to be accepted
 _AT_ONCE = 32  # requests at least to a judge behind a network
@@ -65,15 +65,16 @@ def serve(
         raise MissingExtra("The server", "serve") from None
 
     with closing(_listen(host, port)) as listener:
-        settings = _fit(settings, judge_name)
+        settings = replace(_fit(settings, judge_name), over=lambda: server.should_exit)
         others = {name: _fit(replace(settings, audit=None), name) for name in compare}
         # A browser has no way to send a key along, so with keys there is no page.
         page = None if settings.keys else others
-        judge = load_judge(judge_name)
+        judge, measures = load_judge(judge_name), load_metrics(metrics)
         if engine is not None:
             judge = WaitingJudge(judge, engine)
+            measures = [WaitingMetric(one, engine) for one in measures]
             settings = replace(settings, fault=engine.fault)
-        app = create_app(judge, settings, open_tracing(), page, load_metrics(metrics))
+        app = create_app(judge, settings, open_tracing(), page, measures)
         config = uvicorn.Config(
             app,
             log_level="warning",
@@ -81,13 +82,14 @@ def serve(
             backlog=_CONNECTIONS,
             timeout_graceful_shutdown=int(settings.timeout) + 5,
         )
-        # What uvicorn raises again once it has ended: by then all is done.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(ExitCode.DONE))
         server = uvicorn.Server(config)
+        # Before uvicorn listens to signals, and after. An exception in its place could come up
+        # where Python only complains of it, and the signal were lost.
+        signal.signal(signal.SIGTERM, server.handle_exit)
         name = f"[{host}]" if ":" in host else host
         with suppress(KeyboardInterrupt), engine or nullcontext():
             if engine is not None:
-                engine.bring_up(lambda: setattr(server, "should_exit", True))
+                engine.bring_up(lambda: setattr(server, "should_exit", True), settings.over)
             tell(f"http://{name}:{listener.getsockname()[1]}")
             server.run(sockets=[listener])
     if engine is not None and engine.failure is not None:

@@ -42,6 +42,7 @@ class Settings:
         upstream: base URL of a chat endpoint to guard; None: there is none.
         audit: what is kept of verdicts; None: nothing.
         fault: says why the judge cannot judge at present; None: as far as is known, it can.
+        over: says whether the server has been told to end.
     """
 
     batching: Batching = field(default_factory=Batching)
@@ -53,6 +54,7 @@ class Settings:
     upstream: str | None = None
     audit: AuditSettings | None = None
     fault: Callable[[], str | None] = lambda: None
+    over: Callable[[], bool] = lambda: False
 
 
 class Service:

@@ -78,8 +78,10 @@ def _listen(host: str, port: int) -> socket.socket:
     if host in ("", "0.0.0.0", "::"):  # noqa: S104 (refused)
         raise ServeError(f"--host {host!r}: give the name or address that annotators will ask for")
     try:
+        # What is no name comes out of this as such, and out of the next line as an OSError.
+        socket.getaddrinfo(host, port, socket.AF_INET)
         return socket.create_server((host, port))
-    except socket.gaierror:
+    except (socket.gaierror, UnicodeError):
         raise ServeError(f"--host {host}: there is no such name or address") from None
     except OSError as error:
         why = os.strerror(error.errno or 0)

@@ -72,7 +72,6 @@ async def _drive(
     seen, sent = Seen(), count()
     limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
     headers = {"Content-Type": "application/json"}
-    started, busy = time.perf_counter(), time.process_time()
 
     def go_on(number: int) -> bool:
         in_time = seconds is None or time.perf_counter() < started + seconds
@@ -97,6 +96,7 @@ async def _drive(
     async with httpx.AsyncClient(
         base_url=server.address, headers=headers, limits=limits, timeout=_PATIENCE
     ) as http:
+        started, busy = time.perf_counter(), time.process_time()
         telling = asyncio.create_task(tell())
         await asyncio.gather(*(one_client(http) for _ in range(clients)))
         telling.cancel()

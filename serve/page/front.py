@@ -9,10 +9,13 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import Mapping
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from moonlynx.judge.registry import load_judge
 from moonlynx.judge.types import MoonlynxError
@@ -25,7 +28,10 @@ if TYPE_CHECKING:
     from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+Result = TypeVar("Result")
+
 JUDGING = "/gradio_api/queue/join"  # where its texts are sent to
+_HEARTBEAT = "/gradio_api/heartbeat/"  # held open for as long as a browser shows the page
 # What the page itself asks for. All else is the API's, unknown paths too.
 _PATHS = re.compile(
     "|".join(
@@ -64,6 +70,7 @@ _MISSING = (
 )
 _FAILED = "The page could not be loaded; the server's log says why. The API works: POST /v1/judge."
 _GRACE = 1.0  # seconds that the first requests have the machine to themselves
+_LOOK = 0.5  # seconds between two looks whether the server is to end
 _log = logging.getLogger("moonlynx.serve")
 
 
@@ -97,7 +104,11 @@ class Page:
 
     async def _show(self, folder: str) -> None:
         await asyncio.sleep(_GRACE)
-        others, app = await asyncio.to_thread(self._load, folder)
+        imports = _Imports()
+        try:
+            others, app = await asyncio.to_thread(imports.watch, partial(self._load, folder))
+        finally:
+            imports.end()
         async with app.router.lifespan_context(app), asyncio.TaskGroup() as group:
             for other in others:
                 group.create_task(other.batcher.run())
@@ -125,7 +136,50 @@ class Page:
                 message["headers"] = [*message.get("headers", ()), *_HEADERS]
             await send(message)
 
-        await self._shown(scope, receive, send_guarded)
+        async def receive_or_end() -> Message:
+            """Take the browser to be gone once the server is to end, which else waits for it."""
+            coming = asyncio.ensure_future(receive())
+            while not self._service.settings.over():
+                if (await asyncio.wait([coming], timeout=_LOOK))[0]:
+                    return coming.result()
+            coming.cancel()
+            return {"type": "http.disconnect"}
+
+        beats = scope["path"].startswith(_HEARTBEAT)
+        await self._shown(scope, receive_or_end if beats else receive, send_guarded)
+
+
+class _Imports:
+    """Lets a thread import, and breaks it off at its next import once nobody waits for it.
+
+    Python waits for its threads when it ends, and Gradio alone is seconds of importing.
+    """
+
+    def __init__(self) -> None:
+        self._ended = threading.Event()
+        self._thread: int | None = None
+
+    def watch(self, work: Callable[[], Result]) -> Result:
+        """Do the work, in this thread.
+
+        Raises:
+            CancelledError: it was broken off.
+        """
+        self._thread = threading.get_ident()
+        sys.meta_path.insert(0, self)
+        try:
+            return work()
+        finally:
+            sys.meta_path.remove(self)
+
+    def end(self) -> None:
+        """Break off what is still under way."""
+        self._ended.set()
+
+    def find_spec(self, *_: object) -> None:
+        """Be asked by Python for a module before all other finders; find none."""
+        if self._ended.is_set() and threading.get_ident() == self._thread:
+            raise asyncio.CancelledError
 
 
 def route_of(page: Page) -> BaseRoute:

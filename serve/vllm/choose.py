@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from moonlynx.judge.luna2.registry import NAME as HEADS
 from moonlynx.judge.names import JudgeSpec, parse_spec
 from moonlynx.judge.registry import LYNX_MODEL
 
@@ -24,7 +25,8 @@ def choose(
 
     Args:
         judge_name: None: `lynx`. Its model, where it has one, takes the place of the
-            deployment's. With a backend, or as a cascade, it stays as it is.
+            deployment's; one of `luna2` is the head's. With a backend, or as a cascade, it stays
+            as it is.
         name: of a deployment, or its file; None: one for the judge's model.
         tensor_parallel: GPUs; None: as many as the deployment says.
 
@@ -32,7 +34,8 @@ def choose(
         The deployment, and the name of the judge with vLLM's URL behind it.
 
     Raises:
-        DeploymentError: there is no such deployment, or nothing says which model to serve.
+        DeploymentError: there is no such deployment, or nothing says which model, or which head
+            of it, to serve.
         SettingsError, SpecError: as `read_deployment` and `parse_spec` do.
     """
     spec = None if judge_name is None else parse_spec(judge_name)
@@ -40,9 +43,12 @@ def choose(
     bare = spec if isinstance(spec, JudgeSpec) and spec.backend is None else None
     if name is not None:
         deployment = read_deployment(name)
-        if bare is not None and bare.model is not None:
+        if deployment.lora is not None and spec is None:
+            heads = ", ".join(deployment.lora.adapters)
+            raise DeploymentError(f"name the head that judges: --judge {HEADS}:HEAD, of {heads}")
+        if bare is not None and bare.model is not None and bare.name != HEADS:
             deployment = with_shape(changed(deployment, model=bare.model, served_name=""))
-    elif bare is not None:
+    elif bare is not None and bare.name != HEADS:
         deployment = _for_model(bare.model or LYNX_MODEL)
     else:
         message = "--tensor-parallel starts vLLM for a judge's model, as in --judge lynx:MODEL"
@@ -51,7 +57,22 @@ def choose(
         deployment = changed(deployment, gpus=tensor_parallel)
     if judge_name is not None and bare is None:
         return deployment, judge_name
-    return deployment, str(_asking(deployment, bare or JudgeSpec("lynx")))
+    bare = bare or JudgeSpec("lynx")
+    asking = _head if bare.name == HEADS else _asking
+    return deployment, str(asking(deployment, bare))
+
+
+def metric_of(deployment: Deployment, name: str) -> str:
+    """Give a metric's name, with vLLM's URL behind it where its head is one of the adapters.
+
+    Raises:
+        SpecError: as `parse_spec` does.
+    """
+    spec = parse_spec(name)
+    if not isinstance(spec, JudgeSpec) or spec.name != HEADS or spec.backend is not None:
+        return name
+    heads = deployment.lora.adapters if deployment.lora else {}
+    return str(_head(deployment, spec)) if spec.model in heads else name
 
 
 def _for_model(model: str) -> Deployment:
@@ -67,3 +88,15 @@ def _asking(deployment: Deployment, judge: JudgeSpec) -> JudgeSpec:
     # As many at once as vLLM takes; few tries, since it is up or it is gone.
     options = {"concurrency": str(deployment.requests), "retries": "2", **judge.options}
     return replace(judge, model=deployment.name, backend=deployment.url, options=options)
+
+
+def _head(deployment: Deployment, judge: JudgeSpec) -> JudgeSpec:
+    """Name a head by its folder; vLLM has it as an adapter."""
+    if deployment.lora is None or judge.model is None:
+        raise DeploymentError(
+            f"{judge}: write {HEADS}:HEAD, and a deployment with adapters, as in --vllm luna2-l4"
+        )
+    asking = _asking(deployment, judge)
+    folder = deployment.lora.adapters.get(judge.model, judge.model)
+    # What vLLM serves can be asked for only once it is up.
+    return replace(asking, model=folder, options={"check": "later", **asking.options})

@@ -40,21 +40,15 @@ def engine_of(
     """
     from .checks import check, require
     from .choose import choose
-    from .deployment import DeploymentError
     from .engine import Engine
     from .plan import describe
 
     chosen, judge = choose(judge_name, deployment, tensor_parallel)
-    # A head is held to what the server says that it serves, so that has to be up before the judge.
-    heads = f"moonlynx serve --judge luna2:HEAD@{chosen.url}" if chosen.lora else None
     if dry_run:
         checks = check(chosen)
-        then = f"then: {heads}" if heads else f"judge: {judge}"
-        typer.echo("\n".join([*describe(chosen), then, *map(str, checks)]))
+        typer.echo("\n".join([*describe(chosen), f"judge: {judge}", *map(str, checks)]))
         require(checks)
         raise typer.Exit
-    if heads:
-        raise DeploymentError(f"start adapters by the command that --dry-run shows, then {heads}")
     return Engine(chosen), judge
 
 

@@ -6,7 +6,6 @@ gone, they get unscored verdicts with the code `backend`, as of any endpoint tha
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -14,7 +13,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -23,18 +22,26 @@ import httpx
 
 from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import ChatRequest
-from moonlynx.judge.base import AsyncJudge, Judge
 from moonlynx.judge.schemas import load_schema
-from moonlynx.judge.types import Example, MoonlynxError, Turn, Verdict
+from moonlynx.judge.types import MoonlynxError, Turn
 
 from .checks import check, require
 from .deployment import Deployment
 
 START_LIMIT = 1_800.0  # seconds; 140 GB of weights come from the Hub in that
-GRACE = 20.0  # seconds between being asked to end and being ended
+GRACE = 20  # seconds between being asked to end and being ended
 _PAUSE = 0.2  # seconds between two looks
+_DRAIN = 2.0  # seconds for what an ended vLLM has left to be read
 _LAST_LINES = 15  # of vLLM's log, in the error when it fails
 _WARM_UP_LIMIT = 300  # seconds for one call: the first may compile
+# Holds the other end of a pipe. It is closed when this process ends, by SIGKILL too; then vLLM is
+# ended by the group of its processes, $1: asked to, and after $2 seconds made to.
+_LEASH = """
+read -r _
+kill -s TERM -- "-$1"
+while [ "$2" -gt 0 ] && kill -s 0 -- "-$1"; do sleep 1; set -- "$1" $(($2 - 1)); done
+kill -s KILL -- "-$1"
+"""
 
 
 class EngineError(MoonlynxError, RuntimeError):
@@ -63,8 +70,10 @@ class Engine:
         self._ready = threading.Event()
         self._settled = threading.Event()
         self._ending = threading.Event()
+        self._over: Callable[[], bool] = self._ending.is_set
         self._threads: list[threading.Thread] = []
         self._process: subprocess.Popen[bytes] | None = None
+        self._leash: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
         """Start vLLM; it is not ready yet.
@@ -82,6 +91,13 @@ class Engine:
             # ended at once.
             start_new_session=True,
         )
+        self._leash = subprocess.Popen(  # noqa: S603
+            ("/bin/sh", "-c", _LEASH, "leash", str(self._process.pid), str(GRACE)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         self._run(self._pass_on_log)
         return self
 
@@ -93,8 +109,9 @@ class Engine:
     ) -> None:
         """End vLLM: it is asked to, and after a while made to."""
         self._ending.set()
-        process = self._process
+        process, leash = self._process, self._leash
         assert process is not None
+        assert leash is not None
         try:
             with suppress(subprocess.TimeoutExpired):
                 process.terminate()
@@ -103,25 +120,30 @@ class Engine:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+            leash.kill()
+            leash.communicate()
         for thread in self._threads:
-            thread.join()
+            # What vLLM put into a session of its own may hold the log open.
+            thread.join(_DRAIN)
 
-    def bring_up(self, on_failure: Callable[[], None]) -> None:
+    def bring_up(self, on_failure: Callable[[], None], over: Callable[[], bool]) -> None:
         """Wait in a thread until vLLM is ready, and warm it up.
 
         Args:
             on_failure: called, in that thread, where it does not come up; `failure` says why.
+            over: says whether vLLM is needed no more; then one that is not ready is ended at once.
         """
+        self._over = lambda: self._ending.is_set() or over()
 
         def run() -> None:
             try:
-                self._wait()
-                self._warm_up()
+                if self._wait():
+                    self._warm_up()
+                    self._ready.set()
             except EngineError as error:
-                self.failure = error
-                on_failure()
-            else:
-                self._ready.set()
+                if not self._over():
+                    self.failure = error
+                    on_failure()
             finally:
                 self._settled.set()
 
@@ -129,8 +151,8 @@ class Engine:
 
     @property
     def settled(self) -> bool:
-        """Say whether it is known if vLLM comes up."""
-        return self._settled.is_set()
+        """Say whether there is nothing to wait for: vLLM is up, or will not come up."""
+        return self._settled.is_set() or self._over()
 
     def fault(self) -> str | None:
         """Say why vLLM cannot be asked now; None: it can."""
@@ -161,8 +183,8 @@ class Engine:
         how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
         return f"vLLM has ended ({how})"
 
-    def _wait(self) -> None:
-        """Wait until vLLM says that it is healthy.
+    def _wait(self) -> bool:
+        """Wait until vLLM says that it is healthy; False: it is needed no more, and ended.
 
         Raises:
             EngineError: it ends, or takes too long.
@@ -170,15 +192,18 @@ class Engine:
         health = self.deployment.url.removesuffix("/v1") + "/health"
         deadline = time.monotonic() + self._start_limit
         with httpx.Client(timeout=5.0, trust_env=False) as client:
-            while not self._ending.wait(_PAUSE):
+            while not self._over():
                 if (ended := self._ended()) is not None:
                     raise self._error(ended)
                 with suppress(httpx.HTTPError):
                     if client.get(health).is_success:
-                        return
+                        return True
                 if time.monotonic() > deadline:
                     raise self._error(f"vLLM is not ready after {self._start_limit:g} seconds")
-        raise self._error("vLLM was ended before it was ready")
+                self._ending.wait(_PAUSE)
+        assert self._process is not None
+        self._process.terminate()
+        return False
 
     def _warm_up(self) -> None:
         """Ask for JSON under a schema and for logprobs: the first such calls take seconds.
@@ -200,24 +225,3 @@ class Engine:
     def _error(self, what: str) -> EngineError:
         said = "\n  ".join(self._said)
         return EngineError(f"{what}; its last lines:\n  {said}")
-
-
-class WaitingJudge:
-    """A judge that asks an engine: its rows wait until it is known whether vLLM comes up."""
-
-    def __init__(self, judge: Judge, engine: Engine) -> None:
-        self.info = judge.info
-        self._judge = judge
-        self._engine = engine
-
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples."""
-        return asyncio.run(self.acall(examples))
-
-    async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples without blocking the event loop."""
-        while not self._engine.settled:
-            await asyncio.sleep(_PAUSE)
-        if isinstance(self._judge, AsyncJudge):
-            return await self._judge.acall(examples)
-        return await asyncio.to_thread(self._judge, examples)

@@ -109,6 +109,7 @@ def test_a_port_in_use_is_told(file, tmp_path):
         ("::", "give the name or address that annotators will ask for"),
         ("", "give the name or address that annotators will ask for"),
         ("192.0.2.1", "port 8002: Cannot assign requested address"),
+        ("a..b", "there is no such name or address"),
     ],
 )
 def test_an_address_that_is_not_this_machines_is_refused(host, message, file, tmp_path):

@@ -28,7 +28,7 @@ def missing():
 
 @contextmanager
 def serving_page(*options):
-    """Run `moonlynx serve` on any free port; give its address once the page is there."""
+    """Run `moonlynx serve` on any free port; once the page is there, give process and address."""
     line = [sys.executable, "-u", "-m", "moonlynx", "serve", "--port", "0", *options]
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -37,7 +37,7 @@ def serving_page(*options):
             while httpx.get(address, timeout=PATIENCE).status_code == 503:
                 assert time.monotonic() < end, "the page never came"
                 time.sleep(0.2)
-            yield address
+            yield server, address
         finally:
             server.kill()
 

@@ -9,7 +9,7 @@ MAX_BODY = 200_000
 def address():
     if why := missing():
         pytest.skip(why)
-    with serving_page("--max-body", str(MAX_BODY)) as address:
+    with serving_page("--max-body", str(MAX_BODY)) as (_, address):
         yield address
 
 

@@ -22,7 +22,7 @@ def main() -> None:
     _FOLDER.mkdir(exist_ok=True)
     with (
         TemporaryDirectory() as folder,
-        serving_page() as address,
+        serving_page() as (_, address),
         browsing(Path(folder)) as browser,
     ):
         show_as(browser, 1280, 860)

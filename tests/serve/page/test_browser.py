@@ -8,7 +8,7 @@ import pytest
 
 from moonlynx import Verdict
 
-from ..loopback import EXAMPLE, WRONG
+from ..loopback import EXAMPLE, WRONG, until
 from .browsing import PATIENCE, click, find, show_as
 from .conftest import MAX_BODY
 
@@ -46,16 +46,21 @@ def step_to(browser, selector):
     pytest.fail(f"Tab does not lead to {selector}")
 
 
-def choose(browser, option):
-    """Step through the list that has the focus, and take an option."""
+def choose(browser, selector, option):
+    """Step to a list by Tab, through it by the arrows, and take an option."""
     from selenium.webdriver.common.keys import Keys
 
-    script = "return document.activeElement.getAttribute('aria-controls')"
-    options = browser.execute_script(script)
+    step_to(browser, selector)
+    field = find(browser, selector)
+    options = field.get_attribute("aria-controls")
+    # The page draws after the key is taken: a look too early would see the option before.
+    drawn = "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))"
     for _ in range(10):
         press(browser, Keys.ARROW_DOWN)
+        browser.execute_async_script(drawn)
         if find(browser, f"#{options} .active").get_attribute("aria-label") == option:
             press(browser, Keys.ENTER)
+            until(lambda: field.get_property("value") == option)
             return
     pytest.fail(f"the list has no {option}")
 
@@ -150,8 +155,7 @@ def test_the_page_is_used_by_keys_alone(browser):
 
     step_to(browser, "#question textarea")
     press(browser, "When was it built?", Keys.TAB, EXAMPLE["context"][0], Keys.TAB, ANSWER)
-    step_to(browser, "#compare input")
-    choose(browser, "token-similarity")
+    choose(browser, "#compare input", "token-similarity")
     step_to(browser, "#ask")
     press(browser, Keys.ENTER)
     find(browser, ".mx-result + .mx-result", "token-similarity")

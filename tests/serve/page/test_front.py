@@ -1,6 +1,12 @@
 import asyncio
 import logging
+import signal
+import sys
+import time
+from importlib import import_module
+from importlib.util import find_spec
 
+import httpx
 import pytest
 from starlette.testclient import TestClient
 
@@ -9,7 +15,8 @@ from moonlynx.serve.app import create_app
 from moonlynx.serve.page import front
 from moonlynx.serve.service import Settings
 
-from ..loopback import EXAMPLE
+from ..loopback import EXAMPLE, until
+from .browsing import PATIENCE, serving_page
 
 NAME = "token-similarity"
 
@@ -66,6 +73,41 @@ def test_a_page_that_cannot_be_loaded_leaves_the_api(calling, monkeypatch, caplo
     assert "could not be loaded" in answer.text
     assert "no judge is called 'no-such-judge'" in caplog.text
     assert judges(client)
+
+
+def test_a_page_that_is_being_imported_does_not_hold_up_the_end(monkeypatch, tmp_path):
+    """In Gradio's place a package of 400 modules that takes 20 seconds to import."""
+    package = tmp_path / "slow_to_import"
+    package.mkdir()
+    names = [f"part{number}" for number in range(400)]
+    for name in names:
+        (package / f"{name}.py").write_text("import time; time.sleep(0.05)", encoding="utf-8")
+    (package / "__init__.py").write_text(
+        "".join(f"from . import {name}\n" for name in names), encoding="utf-8"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(front, "find_spec", lambda name: "somewhere")
+    monkeypatch.setattr(front, "_GRACE", 0)
+    monkeypatch.setattr(front.Page, "_load", lambda *_: import_module("slow_to_import"))
+    finders = list(sys.meta_path)
+    with TestClient(create_app(load_judge(NAME), compare={})):
+        until(lambda: "slow_to_import.part0" in sys.modules)
+        began = time.monotonic()
+    assert time.monotonic() - began < 5
+    assert sys.meta_path == finders
+    assert "slow_to_import" not in sys.modules
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(find_spec("gradio") is None, reason="needs gradio (the extra `page`)")
+def test_a_browser_that_shows_the_page_does_not_hold_up_the_end():
+    with serving_page("--judge", NAME, "--timeout", "600") as (server, address):
+        with httpx.stream("GET", f"{address}/gradio_api/heartbeat/x", timeout=PATIENCE) as beats:
+            lines = beats.iter_lines()
+            assert next(lines) == "data: ALIVE"
+            server.send_signal(signal.SIGTERM)
+            assert list(filter(None, lines)) == [], "it is closed, though the browser did not"
+        assert server.wait(60) == 0
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/v1", "/gradio_api/run/judge", "/login", "/docs"])

@@ -21,13 +21,13 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def write_deployment(folder, model):
-    """Write the YAML file of a deployment of a model on the CPU."""
+def write_deployment(folder, model, more=""):
+    """Write the YAML file of a deployment of a model on the CPU, with more fields at its end."""
     path = folder / "tiny.yaml"
     path.write_text(
         f"model: {model}\nserved_name: {MODEL}\nprecision: fp32\ngpus: 0\nmax_model_len: 4096\n"
         f"requests: 16\nbatched_tokens: 4096\nport: {free_port()}\n"
-        "engine: {enforce-eager: true}\n",
+        f"engine: {{enforce-eager: true}}\n{more}",
         encoding="utf-8",
     )
     return path

@@ -58,7 +58,9 @@ def test_a_dry_run_of_what_can_run_ends_well(tmp_path):
         (("--dry-run",), "--dry-run goes with --vllm or --tensor-parallel"),
         (("--vllm", "none"), "no deployment is called 'none'"),
         (("--tensor-parallel", "2"), "as in --judge lynx:MODEL"),
-        (("--vllm", "luna2-l4"), "then moonlynx serve --judge luna2:HEAD@http://127.0.0.1:8001/v1"),
+        (("--vllm", "luna2-l4"), "--judge luna2:HEAD, of context_adherence, prompt_injection, "),
+        (("--vllm", "lynx-8b", "--judge", "luna2:toxicity"), "as in --vllm luna2-l4"),
+        (("--tensor-parallel", "1", "--judge", "luna2:toxicity"), "name a deployment by --vllm"),
     ],
 )
 def test_what_goes_together_is_said(options, message):

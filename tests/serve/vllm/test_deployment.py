@@ -7,7 +7,7 @@ import pytest
 from moonlynx.judge.names import SpecError
 from moonlynx.judge.registry import LYNX_MODEL
 from moonlynx.recipes.runs import SettingsError
-from moonlynx.serve.vllm.choose import choose
+from moonlynx.serve.vllm.choose import choose, metric_of
 from moonlynx.serve.vllm.deployment import Deployment, DeploymentError, bundled, read_deployment
 from moonlynx.serve.vllm.plan import describe, wrapped
 
@@ -158,6 +158,23 @@ def test_another_judge_asks_the_same_model():
 def test_a_judge_with_an_address_stays_as_it_is():
     cascade = "cascade(luna,lynx:m@http://127.0.0.1:8001/v1)?policy=f.json"
     assert choose(cascade, "lynx-8b", None)[1] == cascade
+
+
+def test_heads_are_named_by_adapters_or_folders_and_asked_for_later():
+    deployment, judge = choose("luna2:context_adherence?threshold=0.5", "luna2-l4", None)
+    assert deployment == read_deployment("luna2-l4")
+    asked = "@http://127.0.0.1:8001/v1?check=later&concurrency=64&retries=2"
+    assert judge == f"luna2:./adapters/context_adherence{asked}&threshold=0.5"
+    assert choose("luna2:./mine", "luna2-l4", None)[1] == f"luna2:./mine{asked}"
+    assert metric_of(deployment, "luna2:pii") == f"luna2:./adapters/pii{asked}"
+
+
+@pytest.mark.parametrize(
+    "name", ["luna2:mine", "luna2:pii@http://far:1/v1", "chainpoll:toxicity@http://far:1/v1"]
+)
+def test_other_metrics_stay_as_they_are(name):
+    assert metric_of(read_deployment("luna2-l4"), name) == name
+    assert metric_of(read_deployment("lynx-8b"), "luna2:pii") == "luna2:pii"
 
 
 def test_an_unknown_model_has_no_shape_and_the_gpus_asked_for():

@@ -3,17 +3,21 @@
 import asyncio
 import os
 import signal
+import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
+from moonlynx.judge.luna2.registry import load_metric
 from moonlynx.judge.registry import load_judge
-from moonlynx.judge.types import Example
+from moonlynx.judge.types import Example, MetricInput
 from moonlynx.serve.vllm import engine as module
 from moonlynx.serve.vllm.checks import NotFit
 from moonlynx.serve.vllm.deployment import Deployment
-from moonlynx.serve.vllm.engine import Engine, WaitingJudge
+from moonlynx.serve.vllm.engine import Engine
+from moonlynx.serve.vllm.waiting import WaitingJudge, WaitingMetric
 
 from ..loopback import EXAMPLE, calling, until
 from .real import free_port, session
@@ -39,7 +43,7 @@ def deployment():
 
 def came_up(engine):
     failed = []
-    engine.bring_up(lambda: failed.append(engine.failure))
+    engine.bring_up(lambda: failed.append(engine.failure), lambda: False)
     until(lambda: engine.settled)
     assert engine.failure in failed
     return str(engine.failure)
@@ -77,6 +81,61 @@ def test_a_program_that_will_not_end_is_made_to_with_all_it_started(program, mon
     until(lambda: session(leader) == [])
 
 
+def test_what_left_the_group_and_holds_the_log_is_not_waited_for(program, monkeypatch):
+    monkeypatch.setattr(module, "_DRAIN", 0.3)
+    program(
+        "import subprocess\n"
+        "child = subprocess.Popen(['sleep', '30'], start_new_session=True)\n"
+        "print('left', child.pid, flush=True)\ntime.sleep(60)"
+    )
+    with Engine(deployment()) as engine:
+        until(lambda: engine._said)
+        began = time.monotonic()
+    assert time.monotonic() - began < 10
+    os.kill(int(engine._said[0].split()[1]), signal.SIGKILL)
+
+
+def test_a_gateway_that_is_killed_leaves_nothing_behind(tmp_path):
+    """By SIGKILL, of which it learns nothing; the program and its child are deaf to SIGTERM."""
+    deaf = tmp_path / "python"
+    deaf.write_text(
+        f"#!{sys.executable}\nimport signal, subprocess, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "subprocess.Popen(['sleep', '60'])\nprint('deaf', flush=True)\ntime.sleep(60)\n",
+        encoding="utf-8",
+    )
+    deaf.chmod(0o755)
+    gateway = (
+        "import os, sys, time\n"
+        "from moonlynx.serve.vllm import engine as module\n"
+        "from moonlynx.serve.vllm.deployment import Deployment\n"
+        "module.check, module.GRACE = lambda deployment: [], 1\n"
+        f"sys.executable = {str(deaf)!r}\n"
+        "with module.Engine(Deployment(model='m')) as engine:\n"
+        "    while not engine._said: time.sleep(0.01)\n"
+        "    print(engine._process.pid, flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", gateway], stdout=subprocess.PIPE) as running:
+        leader = int(running.stdout.readline())
+        assert len(session(leader)) == 2
+        running.kill()
+    until(lambda: session(leader) == [])
+
+
+def test_a_program_that_is_needed_no_more_is_ended_before_it_is_ready(program):
+    program("print('loading', flush=True); time.sleep(60)")
+    over = threading.Event()
+    with Engine(deployment()) as engine:
+        until(lambda: engine._said)
+        engine.bring_up(lambda: pytest.fail("it did not fail"), over.is_set)
+        assert not engine.settled
+        over.set()
+        assert engine.settled, "rows wait no longer"
+        until(lambda: engine.fault() == "vLLM has ended (SIGTERM)")
+    assert engine.failure is None
+
+
 def test_a_program_that_was_killed_is_named_by_the_signal(program):
     program("print('up', flush=True); time.sleep(60)")
     with Engine(deployment()) as engine:
@@ -108,6 +167,24 @@ def test_rows_wait_until_the_engine_is_settled(program):
         assert waiting.info == judge.info
         assert asyncio.run(early(waiting, engine)) == judge([example])
         assert waiting([example]) == judge([example])
+
+
+@pytest.mark.heavy
+def test_metrics_wait_too(program):
+    program("time.sleep(60)")
+    metric = load_metric("luna2:tone")
+    inputs = [MetricInput(input="Who?", output="A fool did.")]
+    found = []
+    with Engine(deployment()) as engine:
+        waiting = WaitingMetric(metric, engine)
+        asking = threading.Thread(target=lambda: found.append(waiting(inputs)))
+        asking.start()
+        asking.join(0.5)
+        assert found == []
+        engine._settled.set()
+        asking.join()
+    assert found == [metric(inputs)]
+    assert (waiting.info, waiting.definition) == (metric.info, metric.definition)
 
 
 def test_readiness_gives_the_engines_fault():

@@ -1,0 +1,63 @@
+"""A Luna-2 head as the judge and others as metrics, behind a real vLLM that one command starts."""
+
+import httpx
+import pytest
+
+from moonlynx import Example, load_judge
+from moonlynx.judge.luna2.registry import load_metric
+from moonlynx.judge.types import MetricInput
+
+from ...judge.luna2.tiny_heads import build_head
+from ..loopback import EXAMPLE
+from .real import START_LIMIT, moonlynx_serve, until_ready, write_deployment
+
+pytestmark = pytest.mark.heavy
+
+METRICS = ("context_adherence", "toxicity", "pii")
+TEXT = {"input": "Call me.", "output": "You fool, on 555 0199."}
+
+
+@pytest.fixture(scope="module")
+def heads(tiny_llama, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("heads")
+    return {
+        name: build_head(folder / name, tiny_llama, name, seed) for seed, name in enumerate(METRICS)
+    }
+
+
+@pytest.fixture(scope="module")
+def gateway(tiny_llama, heads, tmp_path_factory):
+    """Give a client of a gateway whose judge and metrics were asked before vLLM was ready."""
+    folder = tmp_path_factory.mktemp("vllm")
+    adapters = ", ".join(f"{name}: {path}" for name, path in heads.items())
+    lora = f"lora: {{rank: 16, at_once: 3, adapters: {{{adapters}}}}}\n"
+    path, log = write_deployment(folder, tiny_llama, lora), folder / "serve.log"
+    options = ["--vllm", str(path), "--judge", "luna2:context_adherence"]
+    options += ["--metric", "luna2:toxicity", "--metric", "luna2:pii"]
+    with (
+        moonlynx_serve(log, *options, "--timeout", str(START_LIMIT)) as (server, address),
+        httpx.Client(base_url=address, timeout=START_LIMIT) as http,
+    ):
+        assert http.get("/readyz").json()["error"]["message"] == "vLLM is starting"
+        http.early = http.post("/v1/judge", json=EXAMPLE)
+        until_ready(server, address, log)
+        yield http
+
+
+def test_a_head_judges_as_it_does_in_this_process(gateway, heads):
+    assert gateway.early.status_code == 200
+    here = load_judge(f"luna2:{heads['context_adherence']}")([Example.from_row(EXAMPLE)])[0]
+    for reply in (gateway.early, gateway.post("/v1/judge", json=EXAMPLE)):
+        verdict = reply.json()
+        assert verdict["error"] is None
+        assert verdict["raw_score"] == pytest.approx(here.raw_score, abs=0.01)
+        assert verdict["judge"] == here.judge.model_dump()
+
+
+def test_other_heads_are_metrics_of_the_same_server(gateway, heads):
+    assert gateway.get("/v1/metrics").json() == ["toxicity", "pii"]
+    for name in ("toxicity", "pii"):
+        found = gateway.post(f"/v1/metrics/{name}", json=TEXT).json()
+        (here,) = load_metric(f"luna2:{heads[name]}@transformers")([MetricInput(**TEXT)])
+        assert found["error"] is None
+        assert found["labels"] == pytest.approx(here.labels, abs=1e-3)
