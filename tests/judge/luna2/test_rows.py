@@ -88,7 +88,7 @@ def test_the_metrics_are_listed():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("toxicity", "names no metric; write luna2:METRIC or luna2:FOLDER"),
+        ("toxicity", "names no metric; write luna2:METRIC, luna2:FOLDER or chainpoll:METRIC"),
         ("luna2:toxicity@transformers", "name the model to prompt by"),
         ("luna2:politeness", "no metric is called 'politeness'"),
     ],
