@@ -151,6 +151,8 @@ def _by_vllm(
 
     from moonlynx.judge.backends.vllm_labels import VLLMLabels
 
+    # In a process of its own the engine would outlive its work, and this one would wait for it.
+    os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
     if not torch.cuda.is_available():
         for name, value in _ON_CPU.items():
             os.environ.setdefault(name, value)

@@ -153,7 +153,7 @@ def test_the_gpu_bench_goes_its_whole_way_on_the_cpu(tmp_path):
     assert "there is no 5B" in refused.stderr
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 def test_the_real_engine_gives_each_adapters_own_answers(tiny_llama, tmp_path):
     sizes = ("--adapters", 5, "--tokens", 20, "--requests", 16, "--rounds", 1, "--repeats", 2)
     done = run("adapters", "--backbone", tiny_llama, *sizes, "--out", tmp_path)
