@@ -46,7 +46,8 @@ def accepted(client):
 def test_sigterm_under_load_loses_no_accepted_request():
     """300 requests are in when the signal comes; each gets its verdicts, and then all is over."""
     replies = []
-    with command("--batch-characters", "1", "--queue", "2000") as (server, address):
+    options = ("--batch-characters", "1", "--queue", "2000", "--timeout", "300")
+    with command(*options) as (server, address):
         split = httpx.URL(address)
         body = httpx.Request("POST", address, json=[EXAMPLE, WRONG] * 2).read()
         head = "POST /v1/judge HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -60,7 +61,7 @@ def test_sigterm_under_load_loses_no_accepted_request():
         server.send_signal(signal.SIGTERM)
         for connection in connections:
             with connection:
-                connection.settimeout(60)
+                connection.settimeout(300)
                 replies.append(b"".join(iter(lambda c=connection: c.recv(65_536), b"")))
         assert server.wait(30) == 0
         assert server.stderr.read() == ""
@@ -68,6 +69,31 @@ def test_sigterm_under_load_loses_no_accepted_request():
     assert {reply.count(b'"score":"PASS"') for reply in replies} == {2}
     with Client(address) as own, pytest.raises(ServerError, match="is `moonlynx serve` running"):
         own.judge_all([])
+
+
+@pytest.mark.heavy
+def test_a_judge_that_never_comes_back_does_not_hold_up_the_end():
+    """Its row has its 504; what is left is a thread, for which Python would wait."""
+    program = (
+        "import time\n"
+        "from moonlynx.serve import server\n"
+        "class Stuck:\n"
+        "    info = server.load_judge('token-similarity').info\n"
+        "    def __call__(self, examples):\n"
+        "        time.sleep(600)\n"
+        "server.load_judge, server._LATE = lambda name: Stuck(), 1.0\n"
+        "settings = server.Settings(timeout=0.5)\n"
+        "tell = lambda address: print(address, flush=True)\n"
+        "server.serve('token-similarity', '127.0.0.1', 0, settings, tell)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as running:
+        try:
+            address = running.stdout.readline().decode().strip()
+            assert httpx.post(f"{address}/v1/judge", json=EXAMPLE).status_code == 504
+            running.send_signal(signal.SIGTERM)
+            assert running.wait(60) == 1
+        finally:
+            running.kill()
 
 
 @pytest.mark.heavy
