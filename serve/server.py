@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import closing, nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 
 from moonlynx.judge.backends.base import MissingExtra
@@ -15,7 +16,7 @@ from moonlynx.judge.luna2.metric import Metric
 from moonlynx.judge.luna2.registry import load_metric
 from moonlynx.judge.names import CascadeSpec, JudgeSpec, parse_spec
 from moonlynx.judge.registry import load_judge
-from moonlynx.judge.types import MoonlynxError
+from moonlynx.judge.types import ExitCode, MoonlynxError
 
 from .app import create_app
 from .service import Settings
@@ -25,6 +26,8 @@ from .vllm.waiting import WaitingJudge, WaitingMetric
 
 _CONNECTIONS = 4_096  # that may wait to be accepted
 _AT_ONCE = 32  # requests at least to a judge behind a network
+_LOOK = 1.0  # seconds between two looks whether the server is to end
+_LATE = 30.0  # seconds for the end, once nobody waits for an answer; vLLM may take 20 of them
 
 
 class ServeError(MoonlynxError):
@@ -80,20 +83,47 @@ def serve(
             log_level="warning",
             access_log=False,
             backlog=_CONNECTIONS,
-            timeout_graceful_shutdown=int(settings.timeout) + 5,
+            timeout_graceful_shutdown=_patience(settings),
         )
         server = uvicorn.Server(config)
         # Before uvicorn listens to signals, and after. An exception in its place could come up
         # where Python only complains of it, and the signal were lost.
         signal.signal(signal.SIGTERM, server.handle_exit)
         name = f"[{host}]" if ":" in host else host
-        with suppress(KeyboardInterrupt), engine or nullcontext():
+        with suppress(KeyboardInterrupt), _sure_end(settings), engine or nullcontext():
             if engine is not None:
                 engine.bring_up(lambda: setattr(server, "should_exit", True), settings.over)
             tell(f"http://{name}:{listener.getsockname()[1]}")
             server.run(sockets=[listener])
     if engine is not None and engine.failure is not None:
         raise engine.failure
+
+
+@contextmanager
+def _sure_end(settings: Settings) -> Iterator[None]:
+    """End the process some time after it was told to, whatever a judge's thread is still at.
+
+    Python waits for its threads, and a judge can be at rows that nobody waits for any more.
+    """
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not settings.over():
+            if ended.wait(_LOOK):
+                return
+        if not ended.wait(_patience(settings) + _LATE):
+            os._exit(ExitCode.FAULT)
+
+    threading.Thread(target=watch, daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
+
+
+def _patience(settings: Settings) -> int:
+    """Give the seconds that accepted requests have once the server is to end."""
+    return int(settings.timeout) + 5
 
 
 def load_metrics(names: Sequence[str]) -> list[Metric]:
