@@ -50,7 +50,7 @@ def read_report(folder):
 def test_a_cut_of_the_chain(tmp_path):
     """Eight rows, made of passages of its own: the loss falls, and replies become valid JSON."""
     recipe = yaml.safe_load((FOLDER / "lynx-tiny.yaml").read_text())
-    shorter = {"batch": 1, "rows_at_once": 1, "epochs": 16}
+    shorter = {"batch": 1, "rows_at_once": 1, "epochs": 28}
     (tmp_path / "cut.yaml").write_text(yaml.safe_dump(recipe | shorter))
     cut = {"RECIPE": "cut.yaml", "ROWS": "8", "CONTROLS": "no", "OUT": "cut", "MOONLYNX_DATA": ""}
     done = run_all(tmp_path, "--tiny", **cut)
