@@ -76,7 +76,7 @@ bench: $(FULL)/.done $(PEER)
 
 ## bench-serve: the server under load beside LettuceDetect's own, its starts, memory and guard
 bench-serve: $(FULL)/.done $(PEER)
-	$(FULL)/bin/python -m moonlynx.serve.bench.load --requests 100000 --lettucedetect $(PEER)
+	$(FULL)/bin/python -m moonlynx.serve.bench.load --requests 100000 --rounds 2 --lettucedetect $(PEER)
 
 ## bench-ray: a file of rows (ROWS=FILE) on Ray and without it, a worker and a node lost; then an update under load
 bench-ray: $(FULL)/.done
