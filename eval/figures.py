@@ -17,6 +17,9 @@ _WIDTH, _LINE = 500, 18
 _LONGEST = 62  # characters of a judge's name that fit under the axes
 
 
+DIAGONAL = f'<path class="rule" d="M{_LEFT} {_TOP + _SIDE}L{_LEFT + _SIDE} {_TOP}"/>'
+
+
 @dataclass(frozen=True)
 class Series:
     """A line through points of shares; `dots` gives points to mark and their radii."""
@@ -35,7 +38,7 @@ def figures(report: Report) -> dict[str, str]:
             "Reliability",
             ("probability of being hallucinated", "share that is hallucinated"),
             [_reliability(curves) for curves in report.curves],
-            '<path class="rule" d="M{} {}L{} {}"/>'.format(*place(0, 0), *place(1, 1)),
+            DIAGONAL,
             "dashed: probabilities that are true; larger dots: more rows",
         ),
         COVERAGE_RISK: draw(
@@ -114,7 +117,7 @@ def _grid(span: tuple[float, float]) -> Iterable[str]:
     for step in range(6):
         share = step / 5
         value = low + (high - low) * share
-        x, y = place(share, share)
+        x, y = _place(share, share)
         yield f'<path class="grid" d="M{x} {_TOP}V{_TOP + _SIDE}M{_LEFT} {y}H{_LEFT + _SIDE}"/>'
         yield f'<text class="mid" x="{x}" y="{_TOP + _SIDE + 18}">{share:.0%}</text>'
         yield f'<text class="end" x="{_LEFT - 8}" y="{float(y) + 4:g}">{value:.0%}</text>'
@@ -123,15 +126,15 @@ def _grid(span: tuple[float, float]) -> Iterable[str]:
 def _line(series: Series, colour: str, span: tuple[float, float]) -> Iterable[str]:
     low, high = span
     points = [(x, (y - low) / (high - low)) for x, y in series.points]
-    path = "L".join("{} {}".format(*place(*point)) for point in points)
+    path = "L".join("{} {}".format(*_place(*point)) for point in points)
     if path:
         yield f'<path class="line" stroke="{colour}" d="M{path}"/>'
     for x, y, radius in series.dots:
-        cx, cy = place(x, (y - low) / (high - low))
+        cx, cy = _place(x, (y - low) / (high - low))
         yield f'<circle cx="{cx}" cy="{cy}" r="{radius:.1f}" fill="{colour}" stroke="#fff"/>'
 
 
-def place(x: float, y: float) -> tuple[str, str]:
+def _place(x: float, y: float) -> tuple[str, str]:
     """Give the pixels of a point of the unit square, whose origin is below on the left."""
     return f"{_LEFT + _SIDE * x:.1f}", f"{_TOP + _SIDE * (1 - y):.1f}"
 

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from moonlynx.judge.messages import errors_as_messages
 from moonlynx.judge.types import MoonlynxError, Probability
 
-from .figures import Series, draw, place
+from .figures import DIAGONAL, Series, draw
 
 _CURVES = TypeAdapter(dict[str, list[tuple[Probability, Probability]]])
 
@@ -31,9 +31,8 @@ def draw_roc(curves: dict[str, list[tuple[float, float]]], title: str) -> str:
     series = [
         Series(f"{name} (AUROC {_area(points):.3f})", points, ()) for name, points in curves.items()
     ]
-    chance = '<path class="rule" d="M{} {}L{} {}"/>'.format(*place(0, 0), *place(1, 1))
     axes = ("false positives, of all negatives", "true positives, of all positives")
-    return draw(title, axes, series, chance, "dashed: chance")
+    return draw(title, axes, series, DIAGONAL, "dashed: chance")
 
 
 def _area(points: list[tuple[float, float]]) -> float:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Protocol
 
 from moonlynx.judge.backends.base import ChatRequest
-from moonlynx.judge.parsing import shorten
-from moonlynx.judge.types import Record, Text
+from moonlynx.judge.prompted.reading import AnyReply, read_as
+from moonlynx.judge.types import JudgeError, Record, Text
 
 from .records import QARow
-
-AnyReply = TypeVar("AnyReply", bound=BaseModel)
 
 
 class Fault(Record):
@@ -54,9 +50,7 @@ class Task(Protocol):
 
 def read_reply(text: str, kind: type[AnyReply]) -> AnyReply | Fault:
     """Read a reply that must be one JSON object of this kind."""
-    try:
-        return kind.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "reply"
-        return Fault(reason="unparsed", message=shorten(f"{where}: {first['msg']}"))
+    reply = read_as(text, kind)
+    if isinstance(reply, JudgeError):
+        return Fault(reason=reply.code, message=reply.message)
+    return reply

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ import typer
 
 from moonlynx.judge.backends.base import MissingExtra
 
+from .log import show_log
 from .luna2 import cli as luna2
 from .lynx import cli as lynx
 from .raghalu import cli as raghalu
@@ -62,8 +62,7 @@ def luna(
     from .luna.settings import RECIPES, Run
     from .runs import find_recipe, read_run
 
-    logging.basicConfig(format="%(asctime)s %(message)s")
-    logging.getLogger("moonlynx").setLevel(logging.INFO)
+    show_log()
     path = find_recipe(recipe, RECIPES)
     run = read_run(path, Run)
     out = out or Path("runs") / path.stem

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
@@ -117,13 +118,9 @@ def measure(dry_run: bool) -> GpuBench:
         MissingExtra: torch or transformers is missing.
         NoGpu: there is none, and it is no dry run.
     """
-    try:
-        import torch
-        import transformers  # noqa: F401 (said here, not in the middle)
-    except ImportError as error:
-        raise MissingExtra("the bench", "train") from error
-    if not (dry_run or torch.cuda.is_available()):
-        raise NoGpu("torch finds no CUDA device; run it on one, or try the script with --dry-run")
+    device = find_device("torch", "transformers", dry_run=dry_run)
+    import torch
+
     plan = _DRY if dry_run else _FULL
     origin = Origin.of("moonlynx.eval.bench.gpu", sys.argv[1:])
     runs: list[Run] = []
@@ -141,12 +138,31 @@ def measure(dry_run: bool) -> GpuBench:
         del forms, network
     return GpuBench(
         origin=origin,
-        device="CPU (dry run)" if dry_run else torch.cuda.get_device_name(),
+        device=device,
         window=plan.window,
         gemm=measure_gemm(plan.device, plan.gemm),
         runs=tuple(runs),
         left_out=left_out,
     )
+
+
+def find_device(*packages: str, dry_run: bool) -> str:
+    """Name the GPU, or what stands in for it, before anything long begins.
+
+    Raises:
+        MissingExtra: one of the packages, torch among them, is missing.
+        NoGpu: there is none, and it is no dry run.
+    """
+    if any(find_spec(package) is None for package in packages):
+        raise MissingExtra("the bench", "train")
+    import torch
+
+    if dry_run:
+        return "CPU (dry run)"
+    if not torch.cuda.is_available():
+        raise NoGpu("torch finds no CUDA device; run it on one, or try the script with --dry-run")
+    name: str = torch.cuda.get_device_name()
+    return name
 
 
 def _forms(network: Any, compiler: str) -> Iterator[tuple[str, Any]]:

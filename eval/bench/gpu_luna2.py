@@ -22,11 +22,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.labels import LabelBackend, LabelRequest
 from moonlynx.judge.messages import errors_as_messages
 
-from .gpu import GEMM, NoGpu, measure_gemm
+from .gpu import GEMM, find_device, measure_gemm
 from .gpu_luna2_report import PAPER, HeadsBench, Latency, Load, render
 from .lora import RANK, chances, draw_adapters, lora_shapes
 from .origin import OUT, Origin, write
@@ -120,14 +119,7 @@ def measure(sizes: Sequence[str], *, dry_run: bool) -> HeadsBench:
         MissingExtra: torch, transformers or PEFT is missing.
         NoGpu: there is none, and it is no dry run.
     """
-    try:
-        import peft  # noqa: F401 (said here, not in the middle)
-        import torch
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("the bench", "train") from error
-    if not (dry_run or torch.cuda.is_available()):
-        raise NoGpu("torch finds no CUDA device; run it on one, or try the script with --dry-run")
+    device = find_device("peft", "torch", "transformers", dry_run=dry_run)
     plan = _DRY if dry_run else _FULL
     origin = Origin.of("moonlynx.eval.bench.gpu_luna2", sys.argv[1:])
     gemm = measure_gemm(plan.device, plan.gemm)
@@ -145,7 +137,7 @@ def measure(sizes: Sequence[str], *, dry_run: bool) -> HeadsBench:
             loads += _measure_load(size, model, folders, shape, plan)
     return HeadsBench(
         origin=origin,
-        device="CPU (dry run)" if dry_run else torch.cuda.get_device_name(),
+        device=device,
         gemm=gemm,
         bytes_of_adapter=bytes_of_adapter,
         latencies=tuple(latencies),

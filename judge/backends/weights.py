@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 DEVICES = ("auto", "cpu", "cuda")
@@ -17,7 +18,7 @@ def load_weights(model: str, device: str, load: str) -> Any:
         load: one of PRECISIONS; "auto" is the checkpoint's own.
     """
     import torch
-    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+    from transformers import BitsAndBytesConfig
 
     on_gpu = device != "cpu" and torch.cuda.is_available()
     half = torch.float16 if on_gpu and not torch.cuda.is_bf16_supported() else torch.bfloat16
@@ -44,6 +45,22 @@ def load_weights(model: str, device: str, load: str) -> Any:
     place: str | dict[str, str] = {"": "cuda:0" if on_gpu else "cpu"}
     if on_gpu and device == "auto":
         place = "auto"
-    return AutoModelForCausalLM.from_pretrained(
-        model, device_map=place, use_safetensors=True, trust_remote_code=False, **settings[load]
-    )
+    return load_causal(model, device_map=place, **settings[load])
+
+
+def load_causal(model: str | Path, **options: Any) -> Any:
+    """Load a causal language model from safetensors, running no code of its own.
+
+    One that can also see (as Ministral 3 can) is loaded whole: the names in its checkpoint are
+    those of the whole.
+
+    Args:
+        model: a folder or a Hub id.
+        options: for Transformers' `from_pretrained`.
+    """
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
+
+    config = AutoConfig.from_pretrained(model, trust_remote_code=False)
+    sees = config.get_text_config() is not config
+    kind = AutoModelForImageTextToText if sees else AutoModelForCausalLM
+    return kind.from_pretrained(model, use_safetensors=True, trust_remote_code=False, **options)

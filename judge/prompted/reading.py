@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from ..backends.base import ChatReply
 from ..detectors.asking import fault_of
 from ..parsing import encodable, shorten
 from ..types import ErrorCode, JudgeError
 
+AnyReply = TypeVar("AnyReply", bound=BaseModel)
 _FENCE = re.compile(r"\s*+```(?:json)?+\s(.*)```\s*+", re.DOTALL | re.IGNORECASE)
 
 
@@ -26,6 +29,16 @@ def keyed_schema(properties: dict[str, Any]) -> dict[str, Any]:
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def read_as(text: str, kind: type[AnyReply]) -> AnyReply | JudgeError:
+    """Read a text that must be one JSON object of this kind; `unparsed`, with the field, if not."""
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "reply"
+        return fault_in(shorten(f"{where}: {first['msg']}"))
 
 
 class _GivenTwice(ValueError):

@@ -23,6 +23,7 @@ from moonlynx.judge.messages import errors_as_messages
 from moonlynx.judge.types import Record
 from moonlynx.recipes.cli import BaseOption, DataOption
 
+from ..log import show_log
 from ..runs import find_recipe, read_run
 from .answers import LabelledAnswer
 from .batches import encode_items, pad_id
@@ -185,8 +186,7 @@ def command(
     tokens: Annotated[int, typer.Option(min=1, help="Read by each variant.")] = 1_000_000,
 ) -> None:
     """Train a recipe's last stage with one thing less each time, and show what that costs."""
-    logging.basicConfig(format="%(asctime)s %(message)s")
-    logging.getLogger("moonlynx").setLevel(logging.INFO)
+    show_log()
     with errors_as_messages():
         run = read_run(find_recipe(recipe, RECIPES), Run)
         ablation = Ablation(run, start, find_base(run, base), data, tokens)

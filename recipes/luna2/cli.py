@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +11,8 @@ import typer
 
 from moonlynx.judge.backends.base import MissingExtra
 
-from ..runs import SettingsError, find_recipe, read_run
+from ..log import show_log
+from ..runs import SettingsError
 
 _NEEDED = ("accelerate", "peft", "torch", "transformers", "yaml")
 
@@ -60,21 +60,18 @@ def _train_head(
 
     from .data import load, read_rows, split
     from .data.base import Placed
-    from .settings import RECIPES, Run
+    from .settings import load_run
     from .train import HEAD_FOLDER, train
 
     definition = load_definition(metric)
-    path = find_recipe(recipe, RECIPES)
-    run = read_run(path, Run)
-    if backbone is not None:
-        run = run.model_copy(update={"backbone": backbone})
+    recipe_name, run = load_run(recipe, backbone)
     if head is not None:
         run = run.model_copy(update={"head": str(head)})
     if data.is_dir():
         splits = load(definition.name, data)
     else:
         splits = split((Placed(row) for row in read_rows(data, definition)), run.seed)
-    name = f"luna2-{definition.name}-{path.stem}{'-again' if head is not None else ''}"
+    name = f"luna2-{definition.name}-{recipe_name}{'-again' if head is not None else ''}"
     out = out or Path("runs") / name
     done = train(run, definition, splits, out)
     fitted = "" if done.fitted_after is not None else "; too few validation rows to fit to"
@@ -99,13 +96,12 @@ def _train_backbone(
     """Train a small decoder from scratch on the metrics' training texts, for heads to go on."""
     _start()
     from .pretrain import BACKBONE, pretrain, training_texts
-    from .settings import RECIPES, Run
+    from .settings import load_run
 
-    path = find_recipe(recipe, RECIPES)
-    run = read_run(path, Run)
+    name, run = load_run(recipe, None)
     if run.pretrain is None:
-        raise SettingsError(f"{path}: pretrain: is missing; it holds the backbone's sizes")
-    out = out or Path("runs") / f"luna2-backbone-{path.stem}"
+        raise SettingsError(f"{recipe}: pretrain: is missing; it holds the backbone's sizes")
+    out = out or Path("runs") / f"luna2-backbone-{name}"
     texts = training_texts(data, metric) if metric else training_texts(data)
     done = pretrain(run, texts, out)
     typer.echo(
@@ -143,5 +139,4 @@ def _fit_heads(
 def _start(needed: Sequence[str] = _NEEDED) -> None:
     if any(find_spec(name) is None for name in needed):
         raise MissingExtra("training", "train")
-    logging.basicConfig(format="%(asctime)s %(message)s")
-    logging.getLogger("moonlynx").setLevel(logging.INFO)
+    show_log()

@@ -23,15 +23,16 @@ from moonlynx.judge.luna2.head import Scaling, load_head_file
 from moonlynx.judge.messages import errors_as_messages
 from moonlynx.judge.types import Record
 
-from ..runs import find_recipe, read_run
+from ..log import show_log
 from .answers import Asked, ask
 from .compare_report import Found, Scores, curves, measure_all, render
 from .data import LabelledInput, Splits, load
 from .examples import targets_of
 from .fit import fit
 from .floor import FLOORS
+from .heads_report import write_curves
 from .measure import Floats, fit_thresholds, flags_of
-from .settings import RECIPES, Run
+from .settings import Run, load_run
 from .train import HEAD_FOLDER, train
 
 FLOOR_NAMES = ("majority", "TF-IDF")
@@ -191,11 +192,9 @@ def command(
     seeds: Annotated[int, typer.Option(min=1, help="Heads on all the rows.")] = 3,
 ) -> None:
     """Compare heads with the prompted backbone, the majority and TF-IDF."""
-    logging.basicConfig(format="%(asctime)s %(message)s")
-    logging.getLogger("moonlynx").setLevel(logging.INFO)
+    show_log()
     with errors_as_messages():
-        run = read_run(find_recipe(recipe, RECIPES), Run)
-        run = run.model_copy(update={"backbone": backbone or run.backbone})
+        _, run = load_run(recipe, backbone)
         plan = Plan(most=rows, fewer=tuple(fewer or ()), seeds=tuple(range(seeds)))
         found: dict[str, Found] = {}
         for name in metric:
@@ -210,7 +209,7 @@ def write(found: Mapping[str, Found], out: Path) -> None:
     (out / "results.json").write_text(json.dumps(figures_only, indent=1) + "\n", encoding="utf-8")
     (out / "tables.md").write_text(render(found), encoding="utf-8")
     for name, each in found.items():
-        (out / f"{name}-roc.json").write_text(json.dumps(curves(each)) + "\n", encoding="utf-8")
+        write_curves(curves(each), name, out)
 
 
 if __name__ == "__main__":

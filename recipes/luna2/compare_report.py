@@ -15,7 +15,7 @@ from moonlynx.judge.types import Record
 
 from .data import Splits
 from .heads_report import FIGURES, PAPER, write_value
-from .measure import Figures, Gold, System, decide, gains, measure, read_gold, roc
+from .measure import Curve, Figures, Gold, System, curve, decide, gains, measure, read_gold
 
 _HEAD = re.compile(r"head, (\d+) rows, seed (\d+)")
 TO_BEAT = ("TF-IDF", "prompted, fitted")
@@ -65,7 +65,7 @@ def measure_all(definition: MetricDefinition, sides: Splits, scores: Mapping[str
     """Measure all systems of one metric; heads of one number of rows by the mean of their seeds."""
     gold = read_gold(sides.test, definition)
     systems = {name: system_of(definition, gold, each, each.test) for name, each in scores.items()}
-    sizes = {name: int(match[1]) for name in scores if (match := _HEAD.fullmatch(name))}
+    sizes = _sizes(scores)
     grouped: dict[str, list[System]] = {}
     for name, system in systems.items():
         row = name if name not in sizes else f"head, {sizes[name]} rows"
@@ -115,24 +115,20 @@ def _calibration(
     }
 
 
-def curves(found: Found) -> dict[str, list[tuple[float, float]]]:
-    """Give the ROC curve of each system, of heads that of the first seed on the most rows.
-
-    A boolean's is that of its positive class, another's over all its columns at once (micro).
-    """
-    definition, gold = found.definition, found.gold
-    sizes = {name: int(match[1]) for name in found.scores if (match := _HEAD.fullmatch(name))}
+def curves(found: Found) -> dict[str, Curve]:
+    """Give the ROC curve of each system, of heads that of the first seed on the most rows."""
+    sizes = _sizes(found.scores)
     best = next(name for name, size in sizes.items() if size == max(sizes.values()))
     names = [name for name in found.scores if name not in sizes and name != "prompted"]
-    columns: Any = slice(None)
-    if definition.positive is not None:
-        columns = [list(definition.classes).index(definition.positive)]
     return {
-        name: roc(
-            gold.flags[:, columns].ravel(), np.array(found.scores[name].test)[:, columns].ravel()
-        )
+        name: curve(found.definition, found.gold, np.array(found.scores[name].test))
         for name in (*names, best)
     }
+
+
+def _sizes(names: Iterable[str]) -> dict[str, int]:
+    """Give the training rows of the heads among the systems."""
+    return {name: int(match[1]) for name in names if (match := _HEAD.fullmatch(name))}
 
 
 def render(found: Mapping[str, Found]) -> str:

@@ -25,8 +25,8 @@ from .data import LabelledInput, Splits, load
 from .features import FORMS, KeptFeatures, cap, find_layers
 from .fit_heads import fit_head, score
 from .floor import FLOORS
-from .heads_report import render
-from .measure import Floats, decide, fit_thresholds, flags_of, gains, measure, read_gold
+from .heads_report import render, write_curves
+from .measure import Floats, curve, decide, fit_thresholds, flags_of, gains, measure, read_gold
 
 TO_BEAT = "TF-IDF"
 OURS = "head"
@@ -39,7 +39,8 @@ def run_heads(data: Path, out: Path, folder: Path, most: int) -> dict[str, Any]:
 
     Args:
         data: folder with the labelled data.
-        out: of the run: states, `results.json` with what is returned, and it in `tables.md`.
+        out: of the run: states, `results.json` with what is returned, it in `tables.md`, and the
+            points of every metric's ROC curves.
         folder: for the heads.
         most: training rows of a metric whose states are read, and test rows; for validation a
             quarter.
@@ -67,6 +68,7 @@ def run_heads(data: Path, out: Path, folder: Path, most: int) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
         results[metric] = content["found"]
         _log.info("%s: gain %s", metric, json.dumps(results[metric]["gain"]))
+        write_curves(results[metric].pop("curves"), metric, out)
         if results[metric]["ships"]:
             shipped.append(EncoderHead.model_validate_json(json.dumps(content["head"])))
         (out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
@@ -130,8 +132,8 @@ def compare(
     validation rows have not are left to `by_source`: they show how far a head carries.
 
     Returns:
-        `figures` of each system, `gain` of ours on `TO_BEAT`, whether it `ships`, `by_source` the
-        figures of both, and how many rows there were, of each class too.
+        `figures` and ROC `curves` of each system, `gain` of ours on `TO_BEAT`, whether it `ships`,
+        `by_source` the figures of both, and how many rows there were, of each class too.
     """
     said = {}
     for name, (before, after) in chances.items():
@@ -150,6 +152,7 @@ def compare(
         "rows": len(own),
         "classes": counts,
         "figures": figures,
+        "curves": {name: curve(definition, gold, each[own]) for name, (_, each) in chances.items()},
         "gain": gain,
         "ships": gain["auroc"][1] > 0 and gain["f1_macro"][0] >= 0,
         "by_source": _by_source(definition, test, chances, said),

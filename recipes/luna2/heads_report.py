@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from .measure import Curve
 
 PAPER = {
     "prompt_injection": 0.94,
@@ -34,6 +38,11 @@ def render(results: Mapping[str, Any]) -> str:
         table = _figures(found["figures"], PAPER.get(metric))
         parts.append(f"### {metric}\n\n{rows}\n\n{table}")
     return "\n\n".join([*parts, _sources(results)]) + "\n"
+
+
+def write_curves(curves: Mapping[str, Curve], metric: str, out: Path) -> None:
+    """Write ROC curves as points, by system, for `moonlynx.eval.roc` to draw."""
+    (out / f"{metric}-roc.json").write_text(json.dumps(curves) + "\n", encoding="utf-8")
 
 
 def _figures(figures: Mapping[str, Any], paper: float | None) -> str:

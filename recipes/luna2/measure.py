@@ -44,6 +44,9 @@ def flags_of(definition: MetricDefinition, rows: Sequence[LabelledInput]) -> Fla
 Figures = dict[str, tuple[float, float, float]]
 """Value, low and high of each figure: `auroc`, `f1_macro`, `f1_rare`, `ece`."""
 
+Curve = list[tuple[float, float]]
+"""Points of (false, true) positive rates."""
+
 System = tuple[Floats, Flags]
 """P of every class, and the classes that are said to hold, both of shape (rows, columns)."""
 
@@ -98,7 +101,18 @@ def gains(gold: Gold, ours: Sequence[System], theirs: System) -> Figures:
     return _with_intervals({name: mine[name] - other[name] for name in mine})
 
 
-def roc(holds: Flags, p: Floats) -> list[tuple[float, float]]:
+def curve(definition: MetricDefinition, gold: Gold, chances: Floats) -> Curve:
+    """Give a system's ROC curve, by its P of every class.
+
+    A boolean's is that of its positive class, another's over all its columns at once (micro).
+    """
+    if definition.positive is None:
+        return roc(gold.flags.ravel(), chances.ravel())
+    column = list(definition.classes).index(definition.positive)
+    return roc(gold.flags[:, column], chances[:, column])
+
+
+def roc(holds: Flags, p: Floats) -> Curve:
     """Give the ROC curve as (false, true) positive rates, from (0, 0) to (1, 1).
 
     Points on a straight line are left out.

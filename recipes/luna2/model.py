@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from moonlynx.judge.backends.weights import load_causal
 from moonlynx.judge.types import MoonlynxError
 
 from .settings import Run
@@ -29,7 +30,7 @@ def load_with_adapter(run: Run, folder: Path) -> Any:
     """
     import torch
     from peft import LoraConfig, PeftModel, get_peft_model
-    from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+    from transformers import BitsAndBytesConfig
 
     dtype = torch.bfloat16 if run.precision == "bf16" else torch.float32
     options: dict[str, Any] = {"dtype": dtype, "attn_implementation": run.attention}
@@ -41,9 +42,7 @@ def load_with_adapter(run: Run, folder: Path) -> Any:
             bnb_4bit_compute_dtype=dtype,
         )
     try:
-        model = AutoModelForCausalLM.from_pretrained(
-            folder, trust_remote_code=False, use_safetensors=True, **options
-        )
+        model = load_causal(folder, **options)
         if run.checkpointing:
             model.enable_input_require_grads()  # or frozen embeddings would end the gradient
         if run.head is not None:
@@ -52,10 +51,17 @@ def load_with_adapter(run: Run, folder: Path) -> Any:
             r=run.lora.rank,
             lora_alpha=run.lora.alpha,
             lora_dropout=run.lora.dropout,
-            target_modules=list(run.lora.targets),
+            target_modules=_targets(model, run),
             task_type="CAUSAL_LM",
         )
         torch.manual_seed(run.seed)
         return get_peft_model(model, adapter)
     except (OSError, ValueError, ImportError) as error:
         raise BackboneNotUsable(f"backbone: cannot train on {folder}: {error}") from None
+
+
+def _targets(model: Any, run: Run) -> list[str] | str:
+    """Name the modules that take a low-rank part: those that read text."""
+    names = list(run.lora.targets)
+    sees = model.config.get_text_config() is not model.config
+    return rf".*\.language_model\..*\.({'|'.join(names)})" if sees else names

@@ -8,7 +8,6 @@ changes). Both are measured on the source's own test rows, beside a head of the 
 from __future__ import annotations
 
 import json
-import logging
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,12 +18,12 @@ from moonlynx.judge.luna2.definition import MetricDefinition, load_definition
 from moonlynx.judge.messages import errors_as_messages
 from moonlynx.judge.types import MoonlynxError, Record
 
-from ..runs import find_recipe, read_run
+from ..log import show_log
 from .compare import head, kept
 from .compare_report import Scores, system_of
 from .data import Splits, load
 from .measure import Figures, gains, measure, read_gold
-from .settings import RECIPES, Run
+from .settings import Run, load_run
 from .train import HEAD_FOLDER
 
 BEFORE, AGAIN, ALONE = "before", "re-tuned", "the new rows alone"
@@ -121,11 +120,9 @@ def command(
     most: Annotated[int, typer.Option(min=200, help="Rows of the head before.")] = 5_000,
 ) -> None:
     """Say what a few new rows add to a head."""
-    logging.basicConfig(format="%(asctime)s %(message)s")
-    logging.getLogger("moonlynx").setLevel(logging.INFO)
+    show_log()
     with errors_as_messages():
-        run = read_run(find_recipe(recipe, RECIPES), Run)
-        run = run.model_copy(update={"backbone": backbone or run.backbone})
+        _, run = load_run(recipe, backbone)
         plan, folder = Plan(rows=rows, most=most), out / f"{metric}-{source}"
         found = retune(load_definition(metric), load(metric, data), source, run, plan, folder)
     text = json.dumps(found, indent=1) + "\n"

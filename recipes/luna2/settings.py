@@ -10,6 +10,8 @@ from pydantic_core import PydanticCustomError
 
 from moonlynx.judge.types import Record
 
+from ..runs import find_recipe, read_run
+
 RECIPES = Path(__file__).parent
 Positive = Annotated[float, Field(gt=0)]
 AtLeastOne = Annotated[StrictInt, Field(ge=1)]
@@ -115,6 +117,17 @@ class Run(Record):
     def _sound(self) -> Self:
         _whole(self.batch, self.rows_at_once, "rows_at_once")
         return self
+
+
+def load_run(recipe: str, backbone: str | None) -> tuple[str, Run]:
+    """Read a recipe by its name or path; give its name and what it says, on `backbone` if given.
+
+    Raises:
+        SettingsError: there is no such recipe, or it cannot be read; names the field.
+    """
+    path = find_recipe(recipe, RECIPES)
+    run = read_run(path, Run)
+    return path.stem, run if backbone is None else run.model_copy(update={"backbone": backbone})
 
 
 def _whole(batch: int, at_once: int, name: str) -> None:

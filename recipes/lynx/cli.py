@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ import typer
 
 from moonlynx.judge.backends.base import MissingExtra
 
+from ..log import show_log
 from ..runs import find_recipe, read_run
 
 _NEEDED = ("accelerate", "datasets", "peft", "torch", "transformers", "trl")
@@ -109,8 +109,7 @@ def _train(
         found = estimate(run, read_shape(run), fitting.tokens or [run.max_length])
         typer.echo(table(run, found, len(fitting.chats), len(fitting.too_long)))
         return
-    logging.basicConfig(format="%(asctime)s %(message)s")
-    logging.getLogger("moonlynx").setLevel(logging.INFO)
+    show_log()
     out = out or Path("runs") / path.stem
     measured = read_rows(validation) if validation is not None else []
     done = train(run, trained_on, measured, out, log_to)

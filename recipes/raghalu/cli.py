@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ import typer
 
 from moonlynx.judge.backends.base import MissingExtra
 
+from ..log import show_log
 from ..runs import find_recipe, read_run
 
 _DECODER = Path(__file__).parent / "decoder"
@@ -94,8 +94,7 @@ def add_commands(app: typer.Typer) -> None:
             found = estimate(run, read_shape(run), fitting.tokens or [run.max_length])
             typer.echo(table(run, found, len(fitting.chats), len(fitting.too_long)))
             return
-        logging.basicConfig(format="%(asctime)s %(message)s")
-        logging.getLogger("moonlynx").setLevel(logging.INFO)
+        show_log()
         out = out or Path("runs") / f"raghalu-{path.stem}"
         done = train(run, sentences, rows.stem, out)
         typer.echo(

@@ -16,8 +16,9 @@ from moonlynx.recipes.luna.annotate.asking import PROMPTS
 from moonlynx.recipes.luna.annotate.cost import Prices, estimate
 from moonlynx.recipes.luna.annotate.label import Limits, Models, Task
 from moonlynx.recipes.luna.annotate.records import AnnotatedAnswer, DroppedAnswer, RunInfo
-from moonlynx.recipes.luna.annotate.run import annotate, find_tasks, hash_questions, read_done
+from moonlynx.recipes.luna.annotate.run import annotate, find_tasks, read_done
 from moonlynx.recipes.luna.rag_qa import RagQuestion
+from moonlynx.recipes.outcomes import hash_rows
 
 CONTEXT = ("The bridge was built in 1894. It is ninety metres long.", "A tower stands beside it.")
 ANSWER = "Here is what I found. It was built in 1894. It is made of tin."
@@ -58,7 +59,7 @@ def run(tmp_path, answer, *replies, questions=(QUESTION,), generators=1, limits=
 
 def info(questions, generators=1):
     names = tuple("fake" for _ in range(generators))
-    sha256 = hash_questions(questions)
+    sha256 = hash_rows(questions)
     return RunInfo(input_sha256=sha256, generators=names, annotator="fake", prompts=PROMPTS)
 
 
@@ -251,7 +252,7 @@ def read_bytes(output):
 
 
 def test_a_run_killed_anywhere_ends_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr("moonlynx.recipes.luna.annotate.run.BATCH_SIZE", 5)
+    monkeypatch.setattr("moonlynx.recipes.outcomes.BATCH_SIZE", 5)
     questions = many(12)
     output, dropped = tmp_path / "out.jsonl", tmp_path / "out.jsonl.dropped.jsonl"
 

@@ -15,12 +15,13 @@ from moonlynx.judge.messages import errors_as_messages
 from moonlynx.judge.names import JudgeSpec
 from moonlynx.judge.progress import progress_bar
 
+from ...outcomes import hash_rows
 from ..rag_qa import RagQuestion, load_rag_qa
 from .asking import PROMPTS
 from .cost import Prices, estimate
 from .label import Limits, Models
 from .records import RunInfo
-from .run import Tally, annotate, find_tasks, hash_questions, read_done
+from .run import Tally, annotate, find_tasks, read_done
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _DEFAULTS = Limits()
@@ -81,7 +82,7 @@ def command(
         return
     *generators, labeller = _load(specs)
     run = RunInfo(
-        input_sha256=hash_questions(questions),
+        input_sha256=hash_rows(questions),
         generators=tuple(backend.name for backend in generators),
         annotator=labeller.name,
         prompts=PROMPTS,

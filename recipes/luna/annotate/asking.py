@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from pydantic import BaseModel, StrictBool, ValidationError
+from pydantic import BaseModel, StrictBool
 
 from moonlynx.judge.backends.base import ChatRequest
 from moonlynx.judge.parsing import shorten
+from moonlynx.judge.prompted.reading import keyed_schema, read_as
 from moonlynx.judge.prompts import break_chat_tokens, fill, load_prompt, mark_outside
 from moonlynx.judge.text import split_sentences
 from moonlynx.judge.types import Evidence, Example, JudgeError, Range, Turn
@@ -85,12 +86,9 @@ def annotation_request(keyed: Keyed, max_tokens: int, attempt: int) -> ChatReque
 
 def read_annotation(text: str, keyed: Keyed) -> Annotation | JudgeError:
     """Read the annotator's reply; it must speak of every sentence, and of no other."""
-    try:
-        reply = _Reply.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "reply"
-        return JudgeError(code="unparsed", message=shorten(f"{where}: {first['msg']}"))
+    reply = read_as(text, _Reply)
+    if isinstance(reply, JudgeError):
+        return reply
     if reply.sentences.keys() != keyed.answer.keys():
         said, there = (shorten(", ".join(keys)) for keys in (reply.sentences, keyed.answer))
         message = f"speaks of the sentences {said}, not {there}"
@@ -134,7 +132,7 @@ def _lines(sentences: Iterable[tuple[str, str]]) -> str:
 
 def _schema(keys: Iterable[str]) -> dict[str, Any]:
     """Give the reply's JSON Schema; reasoning stands before what is decided (chain of thought)."""
-    sentence = _object(
+    sentence = keyed_schema(
         {
             "reasoning": {"type": "string"},
             "context": {"type": "array", "items": {"type": "string", "pattern": r"^\d+\.\d+$"}},
@@ -144,15 +142,6 @@ def _schema(keys: Iterable[str]) -> dict[str, Any]:
     whole = {
         "reasoning": {"type": "string"},
         "supported": {"type": "boolean"},
-        "sentences": _object({key: {"$ref": "#/$defs/sentence"} for key in keys}),
+        "sentences": keyed_schema({key: {"$ref": "#/$defs/sentence"} for key in keys}),
     }
-    return _object(whole) | {"$defs": {"sentence": sentence}}
-
-
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return keyed_schema(whole) | {"$defs": {"sentence": sentence}}

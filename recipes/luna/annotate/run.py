@@ -8,20 +8,20 @@ is tried again.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from moonlynx.judge.batch import Tally as Labels
-from moonlynx.judge.journal import check_run, end_with_whole_line, read_journal, to_line
+from moonlynx.judge.journal import check_run
 
+from ...outcomes import read_outcomes, write_outcomes
 from ..rag_qa import RagQuestion
 from .cost import Bill
 from .label import Models, Task, label_answers
 from .records import AnnotatedAnswer, DroppedAnswer, RunInfo
 
-BATCH_SIZE = 32  # answers; how many requests are under way at once is the backend's to bound
 Labelled = AnnotatedAnswer | DroppedAnswer
 
 
@@ -56,14 +56,6 @@ class Tally:
             self.labels.failed += answer.label == "FAIL"
 
 
-def hash_questions(questions: Iterable[RagQuestion]) -> str:
-    """Give the SHA-256 of the questions in their order."""
-    digest = hashlib.sha256()
-    for question in questions:
-        digest.update(question.model_dump_json().encode("utf-8") + b"\n")
-    return digest.hexdigest()
-
-
 def read_done(output: Path, run: RunInfo | None = None) -> Tally:
     """Count what an earlier run has written; a half-written last line does not count.
 
@@ -71,7 +63,7 @@ def read_done(output: Path, run: RunInfo | None = None) -> Tally:
         RunMismatch: a line is none of ours, or was written by another run than `run`.
     """
     tally = Tally()
-    for answer in _read_all(output):
+    for answer in read_outcomes(output, AnnotatedAnswer, DroppedAnswer):
         if run is not None:
             check_run(output, answer.provenance.run, run)
         tally.add(answer)
@@ -110,25 +102,12 @@ def annotate(
     tally = read_done(output, run)
     tasks = find_tasks(questions, len(models.generators), tally)
     on_progress(tally.labels)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    for path in (output, _dropped(output)):
-        end_with_whole_line(path)
-    with output.open("ab") as labelled_file, _dropped(output).open("ab") as dropped_file:
-        for start in range(0, len(tasks), BATCH_SIZE):
-            for answer in label_answers(tasks[start : start + BATCH_SIZE], models, run):
-                file = dropped_file if isinstance(answer, DroppedAnswer) else labelled_file
-                file.write(to_line(answer))
-                tally.add(answer)
-            labelled_file.flush()
-            dropped_file.flush()
-            on_progress(tally.labels)
+
+    def count(answers: Sequence[Labelled]) -> None:
+        for answer in answers:
+            tally.add(answer)
+        on_progress(tally.labels)
+
+    label = partial(label_answers, models=models, run=run)
+    write_outcomes(output, tasks, label, DroppedAnswer, count)
     return tally
-
-
-def _dropped(output: Path) -> Path:
-    return output.with_name(output.name + ".dropped.jsonl")
-
-
-def _read_all(output: Path) -> Iterator[Labelled]:
-    yield from read_journal(output, AnnotatedAnswer)
-    yield from read_journal(_dropped(output), DroppedAnswer)

@@ -16,9 +16,10 @@ from moonlynx.judge.luna2.definition import load_definition
 from moonlynx.judge.messages import errors_as_messages
 from moonlynx.judge.types import BadInput, Usage
 
+from ...outcomes import hash_rows
 from ..data import load
 from .records import DraftRow, RunInfo
-from .run import Label, Rewrite, Task, estimate, hash_rows, read_done, run_task
+from .run import Label, Rewrite, Task, estimate, read_done, run_task
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from moonlynx.judge.backends.base import ChatRequest
 from moonlynx.judge.luna2.definition import DefinitionError, MetricDefinition, blank
 from moonlynx.judge.luna2.preflight import TokenMap
 from moonlynx.judge.luna2.prompt import write
 from moonlynx.judge.parsing import shorten
+from moonlynx.judge.prompted.reading import keyed_schema, read_as
 from moonlynx.judge.prompts import fill, load_prompt
 from moonlynx.judge.types import JudgeError, MetricInput, Turn
 
@@ -46,17 +47,16 @@ def label_request(definition: MetricDefinition, one: MetricInput, max_tokens: in
         labels["minItems"] = 1
     return ChatRequest(
         _ask(definition, one, fill(load_prompt(LABEL), labels_due=due)),
-        schema=_object({"reasoning": {"type": "string"}, "labels": labels}),
+        schema=keyed_schema({"reasoning": {"type": "string"}, "labels": labels}),
         max_tokens=max_tokens,
     )
 
 
 def read_labels(definition: MetricDefinition, text: str) -> frozenset[str] | JudgeError:
     """Read a model's labels."""
-    try:
-        reply = _Labels.model_validate_json(text)
-    except ValidationError as error:
-        return _unparsed(error)
+    reply = read_as(text, _Labels)
+    if isinstance(reply, JudgeError):
+        return reply
     found = frozenset(reply.labels)
     if unknown := found - definition.classes.keys():
         message = f"labels: {shorten(min(unknown))!r} is no class of {definition.name}"
@@ -116,7 +116,7 @@ def rewrite_request(definition: MetricDefinition, row: DraftRow, max_tokens: int
     asked = fill(load_prompt(REWRITE), target=target, fields_due="\n".join(due))
     return ChatRequest(
         _ask(definition, row, asked),
-        schema=_object(properties),
+        schema=keyed_schema(properties),
         max_tokens=max_tokens,
         temperature=1.0,
     )
@@ -126,10 +126,9 @@ def read_rewritten(
     definition: MetricDefinition, row: DraftRow, text: str
 ) -> Mapping[str, Any] | JudgeError:
     """Read the fields of a rewritten row; each must be there, changed, and not blank."""
-    try:
-        reply = _Rewritten.model_validate_json(text)
-    except ValidationError as error:
-        return _unparsed(error)
+    reply = read_as(text, _Rewritten)
+    if isinstance(reply, JudgeError):
+        return reply
     found = {name: getattr(reply, name) for name in _fields(definition, row)}
     for name, value in found.items():
         parts = value if isinstance(value, list) else [value]
@@ -173,18 +172,3 @@ def _ask(definition: MetricDefinition, one: MetricInput, due: str) -> tuple[Turn
     said = TokenMap(written=words, ids=dict.fromkeys(words, 0))
     own = definition.model_copy(update={"template": f"{kept}\n\n{due}"})
     return (Turn(role="user", content=write(own, said, one)),)
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _unparsed(error: ValidationError) -> JudgeError:
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"]) or "reply"
-    return JudgeError(code="unparsed", message=shorten(f"{where}: {first['msg']}"))

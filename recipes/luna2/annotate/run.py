@@ -8,19 +8,20 @@ dropped is tried again.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from moonlynx.judge.backends.base import ChatBackend, ChatReply, ChatRequest
 from moonlynx.judge.cost import add_usage, estimate_tokens
 from moonlynx.judge.detectors.asking import fault_of, usage_of
-from moonlynx.judge.journal import check_run, end_with_whole_line, read_journal, to_line
+from moonlynx.judge.journal import check_run
 from moonlynx.judge.luna2.definition import MetricDefinition
 from moonlynx.judge.types import JudgeError, Usage
 
+from ...outcomes import read_outcomes, write_outcomes
 from .asking import (
     LABEL,
     REWRITE,
@@ -32,7 +33,6 @@ from .asking import (
 )
 from .records import DraftRow, DroppedRow, MadeRow, Provenance, RunInfo
 
-BATCH_SIZE = 32  # rows; how many requests are under way at once is the backend's to bound
 _REASONING = 150  # tokens of a reply beside what it copies, likely
 
 
@@ -127,14 +127,6 @@ class Tally:
             self.made += 1
 
 
-def hash_rows(rows: Sequence[DraftRow]) -> str:
-    """Give the SHA-256 of the rows in their order."""
-    digest = hashlib.sha256()
-    for row in rows:
-        digest.update(row.model_dump_json().encode("utf-8") + b"\n")
-    return digest.hexdigest()
-
-
 def read_done(output: Path, run: RunInfo | None = None) -> Tally:
     """Count what an earlier run has written; a half-written last line does not count.
 
@@ -142,7 +134,7 @@ def read_done(output: Path, run: RunInfo | None = None) -> Tally:
         RunMismatch: a line is none of ours, or was written by another run than `run`.
     """
     tally = Tally()
-    for row in _read_all(output):
+    for row in read_outcomes(output, MadeRow, DroppedRow):
         if run is not None:
             check_run(output, row.provenance.run, run)
         tally.add(row)
@@ -187,23 +179,18 @@ def run_task(
     tally = read_done(output, run)
     left = [(line, row) for line, row in enumerate(rows, start=1) if line not in tally.done]
     on_progress(tally)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    for path in (output, _dropped(output)):
-        end_with_whole_line(path)
-    with output.open("ab") as made_file, _dropped(output).open("ab") as dropped_file:
-        for start in range(0, len(left), BATCH_SIZE):
-            for found in _do(task, left[start : start + BATCH_SIZE], models, run):
-                file = dropped_file if isinstance(found, DroppedRow) else made_file
-                file.write(to_line(found))
-                tally.add(found)
-            made_file.flush()
-            dropped_file.flush()
-            on_progress(tally)
+
+    def count(found: Sequence[MadeRow | DroppedRow]) -> None:
+        for one in found:
+            tally.add(one)
+        on_progress(tally)
+
+    write_outcomes(output, left, partial(_do, task, models, run), DroppedRow, count)
     return tally
 
 
 def _do(
-    task: Task, batch: Sequence[tuple[int, DraftRow]], models: Sequence[ChatBackend], run: RunInfo
+    task: Task, models: Sequence[ChatBackend], run: RunInfo, batch: Sequence[tuple[int, DraftRow]]
 ) -> Iterator[MadeRow | DroppedRow]:
     requests = [task.request(row) for _, row in batch]
     replies = [model.complete(requests) for model in models]
@@ -216,12 +203,3 @@ def _do(
         else:
             fields = made.row.model_dump()
             yield MadeRow(**fields, votes=made.votes, provenance=provenance)
-
-
-def _dropped(output: Path) -> Path:
-    return output.with_name(output.name + ".dropped.jsonl")
-
-
-def _read_all(output: Path) -> Iterator[MadeRow | DroppedRow]:
-    yield from read_journal(output, MadeRow)
-    yield from read_journal(_dropped(output), DroppedRow)

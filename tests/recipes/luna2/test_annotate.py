@@ -21,8 +21,9 @@ from moonlynx.recipes.luna2.annotate.asking import (
     vote,
 )
 from moonlynx.recipes.luna2.annotate.records import DraftRow, RunInfo
-from moonlynx.recipes.luna2.annotate.run import Label, Rewrite, hash_rows, read_done, run_task
+from moonlynx.recipes.luna2.annotate.run import Label, Rewrite, read_done, run_task
 from moonlynx.recipes.luna2.data import read_rows
+from moonlynx.recipes.outcomes import hash_rows
 
 TOXICITY, PII, RELEVANCE = map(load_definition, ("toxicity", "pii", "context_relevance"))
 ROWS = [

@@ -3,16 +3,17 @@ import json
 import numpy as np
 import pytest
 
-from moonlynx.judge.luna.weights import open_weights
+from moonlynx.judge.luna.weights import MANIFEST, open_weights
 from moonlynx.judge.luna2.definition import load_definition
 from moonlynx.judge.luna2.encoder.features import FeatureReader
 from moonlynx.judge.luna2.encoder.head import save_heads
 from moonlynx.judge.luna2.encoder.states import StateEncoder
 from moonlynx.judge.luna2.heads import EncoderMetric
 from moonlynx.judge.types import MetricInput
-from moonlynx.recipes.luna2.data import LabelledInput
+from moonlynx.recipes.luna2.data import LabelledInput, Splits
 from moonlynx.recipes.luna2.features import KeptFeatures, find_layers
 from moonlynx.recipes.luna2.fit_heads import fit_head, score
+from moonlynx.recipes.luna2.heads import run_heads
 
 BAD, GOOD = ("swine", "fool", "liar", "crook"), ("friend", "baker", "nurse", "singer")
 CITIES = ("Rome", "Oslo", "Bergen", "Lima")
@@ -63,3 +64,27 @@ def test_a_fitted_head_judges_as_it_was_measured(metric, rows, tmp_path):
     assert np.abs(np.array(judged) - measured).max() < 5e-3
     held = [row.labels == {"true"} for row in rows[20:]]
     assert [p > 0.5 for p, _ in judged] == held
+
+
+@pytest.mark.heavy
+def test_a_run_measures_heads_writes_those_that_ship_and_goes_on(tmp_path, monkeypatch):
+    made = list(texts())
+    splits = Splits(tuple(made[:16]), tuple(made[16:24]), tuple(made[24:]), 0)
+    monkeypatch.setattr("moonlynx.recipes.luna2.heads.FORMS", {"toxicity": "text"})
+    monkeypatch.setattr("moonlynx.recipes.luna2.heads.load", lambda metric, data: splits)
+    out, folder = tmp_path / "run", tmp_path / "heads"
+    found = run_heads(tmp_path, out, folder, 100)["toxicity"]
+    assert found["classes"] == {"true": 4, "false": 4}
+    assert found["figures"]["majority"]["auroc"][0] == 0.5
+    # The words of both classes are in training: TF-IDF knows them too, so there is nothing to gain.
+    assert found["figures"]["TF-IDF"]["auroc"][0] == 1.0
+    assert not found["ships"]
+    assert [path.name for path in folder.iterdir()] == [MANIFEST]
+    curves = json.loads((out / "toxicity-roc.json").read_text())
+    assert set(curves) == set(found["figures"])
+    assert curves["TF-IDF"] == [[0, 0], [0, 1], [1, 1]]
+    assert json.loads((out / "results.json").read_text())["toxicity"]["rows"] == 8
+    tables = (out / "tables.md").read_text()
+    monkeypatch.setattr("moonlynx.recipes.luna2.heads.run_metric", None)  # all of it is done
+    run_heads(tmp_path, out, folder, 100)
+    assert (out / "tables.md").read_text() == tables

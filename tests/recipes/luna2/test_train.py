@@ -105,6 +105,32 @@ def test_several_labels_are_learned_in_one_pass(tiny_llama, tmp_path):
 
 
 @pytest.mark.heavy
+def test_a_backbone_that_can_see_learns_to_read(tiny_llama, tmp_path):
+    from safetensors import safe_open
+    from transformers import Mistral3Config, Mistral3ForConditionalGeneration, set_seed
+
+    from moonlynx.recipes.luna2.train import train
+
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4, "head_dim": 8}
+    text = {"model_type": "ministral3", "num_hidden_layers": 2, "num_key_value_heads": 2}
+    text |= {"vocab_size": 512, "initializer_range": 0.2, **sizes}
+    sight = {"model_type": "pixtral", "num_hidden_layers": 1, "image_size": 28, "patch_size": 14}
+    set_seed(0)
+    config = Mistral3Config(text_config=text, vision_config=sight | sizes, image_token_index=10)
+    seeing = tmp_path / "seeing"
+    Mistral3ForConditionalGeneration(config).save_pretrained(seeing)
+    for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja"):
+        (seeing / name).write_bytes((tiny_llama / name).read_bytes())
+
+    rows = boolean()
+    train(tiny(seeing), TOXICITY, splits(rows), tmp_path / "run")
+    head = tmp_path / "run" / "head"
+    assert right_labels(head, rows) == 16
+    with safe_open(head / "adapter_model.safetensors", "pt") as adapter:
+        assert all(".language_model." in name for name in adapter.keys())  # noqa: SIM118
+
+
+@pytest.mark.heavy
 def test_a_stopped_run_goes_on_and_ends_as_an_undisturbed_one(tiny_llama, tmp_path, monkeypatch):
     from transformers import Trainer
 

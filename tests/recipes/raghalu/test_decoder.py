@@ -24,7 +24,6 @@ from moonlynx.recipes.raghalu.families import load_families, of_split
 from moonlynx.recipes.runs import read_run
 
 from ...one_thread import one_thread  # noqa: F401 - a fixture of all tests here
-from ...tiny_llama import build_tiny_llama
 
 FOLDER = Path(decoder.__file__).parent
 DATA = Path(os.environ.get("MOONLYNX_DATA", "nosuch"))
@@ -70,11 +69,6 @@ def asks(chat):
 
 def moonlynx(*arguments):
     return CliRunner().invoke(cli.app, ["train", "raghalu-decoder", *map(str, arguments)])
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory):
-    return build_tiny_llama(tmp_path_factory.mktemp("tiny"))
 
 
 @pytest.fixture
@@ -137,8 +131,8 @@ def test_open_sentences_are_of_training_sides():
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", RUNS)
-def test_every_run_is_estimated(name, base, rows_file):
-    result = moonlynx(name, "--rows", rows_file, "--base", base, "--dry-run")
+def test_every_run_is_estimated(name, tiny_llama, rows_file):
+    result = moonlynx(name, "--rows", rows_file, "--base", tiny_llama, "--dry-run")
     assert result.exit_code == 0, result.output + repr(result.exception)
     run = read_run(FOLDER / f"{name}.yaml", DecoderRun)
     first, memory, time = result.output.splitlines()
@@ -149,9 +143,9 @@ def test_every_run_is_estimated(name, base, rows_file):
 
 
 @pytest.mark.heavy
-def test_a_model_is_trained_and_judges(base, rows_file, tmp_path, monkeypatch):
+def test_a_model_is_trained_and_judges(tiny_llama, rows_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"base": str(base), "labels": 3}))
+    Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"base": str(tiny_llama), "labels": 3}))
     result = moonlynx("mine.yaml", "--rows", rows_file)
     assert result.exit_code == 0, result.output + repr(result.exception)
     record = read_record(Path("runs/raghalu-mine"))
@@ -171,9 +165,11 @@ def test_a_model_is_trained_and_judges(base, rows_file, tmp_path, monkeypatch):
 
 
 @pytest.mark.heavy
-def test_rows_too_long_for_a_run_are_said(base, rows_file, tmp_path, monkeypatch):
+def test_rows_too_long_for_a_run_are_said(tiny_llama, rows_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"base": str(base), "max_length": 100}))
+    Path("mine.yaml").write_text(
+        yaml.safe_dump(TINY | {"base": str(tiny_llama), "max_length": 100})
+    )
     result = moonlynx("mine.yaml", "--rows", rows_file)
     assert result.exit_code != 0
     assert "none of 60 rows can be trained on within 100 tokens" in str(result.exception)

@@ -1,0 +1,11 @@
+"""What a long run says of itself while it goes."""
+
+from __future__ import annotations
+
+import logging
+
+
+def show_log() -> None:
+    """Write what moonlynx logs to standard error, each line with its time."""
+    logging.basicConfig(format="%(asctime)s %(message)s")
+    logging.getLogger("moonlynx").setLevel(logging.INFO)
