@@ -10,7 +10,7 @@ import typer
 from pydantic import TypeAdapter, ValidationError
 
 from moonlynx.judge.messages import errors_as_messages
-from moonlynx.judge.types import MoonlynxError, Probability
+from moonlynx.judge.types import MoonlynxError, Probability, first_fault
 
 from .figures import DIAGONAL, Series, draw
 
@@ -54,9 +54,8 @@ def command(
         try:
             curves = _CURVES.validate_json(input_file.read_bytes())
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(str(part) for part in first["loc"]) or "file"
-            raise CurvesError(f"{input_file}: {field}: {first['msg']}") from None
+            field, message = first_fault(error, "file")
+            raise CurvesError(f"{input_file}: {field}: {message}") from None
         output.write_text(draw_roc(curves, title), encoding="utf-8")
 
 

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from math import sqrt
 from pathlib import Path
 from random import Random
-from typing import Annotated, Literal, NamedTuple, TypeVar, get_args
+from typing import Annotated, Literal, NamedTuple, get_args
 
 import typer
-from pydantic import ValidationError
 
-from moonlynx.judge.journal import to_line
+from moonlynx.judge.journal import AnyRecord, read_records, to_line
 from moonlynx.judge.text import content_tokens
 from moonlynx.judge.types import BadInput, Documents, Record, Text
 
@@ -77,9 +76,6 @@ class Interval(NamedTuple):
     share: float
     low: float
     high: float
-
-
-_AnyRecord = TypeVar("_AnyRecord", bound=Record)
 
 
 def wilson(found: int, of: int) -> Interval:
@@ -220,7 +216,7 @@ def blind_score(
     typer.echo(report)
 
 
-def _read(path: Path, kind: type[_AnyRecord]) -> list[_AnyRecord]:
+def _read(path: Path, kind: type[AnyRecord]) -> list[AnyRecord]:
     """Read records of one kind.
 
     Raises:
@@ -228,12 +224,4 @@ def _read(path: Path, kind: type[_AnyRecord]) -> list[_AnyRecord]:
     """
     if not path.exists():
         raise BadInput("bad_input", str(path), "is not there; draw a sheet and file verdicts first")
-    records = []
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
-        try:
-            records.append(kind.model_validate_json(line))
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(str(part) for part in first["loc"]) or "line"
-            raise BadInput("bad_input", f"{path}, line {number}, {field}", first["msg"]) from None
-    return records
+    return read_records(path, kind)

@@ -33,6 +33,7 @@ from .types import (
     Record,
     Score,
     Verdict,
+    first_fault,
 )
 
 CALIBRATION_VERSION: Literal["1.1"] = "1.1"
@@ -239,9 +240,8 @@ def load_calibration(path: Path) -> Calibration:
     try:
         return Calibration.model_validate(content)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise CalibrationError(f"{path}: {field}: {first['msg']}") from None
+        field, message = first_fault(error, "file")
+        raise CalibrationError(f"{path}: {field}: {message}") from None
 
 
 class _Counts(NamedTuple):

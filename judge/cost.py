@@ -16,7 +16,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from .types import Finite, MoonlynxError, Record, Usage, Verdict
+from .types import Finite, MoonlynxError, Record, Usage, Verdict, first_fault
 
 BYTES_PER_TOKEN = 4  # of English prose; tables and other scripts take more tokens than this says
 
@@ -116,9 +116,8 @@ def load_prices(path: Path | None = None) -> PriceTable:
     except OSError as error:
         raise PriceError(f"cannot read the prices {path}: {error.strerror}") from None
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "file"
-        raise PriceError(f"{path}: {field}: {first['msg']}") from None
+        field, message = first_fault(error, "file")
+        raise PriceError(f"{path}: {field}: {message}") from None
 
 
 def estimate_tokens(text: str) -> float:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from .batch import RunMismatch
-from .types import BadInput, Record
+from .types import BadInput, Record, first_fault
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
@@ -35,9 +35,8 @@ def _read(path: Path, number: int, line: bytes, kind: type[AnyRecord]) -> AnyRec
     try:
         return kind.model_validate_json(line)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "row"
-        raise BadInput("bad_input", f"{path}, line {number}, {field}", first["msg"]) from None
+        field, message = first_fault(error, "row")
+        raise BadInput("bad_input", f"{path}, line {number}, {field}", message) from None
 
 
 def read_journal(path: Path, kind: type[AnyRecord]) -> Iterator[AnyRecord]:

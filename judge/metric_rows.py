@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from .journal import check_run, end_with_whole_line, read_journal
 from .luna2.metric import Metric
-from .types import BadInput, JudgeError, MetricInput, MetricVerdict, Record
+from .types import BadInput, JudgeError, MetricInput, MetricVerdict, Record, first_fault
 
 _IDENTITY = ".run.json"
 
@@ -78,9 +78,8 @@ def read_input(raw: Any) -> MetricInput:
     try:
         return MetricInput.model_validate({"input": "", "output": ""} | known)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "row"
-        raise BadInput("bad_input", field, first["msg"]) from None
+        field, message = first_fault(error, "row")
+        raise BadInput("bad_input", field, message) from None
 
 
 def measure_rows(metric: Metric, rows: Sequence[MetricRow]) -> list[MetricVerdict]:

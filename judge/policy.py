@@ -31,7 +31,17 @@ from pydantic import StringConstraints, ValidationError
 
 from .conformal import fit_curve
 from .cost import PriceTable, model_of
-from .types import Count, Finite, JudgeInfo, MoonlynxError, Probability, Record, Score, Verdict
+from .types import (
+    Count,
+    Finite,
+    JudgeInfo,
+    MoonlynxError,
+    Probability,
+    Record,
+    Score,
+    Verdict,
+    first_fault,
+)
 
 POLICY_VERSION: Literal["1.0"] = "1.0"
 MIN_ROWS = 20
@@ -310,11 +320,8 @@ def load_policy(path: Path) -> Policy:
     except OSError as error:
         raise PolicyError(f"cannot read the policy {path}: {error.strerror}") from None
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "file"
-        raise PolicyError(
-            f"{path}: {field}: {first['msg']}; write it with `moonlynx cascade`"
-        ) from None
+        field, message = first_fault(error, "file")
+        raise PolicyError(f"{path}: {field}: {message}; write it with `moonlynx cascade`") from None
 
 
 class _Side(NamedTuple):

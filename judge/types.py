@@ -224,6 +224,17 @@ class Example(Record):
             raise _bad_input(error) from None
 
 
+def first_fault(error: ValidationError, whole: str) -> tuple[str, str]:
+    """Give the field that pydantic found at fault first, as `spans.0.start`, and what is wrong.
+
+    Args:
+        error: of a record.
+        whole: what to name where no field alone is at fault.
+    """
+    first = error.errors(include_url=False, include_input=False)[0]
+    return ".".join(str(part) for part in first["loc"]) or whole, first["msg"]
+
+
 _CODE_OF_FAULT: dict[str, ErrorCode] = {
     "empty_context": "empty_context",
     "empty_answer": "empty_answer",

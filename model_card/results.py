@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from moonlynx.eval.markdown import TITLES, table, write_value
 from moonlynx.eval.records import ALWAYS_FAIL, MAJORITY, Group, MacroScores, Report, SystemScores
 from moonlynx.judge.names import JudgeSpec, parse_spec
-from moonlynx.judge.types import JudgeInfo, MoonlynxError
+from moonlynx.judge.types import JudgeInfo, MoonlynxError, first_fault
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
@@ -73,9 +73,8 @@ def read_report(folder: Path) -> Report:
     except (JSONDecodeError, UnicodeDecodeError, AttributeError):
         raise CardError(f"{path} is not a report; write it with `moonlynx eval`") from None
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise CardError(f"{path}: {field}: {first['msg']}; run `moonlynx eval` anew") from None
+        field, message = first_fault(error, "file")
+        raise CardError(f"{path}: {field}: {message}; run `moonlynx eval` anew") from None
 
 
 def find_system(report: Report, judge: JudgeInfo) -> Measured:

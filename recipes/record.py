@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from moonlynx import __version__
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.types import Count, Finite, MoonlynxError, Record
+from moonlynx.judge.types import Count, Finite, MoonlynxError, Record, first_fault
 
 _CORE = (
     12.0,
@@ -77,9 +77,8 @@ def read_record(path: Path, kind: type[RecordKind], written_by: str) -> RecordKi
     except OSError as error:
         raise RecordError(f"cannot read {path}: {error.strerror}; {written_by}") from None
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "content"
-        raise RecordError(f"{path}: {field}: {first['msg']}") from None
+        field, message = first_fault(error, "content")
+        raise RecordError(f"{path}: {field}: {message}") from None
 
 
 def find_hardware() -> Hardware:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import yaml
 from pydantic import ValidationError
 
-from moonlynx.judge.types import MoonlynxError, Record
+from moonlynx.judge.types import MoonlynxError, Record, first_fault
 
 RUN = "run.json"  # in a run's folder: its settings
 RunKind = TypeVar("RunKind", bound=Record)
@@ -61,6 +61,5 @@ def read_run(path: Path, kind: type[RunKind]) -> RunKind:
     try:
         return kind.model_validate(content)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise SettingsError(f"{path}: {field}: {first['msg']}".replace(": :", ":")) from None
+        field, message = first_fault(error, "file")
+        raise SettingsError(f"{path}: {field}: {message}") from None

@@ -14,7 +14,7 @@ from pydantic import ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from ..names import SpecError
-from ..types import JudgeError, Record, Text
+from ..types import JudgeError, Record, Text, first_fault
 from .base import BackendError, ChatReply, ChatRequest, Finish, ReplyToken
 from .options import read_options
 from .replies import faulty
@@ -111,9 +111,8 @@ def _read_script(path: Path) -> list[ScriptRow]:
         try:
             rows.append(ScriptRow.model_validate_json(line))
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(str(part) for part in first["loc"]) or "row"
-            raise BackendError(f"{path}, line {number}: {where}: {first['msg']}") from None
+            where, message = first_fault(error, "row")
+            raise BackendError(f"{path}, line {number}: {where}: {message}") from None
     return rows
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictInt, StringConstraints, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..types import Count, Finite, MoonlynxError, Probability, Record
+from ..types import Count, Finite, MoonlynxError, Probability, Record, first_fault
 from .aggregate import AnswerScore, Support
 from .reading import Limits, premise_room
 from .support import SupportModel
@@ -82,6 +82,5 @@ def load_config(path: Path) -> LunaConfig:
     except OSError as error:
         raise LunaError(f"cannot read {path}: {error.strerror}") from None
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise LunaError(f"{path}: {field}: {first['msg']}".replace(": :", ":")) from None
+        field, message = first_fault(error, "file")
+        raise LunaError(f"{path}: {field}: {message}") from None

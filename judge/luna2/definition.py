@@ -17,7 +17,7 @@ import yaml
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..types import MetricInput, MoonlynxError, Probability, Record, Text
+from ..types import MetricInput, MoonlynxError, Probability, Record, Text, first_fault
 
 Kind = Literal["boolean", "multi-class", "multi-label"]
 Node = Literal["llm_span", "tools", "retriever", "trace"]
@@ -240,9 +240,8 @@ def _read(source: str, text: str, folder: Path | None) -> MetricDefinition:
             content | {"template": _template(source, content.get("prompt"), folder)}
         )
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise DefinitionError(f"{source}: {field}: {first['msg']}".replace(": : ", ": ")) from None
+        field, message = first_fault(error, "file")
+        raise DefinitionError(f"{source}: {field}: {message}") from None
 
 
 def _check_words(source: str, field: str, value: Any) -> None:

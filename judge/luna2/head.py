@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, ValidationError
 
 from ..backends.base import BackendError, MissingExtra
-from ..types import Finite, MoonlynxError, Probability, Record
+from ..types import Finite, MoonlynxError, Probability, Record, first_fault
 from .definition import MetricDefinition
 from .preflight import TokenMap
 
@@ -91,9 +91,8 @@ def load_head_file(folder: Path) -> Head:
     except OSError as error:
         raise HeadError(f"{folder} holds no head: cannot read {HEAD}: {error.strerror}") from None
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "file"
-        raise HeadError(f"{path}: {field}: {first['msg']}") from None
+        field, message = first_fault(error, "file")
+        raise HeadError(f"{path}: {field}: {message}") from None
 
 
 def fingerprint(folder: Path) -> str:

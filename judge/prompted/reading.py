@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from ..backends.base import ChatReply
 from ..detectors.asking import fault_of
 from ..parsing import encodable, shorten
-from ..types import ErrorCode, JudgeError
+from ..types import ErrorCode, JudgeError, first_fault
 
 AnyReply = TypeVar("AnyReply", bound=BaseModel)
 _FENCE = re.compile(r"\s*+```(?:json)?+\s(.*)```\s*+", re.DOTALL | re.IGNORECASE)
@@ -36,9 +36,8 @@ def read_as(text: str, kind: type[AnyReply]) -> AnyReply | JudgeError:
     try:
         return kind.model_validate_json(text)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "reply"
-        return fault_in(shorten(f"{where}: {first['msg']}"))
+        where, message = first_fault(error, "reply")
+        return fault_in(shorten(f"{where}: {message}"))
 
 
 class _GivenTwice(ValueError):

@@ -15,7 +15,7 @@ from pydantic import StringConstraints, ValidationError
 
 from ..luna.support import SupportModel
 from ..luna.weights import CALIBRATION, MANIFEST, Manifest
-from ..types import Finite, MoonlynxError, Record
+from ..types import Finite, MoonlynxError, Record, first_fault
 from .checkable import CheckableModel
 
 EMBEDDED = Path(__file__).parents[1] / "weights" / "raghalu"
@@ -73,9 +73,8 @@ def open_heads(folder: Path) -> HeadsFolder:
     try:
         heads = Heads.model_validate_json((folder / HEADS).read_bytes())
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise RagHaluError(f"{folder / HEADS}: {field}: {first['msg']}") from None
+        field, message = first_fault(error, "file")
+        raise RagHaluError(f"{folder / HEADS}: {field}: {message}") from None
     calibrated = CALIBRATION in manifest.files
     return HeadsFolder(heads, folder / CALIBRATION if calibrated else None)
 

@@ -68,6 +68,9 @@ SOURCES: Mapping[str, Source] = {
         "272 answers, held back as an unseen source", "MIT", True, "lists of properties"
     ),
     "rotowire_accuracy": Source("87 answers", "CC0 1.0", True, "box scores; none is PASS"),
+    "scitab": Source(
+        "1,224 answers, held back as an unseen source", "MIT", True, "tables of papers"
+    ),
     "e2e_cleaned": Source(
         "1,716 answers, 8,992 right answers", "CC BY-SA 4.0", True, "one text over two records"
     ),
@@ -100,7 +103,6 @@ SOURCES: Mapping[str, Source] = {
     "healthver": Source("not used", _NONE, False, "short claims, of which stage 1 has enough"),
     "raghalu1_test": Source("not used", "CC BY-SA 4.0", False, "no label of support"),
     "rgb_en_fact": Source("not used", "CC BY-NC-SA 4.0", False, "100 bare phrases"),
-    "scitab": Source("held back as an unseen source", "MIT", False, "tables of papers"),
     "semtabfact": Source("not used", _NONE, False, "claims over tables, as tabfact"),
     "webnlg": Source("not used", "CC BY-NC-SA 4.0", False, "right texts over triples"),
     "ragtruth_test": Source("test only", "MIT", False, _NEVER),

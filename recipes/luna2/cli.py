@@ -95,17 +95,17 @@ def _train_backbone(
 ) -> None:
     """Train a small decoder from scratch on the metrics' training texts, for heads to go on."""
     _start()
-    from .pretrain import BACKBONE, pretrain, training_texts
+    from .pretrain import BACKBONE, pretrain, training_chats
     from .settings import load_run
 
     name, run = load_run(recipe, None)
     if run.pretrain is None:
         raise SettingsError(f"{recipe}: pretrain: is missing; it holds the backbone's sizes")
     out = out or Path("runs") / f"luna2-backbone-{name}"
-    texts = training_texts(data, metric) if metric else training_texts(data)
-    done = pretrain(run, texts, out)
+    chats = training_chats(data, metric) if metric else training_chats(data)
+    done = pretrain(run, chats, out)
     typer.echo(
-        f"{done.weights / 1e6:.1f} M weights, {done.tokens} tokens of {done.texts} texts, loss "
+        f"{done.weights / 1e6:.1f} M weights, {done.tokens} tokens of {done.chats} chats, loss "
         f"{done.losses[0]:.2f} to {done.losses[-1]:.2f}. The backbone is in {out / BACKBONE}."
     )
 

@@ -1,8 +1,9 @@
 """`python -m moonlynx.recipes.luna2.compare`: heads on a backbone beside what they are to beat.
 
 The paper's Table 2 for a backbone at hand: the backbone prompted for one token, and heads trained
-on it (several seeds, and fewer rows), beside the majority and TF-IDF, all on the same test rows.
-What a system said is kept in the run's folder, so a run that is stopped goes on.
+on it (several seeds, and fewer rows), beside the majority, TF-IDF, and what sees a text's length or
+source alone, all on the same test rows. What a system said is kept in the run's folder, so a run
+that is stopped goes on.
 """
 
 from __future__ import annotations
@@ -35,7 +36,6 @@ from .measure import Floats, fit_thresholds, flags_of
 from .settings import Run, load_run
 from .train import HEAD_FOLDER, train
 
-FLOOR_NAMES = ("majority", "TF-IDF")
 PROMPTED, PROMPTED_FITTED, HEAD = "prompted", "prompted, fitted", "head"
 _log = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ def compare(definition: MetricDefinition, splits: Splits, run: Run, plan: Plan, 
     )
     out.mkdir(parents=True, exist_ok=True)
     makers: dict[str, Callable[[], Scores]] = {
-        name: partial(_floor, name, definition, sides) for name in FLOOR_NAMES
+        name: partial(_floor, name, definition, sides) for name in FLOORS
     }
     makers[PROMPTED] = partial(_prompted, run.backbone, definition, sides)
     makers[PROMPTED_FITTED] = partial(_prompted, run.backbone, definition, sides, fitted=True)
@@ -191,7 +191,7 @@ def command(
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Heads on all the rows.")] = 3,
 ) -> None:
-    """Compare heads with the prompted backbone, the majority and TF-IDF."""
+    """Compare heads with the prompted backbone, TF-IDF, and what knows less."""
     show_log()
     with errors_as_messages():
         _, run = load_run(recipe, backbone)

@@ -1,10 +1,11 @@
 """A small decoder from scratch: a byte-level BPE and a Llama, learned from the texts at hand.
 
 Where no pretrained decoder can be had, it shows the whole path with learned weights instead of
-random ones. What it reads in training are the texts of the metrics' training rows, and over some of
-these rows the metrics' own prompts, as one user turn with no answer behind it: it learns the
-language of the texts and the form of the prompts, and nothing of the labels, which is left to the
-heads.
+random ones. What it reads in training are the texts of the metrics' training rows, the first half
+of each as the user's turn and the rest as the answer; and over some of these rows the metrics' own
+prompts, answered with the text that is judged. So it learns the language of the texts, the form of
+the prompts, and that what is due at an answer's beginning follows from what stands above; and
+nothing of the labels, which is left to the heads.
 """
 
 from __future__ import annotations
@@ -34,28 +35,35 @@ _PROMPTED = 16  # of so many rows one stands in its whole prompt
 
 
 class TooLittleText(MoonlynxError, ValueError):
-    """The texts fill no block."""
+    """The chats fill no block."""
+
+
+class Chat(NamedTuple):
+    """A user's turn and what answers it; blank where nothing does."""
+
+    asked: str
+    answer: str
 
 
 class Claim(Record):
-    """What a run's folder is claimed for: the settings, and a hash of the texts."""
+    """What a run's folder is claimed for: the settings, and a hash of the chats."""
 
     run: Run
-    texts: str
+    chats: str
 
 
 class Pretrained(NamedTuple):
     """What a run did.
 
     Attributes:
-        texts, tokens: that were read in one pass.
+        chats, tokens: that were read in one pass.
         weights: parameters of the model.
         steps: optimiser steps.
         seconds: of training, since its last start.
         losses: at each logged step, in nats a token.
     """
 
-    texts: int
+    chats: int
     tokens: int
     weights: int
     steps: int
@@ -63,8 +71,8 @@ class Pretrained(NamedTuple):
     losses: list[float]
 
 
-def training_texts(root: Path, metrics: Sequence[str] = tuple(SETS)) -> list[str]:
-    """Give the texts of these metrics' training rows, each once, sorted.
+def training_chats(root: Path, metrics: Sequence[str] = tuple(SETS)) -> list[Chat]:
+    """Give chats of the texts of these metrics' training rows, each text once, sorted.
 
     Of every sixteenth row there is the whole prompt, with the tools that go with it, and of the
     others what is judged alone: most of a short text's prompt is the same for all rows, and tokens
@@ -75,44 +83,53 @@ def training_texts(root: Path, metrics: Sequence[str] = tuple(SETS)) -> list[str
         UnknownMetric: there are no sets of one of them.
         DataNotFound: the folder lacks a file.
     """
-    texts: set[str] = set()
+    chats: set[Chat] = set()
     for name in metrics:
         definition = load_definition(name)
         words = dict(definition.answers)
         # The words themselves: this tokenizer is yet to be learned from what is written here.
         said = TokenMap(written=words, ids=dict.fromkeys(words, 0))
         for number, row in enumerate(load(name, root).train):
+            one = row.input
             if number % _PROMPTED == 0:
-                texts.add(write(definition, said, row.input))
+                chats.add(Chat(write(definition, said, one), one.output or one.input))
             else:
-                texts.update((row.input.input, row.input.output, *(row.input.context or ())))
-    return sorted(filter(str.strip, texts))
+                chats.update(map(halve, (one.input, one.output, *(one.context or ()))))
+    return sorted(chat for chat in chats if chat.asked.strip())
 
 
-def pretrain(run: Run, texts: Sequence[str], out: Path) -> Pretrained:
+def halve(text: str) -> Chat:
+    """Part a text between two words near its middle; a single word is all asked."""
+    words = text.split(" ")
+    middle = (len(words) + 1) // 2
+    return Chat(" ".join(words[:middle]), " ".join(words[middle:]))
+
+
+def pretrain(run: Run, chats: Sequence[Chat], out: Path) -> Pretrained:
     """Learn a tokenizer and train a model, going on from the last checkpoint in `out`.
 
     Args:
         run: the settings; `run.pretrain` says what the model is.
-        texts: what to learn from.
+        chats: what to learn from.
         out: folder of the run; the model goes to `out/backbone`.
 
     Raises:
         SettingsError: `out` holds another run.
-        TooLittleText: the texts fill no block.
+        TooLittleText: the chats fill no block.
     """
     from transformers import Trainer
     from transformers.trainer_utils import get_last_checkpoint
 
     assert run.pretrain is not None
     sizes = run.pretrain
-    claim_folder(out, Claim(run=run, texts=hashlib.sha256("\0".join(texts).encode()).hexdigest()))
+    texts = [text for chat in chats for text in chat]
+    claim_folder(out, Claim(run=run, chats=hashlib.sha256("\0".join(texts).encode()).hexdigest()))
     # There are signs for classes in any case where each digit is a token.
     tokenizer = learn_tokenizer(texts, sizes.vocabulary, single_digits=True)
-    blocks = list(_blocks(tokenizer, texts, sizes.block))
+    blocks = list(_blocks(tokenizer, chats, sizes.block))
     if not blocks:
         raise TooLittleText(
-            f"{len(texts)} texts fill no block of {sizes.block} tokens; lower block"
+            f"{len(chats)} chats fill no block of {sizes.block} tokens; lower block"
         )
     model = draw_model(
         tokenizer,
@@ -142,7 +159,7 @@ def pretrain(run: Run, texts: Sequence[str], out: Path) -> Pretrained:
         tokenizer.save_pretrained(draft)
         draft.rename(out / BACKBONE)
     done = Pretrained(
-        texts=len(texts),
+        chats=len(chats),
         tokens=len(blocks) * sizes.block,
         weights=weights,
         steps=trainer.state.global_step,
@@ -153,13 +170,12 @@ def pretrain(run: Run, texts: Sequence[str], out: Path) -> Pretrained:
     return done
 
 
-def _blocks(tokenizer: Any, texts: Sequence[str], size: int) -> Iterator[dict[str, list[int]]]:
-    """String the texts together as chats and cut them into blocks; what is left over is dropped."""
+def _blocks(tokenizer: Any, chats: Sequence[Chat], size: int) -> Iterator[dict[str, list[int]]]:
+    """String the chats together and cut them into blocks; what is left over is dropped."""
     rest: list[int] = []
-    for text in texts:
-        chat = tokenizer.apply_chat_template(
-            [{"role": "user", "content": text}], add_generation_prompt=True, tokenize=False
-        )
+    for asked, answer in chats:
+        turns = [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}]
+        chat = tokenizer.apply_chat_template(turns, tokenize=False)
         rest += tokenizer(chat, add_special_tokens=False)["input_ids"]
         while len(rest) >= size:
             yield {"input_ids": rest[:size]}

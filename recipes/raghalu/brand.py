@@ -17,6 +17,7 @@ from moonlynx.judge.types import (
     SentenceLabel,
     Text,
     Turn,
+    first_fault,
 )
 
 LEAST = 20  # sentences of SUPPORTED and of UNSUPPORTED
@@ -67,9 +68,8 @@ def read_brand(path: Path) -> list[BrandSentence]:
             row = BrandSentence.model_validate(json.loads(line))
             row.example()
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(str(part) for part in first["loc"]) or "row"
-            raise BrandError(f"{path}:{number}: {field}: {first['msg']}") from None
+            field, message = first_fault(error, "row")
+            raise BrandError(f"{path}:{number}: {field}: {message}") from None
         except json.JSONDecodeError as error:
             raise BrandError(f"{path}:{number}: no JSON: {error}") from None
         rows.append(row)

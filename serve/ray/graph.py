@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.base import unscored
 from moonlynx.judge.registry import DEFAULT_JUDGE, load_judge
-from moonlynx.judge.types import BadInput, Example, JudgeInfo, Record, Verdict
+from moonlynx.judge.types import BadInput, Example, JudgeInfo, Record, Verdict, first_fault
 
 from ..app import create_app
 from ..batching import Batching
@@ -78,9 +78,8 @@ def build(args: Mapping[str, Any]) -> Any:
     try:
         arguments = Arguments.model_validate(dict(args))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise BadInput("bad_input", f"args, {field}", first["msg"]) from None
+        field, message = first_fault(error, "file")
+        raise BadInput("bad_input", f"args, {field}", message) from None
     judge = serve.deployment(Replica, name="Judge").bind(
         arguments.judge, arguments.batch_characters, arguments.batch_wait
     )

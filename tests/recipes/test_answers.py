@@ -5,8 +5,10 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from moonlynx.recipes.luna import answers, mixes
+from moonlynx.eval.benchmarks.jsonl import read_file
+from moonlynx.recipes.luna import answers, mixes, unseen
 from moonlynx.recipes.luna.answers import RIGHT, SETS, load, load_right, split
 from moonlynx.recipes.luna.answers.base import labelled, read_json
 from moonlynx.recipes.luna.answers.records import _box_score, _locate, _within_box_score
@@ -352,3 +354,15 @@ def test_validation_holds_both_labels_of_each_domain_of_summedits_and_task_of_ra
     assert len(found) == 16
     found = {(bool(r.example.question), r.example.label) for r in validation["ragtruth_train_part"]}
     assert len(found) == 4
+
+
+@needs_data
+def test_sources_held_back_are_written_as_a_benchmark(tmp_path):
+    result = CliRunner().invoke(unseen.app, ["--output", str(tmp_path / "unseen.jsonl")])
+    assert result.exit_code == 0, result.output
+    assert "1,496 rows of quintd-wikidata, scitab" in result.output
+    rows = read_file(tmp_path / "unseen.jsonl").rows
+    counts = Counter((row.subset, row.label) for row in rows)
+    assert counts["scitab", "PASS"] == 457
+    assert counts["scitab", "FAIL"] == 411 + 356
+    assert counts["quintd-wikidata", "PASS"] + counts["quintd-wikidata", "FAIL"] == 272

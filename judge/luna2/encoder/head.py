@@ -17,7 +17,7 @@ from pydantic import Field, StringConstraints, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from ...luna.weights import MANIFEST, Manifest
-from ...types import Finite, Probability, Record
+from ...types import Finite, Probability, Record, first_fault
 from ..definition import Kind
 from ..head import HeadError
 from .features import BUCKETS, Words, unit_length
@@ -193,9 +193,8 @@ def open_head(folder: Path, metric: str) -> EncoderHead:
     try:
         return EncoderHead.model_validate_json(content)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "head"
-        raise HeadError(f"{path}: {field}: {first['msg']}") from None
+        field, message = first_fault(error, "head")
+        raise HeadError(f"{path}: {field}: {message}") from None
 
 
 def save_heads(heads: list[EncoderHead], folder: Path) -> None:

@@ -10,7 +10,14 @@ from ..exclusions import load_exclusions
 from .base import Exclusions, LabelledAnswer
 from .facts import read_factscore, read_falke, read_halueval
 from .rag import read_faithjudge, read_qa_feedback, read_ragtruth
-from .records import QUINTD_KINDS, read_e2e, read_quintd, read_rotowire, read_webnlg2020
+from .records import (
+    QUINTD_KINDS,
+    read_e2e,
+    read_quintd,
+    read_rotowire,
+    read_scitab,
+    read_webnlg2020,
+)
 from .right import (
     right_covid_qa,
     right_e2e,
@@ -40,6 +47,7 @@ SETS: Mapping[str, Reader] = {
     "summedits": read_summedits,
     **{f"quintd-{kind}": read_quintd(kind) for kind in QUINTD_KINDS},
     "rotowire_accuracy": read_rotowire,
+    "scitab": read_scitab,
     "e2e_cleaned": read_e2e,
     "halueval": read_halueval,
     "faithjudge": read_faithjudge,

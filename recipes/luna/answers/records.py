@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import csv
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +16,7 @@ from typing import Any
 from moonlynx.judge.text import split_sentences
 from moonlynx.judge.types import Score
 
-from .base import Exclusions, LabelledAnswer, labelled, overlap, read_csv, read_lines
+from .base import Exclusions, LabelledAnswer, labelled, overlap, read_csv, read_json, read_lines
 
 Facts = Sequence[tuple[str, str]]  # slot and value
 
@@ -74,6 +76,23 @@ def _quintd_data(kind: str, prompt: str) -> str:
     if kind not in _JSON_KINDS:
         return data
     return json.dumps(ast.literal_eval(data), ensure_ascii=False)
+
+
+def read_scitab(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:
+    """Read claims over tables of papers; one that its table does not decide is FAIL too."""
+    for row in read_json(root / "scitab" / "sci_tab.json.gz"):
+        table = io.StringIO()
+        csv.writer(table, lineterminator="\n").writerows(
+            [row["table_column_names"], *row["table_content_values"]]
+        )
+        yield labelled(
+            "scitab",
+            row["id"],
+            "PASS" if row["label"] == "supports" else "FAIL",
+            context=(row["table_caption"], table.getvalue()),
+            answer=row["claim"],
+            group=row["table_id"],
+        )
 
 
 def read_rotowire(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:

@@ -26,7 +26,7 @@ def adherence(root: Path) -> Iterator[Placed]:
     """Read the answers that Luna is trained and validated on, on the sides of its own split.
 
     Luna's validation rows are parted by document, most for testing; its own threshold was fitted on
-    all of them. What Luna never saw, the set in `UNSEEN`, is for testing.
+    all of them. What Luna never saw, the sets in `UNSEEN`, is for testing.
     """
     mix = Mix("shipped")
     for name in mix.answers:

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from moonlynx.judge.luna2.definition import MetricDefinition
-from moonlynx.judge.types import MetricInput, MoonlynxError
+from moonlynx.judge.types import MetricInput, MoonlynxError, first_fault
 
 _OWN = ("labels", "group", "source")
 _NOTED = ("votes", "provenance")  # of rows that models labelled or wrote; nothing is learned of it
@@ -73,9 +73,8 @@ def _read(
     try:
         read = MetricInput.model_validate(fields)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"]) or "row"
-        raise RowsError(f"{place}: {field}: {first['msg']}") from None
+        field, message = first_fault(error, "row")
+        raise RowsError(f"{place}: {field}: {message}") from None
     named = {}
     for field, default in (("group", place), ("source", source)):
         named[field] = row.get(field, default)

@@ -9,6 +9,7 @@ from moonlynx.judge.luna2.head import HeadError, load_head_file
 from moonlynx.recipes.luna2.compare import Plan, compare, write
 from moonlynx.recipes.luna2.compare_report import curves
 from moonlynx.recipes.luna2.data import LabelledInput, Splits
+from moonlynx.recipes.luna2.floor import FLOORS
 from moonlynx.recipes.luna2.retune import NoSuchSource, retune
 from moonlynx.recipes.luna2.retune import Plan as RetunePlan
 from moonlynx.recipes.luna2.settings import Run
@@ -50,8 +51,7 @@ def test_all_systems_are_measured_on_the_same_rows(run, out):
     found = compare(TOXICITY, SPLITS, run, PLAN, out / "toxicity")
     facts = found.figures
     assert list(facts["systems"]) == [
-        "majority",
-        "TF-IDF",
+        *FLOORS,
         "prompted",
         "prompted, fitted",
         "head, 8 rows",
@@ -67,7 +67,7 @@ def test_all_systems_are_measured_on_the_same_rows(run, out):
     assert facts["systems"]["head, 32 rows"]["auroc"][0] == pytest.approx(np.mean(seeds))
     assert facts["systems"]["majority"]["auroc"][0] == 0.5
     assert facts["systems"]["head, 32 rows"]["auroc"][0] > 0.9
-    assert set(curves(found)) == {"majority", "TF-IDF", "prompted, fitted", "head, 32 rows, seed 0"}
+    assert set(curves(found)) == {*FLOORS, "prompted, fitted", "head, 32 rows, seed 0"}
     assert facts["calibration"]["after"][0] <= 1
 
     write({"toxicity": found}, out)

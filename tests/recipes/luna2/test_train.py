@@ -233,7 +233,7 @@ def test_from_rows_to_verdicts_by_the_command_line(tiny_llama, tmp_path, monkeyp
 
 @pytest.mark.heavy
 def test_a_backbone_from_scratch_carries_heads(tmp_path):
-    from moonlynx.recipes.luna2.pretrain import TooLittleText, pretrain
+    from moonlynx.recipes.luna2.pretrain import TooLittleText, halve, pretrain
     from moonlynx.recipes.luna2.train import train
 
     sizes = {
@@ -252,15 +252,17 @@ def test_a_backbone_from_scratch_carries_heads(tmp_path):
         "checkpoint_steps": 5,
     }
     run = tiny("none", pretrain=sizes)
-    texts = [
-        f"The tower of town {number} is red. Respond with true or false." for number in range(60)
+    chats = [
+        halve(f"The tower of town {number} is red. Respond with true or false.")
+        for number in range(60)
     ]
-    done = pretrain(run, texts, tmp_path / "base")
+    assert chats[7] == ("The tower of town 7 is", "red. Respond with true or false.")
+    done = pretrain(run, chats, tmp_path / "base")
     assert done.losses[-1] < 0.6 * done.losses[0]
-    again = pretrain(run, texts, tmp_path / "base")
+    again = pretrain(run, chats, tmp_path / "base")
     assert (again.steps, again.losses) == (done.steps, done.losses)
-    with pytest.raises(TooLittleText, match="1 texts fill no block"):
-        pretrain(run, ["Short."], tmp_path / "short")
+    with pytest.raises(TooLittleText, match="1 chats fill no block"):
+        pretrain(run, [halve("Short.")], tmp_path / "short")
 
     backbone = tmp_path / "base" / "backbone"
     run = tiny(backbone, learning_rate=2e-2, epochs=40)
