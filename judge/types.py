@@ -224,6 +224,12 @@ class Example(Record):
             raise _bad_input(error) from None
 
 
+_CODE_OF_FAULT: dict[str, ErrorCode] = {
+    "empty_context": "empty_context",
+    "empty_answer": "empty_answer",
+}
+
+
 def first_fault(error: ValidationError, whole: str) -> tuple[str, str]:
     """Give the field that pydantic found at fault first, as `spans.0.start`, and what is wrong.
 
@@ -232,23 +238,19 @@ def first_fault(error: ValidationError, whole: str) -> tuple[str, str]:
         whole: what to name where no field alone is at fault.
     """
     first = error.errors(include_url=False, include_input=False)[0]
-    return ".".join(str(part) for part in first["loc"]) or whole, first["msg"]
-
-
-_CODE_OF_FAULT: dict[str, ErrorCode] = {
-    "empty_context": "empty_context",
-    "empty_answer": "empty_answer",
-}
+    field, message = ".".join(str(part) for part in first["loc"]), first["msg"]
+    ours = first["type"] in (*_CODE_OF_FAULT, "bad_input")
+    if ours and not field and ": " in message:  # it names the field itself
+        field, message = message.split(": ", 1)
+    return field or whole, message
 
 
 def _bad_input(error: ValidationError) -> BadInput:
     """Turn pydantic's first complaint into one that names field, fault and code."""
     first = error.errors(include_url=False)[0]
-    kind, message = first["type"], first["msg"]
+    kind = first["type"]
     code = _CODE_OF_FAULT.get(kind, "bad_input")
-    field = ".".join(str(part) for part in first["loc"])
-    if not field and ": " in message:
-        field, message = message.split(": ", 1)
+    field, message = first_fault(error, "row")
     if kind == "missing":
         message = f"is missing; every row needs {field!r}"
     elif kind == "extra_forbidden":
@@ -257,7 +259,7 @@ def _bad_input(error: ValidationError) -> BadInput:
         message = f"must be a list, got {type(first['input']).__name__}"
     elif kind not in (*_CODE_OF_FAULT, "bad_input"):
         message = f"{message}, got {type(first['input']).__name__}"
-    return BadInput(code, field or "row", message)
+    return BadInput(code, field, message)
 
 
 class Evidence(Range):
