@@ -77,8 +77,8 @@ def write(path, rows):
     ("change", "message"),
     [
         ({"label": "MAYBE"}, ":2: label: "),
-        ({"sentence": " "}, ":2: row: "),
-        ({"context": ""}, ":2: row: "),
+        ({"sentence": " "}, ":2: answer: "),
+        ({"context": ""}, ":2: context: "),
         ({"mood": "fine"}, ":2: mood: "),
     ],
 )
