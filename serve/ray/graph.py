@@ -78,7 +78,7 @@ def build(args: Mapping[str, Any]) -> Any:
     try:
         arguments = Arguments.model_validate(dict(args))
     except ValidationError as error:
-        field, message = first_fault(error, "file")
+        field, message = first_fault(error, "all of them")
         raise BadInput("bad_input", f"args, {field}", message) from None
     judge = serve.deployment(Replica, name="Judge").bind(
         arguments.judge, arguments.batch_characters, arguments.batch_wait
