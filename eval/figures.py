@@ -15,8 +15,6 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#
 _LEFT, _TOP, _SIDE = 70, 40, 360  # pixels: where the square of the axes lies
 _WIDTH, _LINE = 500, 18
 _LONGEST = 62  # characters of a judge's name that fit under the axes
-
-
 DIAGONAL = f'<path class="rule" d="M{_LEFT} {_TOP + _SIDE}L{_LEFT + _SIDE} {_TOP}"/>'
 
 

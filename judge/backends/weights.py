@@ -61,6 +61,10 @@ def load_causal(model: str | Path, **options: Any) -> Any:
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
 
     config = AutoConfig.from_pretrained(model, trust_remote_code=False)
-    sees = config.get_text_config() is not config
-    kind = AutoModelForImageTextToText if sees else AutoModelForCausalLM
+    kind = AutoModelForImageTextToText if can_see(config) else AutoModelForCausalLM
     return kind.from_pretrained(model, use_safetensors=True, trust_remote_code=False, **options)
+
+
+def can_see(config: Any) -> bool:
+    """Say whether reading text is only a part of what a model of this configuration does."""
+    return config.get_text_config() is not config

@@ -15,7 +15,7 @@ from .licences import SOURCES
 
 # One kind of Quintd-1 is held back whole, as a source never seen. Wikidata's is unlike the others
 # in form (a list of properties, no JSON and no CSV), and the only one with enough answers of
-# either label to measure a judge by. So are claims over tables of scientific papers.
+# either label to measure a judge by. Claims over tables of scientific papers are held back too.
 UNSEEN = ("quintd-wikidata", "scitab")
 RAGTRUTH = ("ragtruth_train_part", "faithjudge")
 

@@ -61,6 +61,7 @@ def run_heads(data: Path, out: Path, folder: Path, most: int) -> dict[str, Any]:
         path = done / f"{metric}.json"
         if not path.exists():
             head, found = run_metric(metric, data, kept, most)
+            write_curves(found.pop("curves"), metric, out)
             content = {"found": _writable(found), "head": head.model_dump(mode="json")}
             unfinished = path.with_suffix(".part")
             unfinished.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
@@ -68,7 +69,6 @@ def run_heads(data: Path, out: Path, folder: Path, most: int) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
         results[metric] = content["found"]
         _log.info("%s: gain %s", metric, json.dumps(results[metric]["gain"]))
-        write_curves(results[metric].pop("curves"), metric, out)
         if results[metric]["ships"]:
             shipped.append(EncoderHead.model_validate_json(json.dumps(content["head"])))
         (out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

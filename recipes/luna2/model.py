@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from moonlynx.judge.backends.weights import load_causal
+from moonlynx.judge.backends.weights import can_see, load_causal
 from moonlynx.judge.types import MoonlynxError
 
 from .settings import Run
@@ -63,5 +63,4 @@ def load_with_adapter(run: Run, folder: Path) -> Any:
 def _targets(model: Any, run: Run) -> list[str] | str:
     """Name the modules that take a low-rank part: those that read text."""
     names = list(run.lora.targets)
-    sees = model.config.get_text_config() is not model.config
-    return rf".*\.language_model\..*\.({'|'.join(names)})" if sees else names
+    return rf".*\.language_model\..*\.({'|'.join(names)})" if can_see(model.config) else names
