@@ -91,7 +91,7 @@ class _Plan:
     gemm: int
 
 
-_FULL = _Plan("cuda", "bf16", tuple(PAPER["3B"]), 1_250, (1, 8, 64, 200), 200, 8, 10, GEMM)
+_FULL = _Plan("cuda", "bf16", tuple(PAPER["3B"]), 1_250, (1, 8, 64, 200), 200, 8, 5, GEMM)
 _DRY = _Plan("cpu", "fp32", (20, 50), 30, (1, 4), 8, 4, 2, 128)
 
 

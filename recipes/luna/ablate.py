@@ -10,6 +10,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +29,7 @@ from ..runs import find_recipe, read_run
 from .answers import LabelledAnswer
 from .batches import encode_items, pad_id
 from .fit import raw_scores, score_answers
-from .items import Item
+from .items import ITEMS, Item, kept_items
 from .mix import Reader, stage_items
 from .mixes import Mix
 from .recipe import find_base, start_network, validation_rows
@@ -91,15 +92,19 @@ class Ablation:
         base: folder of the trunk.
         data: folder with the labelled data.
         tokens: read by each variant.
+        out: folder that keeps what the variants learn from.
     """
 
-    def __init__(self, run: Run, start: Path, base: Path, data: Path, tokens: int) -> None:
+    def __init__(
+        self, run: Run, start: Path, base: Path, data: Path, tokens: int, out: Path
+    ) -> None:
         self._run, self._start, self._base, self._data = run, start, base, data
+        self._out = out
         (self._name, stage), *_ = reversed(run.stages.items())
         self._stage = stage.model_copy(update={"budget_tokens": tokens, "epochs": None})
         self._tokenizer = load_tokenizer(base / TOKENIZER)
         self._rows = validation_rows(Mix(run.mix), data)
-        self._items: dict[int, list[Item]] = {}
+        self._items: dict[int, Sequence[Item]] = {}
 
     def measure(self, variant: Variant, out: Path) -> dict[str, float]:
         """Train a variant into `out`, and give the AUROC of answers by validation set.
@@ -126,10 +131,11 @@ class Ablation:
             found[name] = float(roc_auc_score([r.example.label == "FAIL" for r in rows], scores))
         return found
 
-    def _read(self, run: Run, stage: Stage, reader: Reader) -> list[Item]:
+    def _read(self, run: Run, stage: Stage, reader: Reader) -> Sequence[Item]:
         """Give all items of the stage; they are read once for each length of windows."""
         if run.window not in self._items:
-            items = stage_items(stage, Mix(run.mix), self._data, reader, run.seed)
+            make = partial(stage_items, stage, Mix(run.mix), self._data, reader, run.seed)
+            items = kept_items(self._out / f"{run.window}-{ITEMS}", make)
             self._items = {run.window: items}
         return self._items[run.window]
 
@@ -189,7 +195,7 @@ def command(
     show_log()
     with errors_as_messages():
         run = read_run(find_recipe(recipe, RECIPES), Run)
-        ablation = Ablation(run, start, find_base(run, base), data, tokens)
+        ablation = Ablation(run, start, find_base(run, base), data, tokens, out)
         results = ablate(ablation, VARIANTS, out)
     typer.echo(result_table(results))
 

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import gzip
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from moonlynx.judge.luna.novelty import NewWord
+from moonlynx.judge.types import MoonlynxError
+
+ITEMS = "items.jsonl.gz"  # in a stage's folder: what it learns from
+
+
+class BrokenItems(MoonlynxError, ValueError):
+    """A file of items that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +49,26 @@ class Item:
     answer: str = ""
     belief: float | None = None
     new: tuple[NewWord, ...] = ()
+
+
+def kept_items(path: Path, make: Callable[[], Sequence[Item]]) -> Sequence[Item]:
+    """Give the items in a file of gzipped JSON lines, which is written where there is none.
+
+    Raises:
+        BrokenItems: the file holds something else.
+    """
+    if not path.exists():
+        items = make()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f"{path.name}.{os.getpid()}.part")  # one of several processes'
+        with gzip.open(part, "wt", encoding="utf-8") as file:
+            file.writelines(json.dumps(asdict(item), ensure_ascii=False) + "\n" for item in items)
+        part.replace(path)
+        return items
+    adapter = TypeAdapter(Item)
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") as file:
+            return [adapter.validate_json(line) for line in file]
+    except (OSError, EOFError, ValueError) as error:
+        fault = str(error).splitlines()[0]
+        raise BrokenItems(f"{path} holds no items ({fault}); remove it to have it made") from None

@@ -10,6 +10,7 @@ import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ from ..runs import SettingsError, claim_folder
 from .answers import LabelledAnswer
 from .batches import encode_items, pad_id
 from .fit import choose, rows_sha256, score_answers
+from .items import ITEMS, kept_items
 from .mix import Reader, check_stage, stage_items
 from .mixes import Mix
 from .pieces import cut
@@ -96,7 +98,8 @@ def run_recipe(run: Run, data: Path, out: Path, base: Path | None) -> Path | Non
     for name, stage in run.stages.items():
         if not read_progress(out / name).done:
             log.info("stage %s", name)
-            items = stage_items(stage, mix, data, reader, run.seed)
+            make = partial(stage_items, stage, mix, data, reader, run.seed)
+            items = kept_items(out / name / ITEMS, make)
             encoded = encode_items(items, tokenizer, find_specials(tokenizer), run.limits)
             network = start_network(start, run) if before is None else load_network(before)
             train(run, stage, encoded, network, out / name, pad_id(tokenizer))
