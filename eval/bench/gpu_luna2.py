@@ -108,12 +108,12 @@ def command(
     if unknown := set(sizes) - set(_SIZES):
         raise typer.BadParameter(f"--size: there is no {min(unknown)}; give 3B or 8B")
     with errors_as_messages():
-        bench = measure(sizes, dry_run=dry_run)
-    write(out, "gpu-luna2", bench, render(bench))
+        for bench in measure(sizes, dry_run=dry_run):
+            write(out, "gpu-luna2", bench, render(bench))
 
 
-def measure(sizes: Sequence[str], *, dry_run: bool) -> HeadsBench:
-    """Measure models of these sizes.
+def measure(sizes: Sequence[str], *, dry_run: bool) -> Iterator[HeadsBench]:
+    """Measure models of these sizes; give what is known so far after each length and each load.
 
     Raises:
         MissingExtra: torch, transformers or PEFT is missing.
@@ -126,6 +126,17 @@ def measure(sizes: Sequence[str], *, dry_run: bool) -> HeadsBench:
     latencies: list[Latency] = []
     loads: list[Load] = []
     bytes_of_adapter = {}
+
+    def bench() -> HeadsBench:
+        return HeadsBench(
+            origin=origin,
+            device=device,
+            gemm=gemm,
+            bytes_of_adapter=bytes_of_adapter,
+            latencies=tuple(latencies),
+            loads=tuple(loads),
+        )
+
     for size in sizes:
         shape = _TINY if dry_run else _SIZES[size]
         with tempfile.TemporaryDirectory() as scratch:
@@ -133,16 +144,12 @@ def measure(sizes: Sequence[str], *, dry_run: bool) -> HeadsBench:
             _write_model(model, shape, plan)
             folders = draw_adapters(model, max(plan.adapters), adapters)
             bytes_of_adapter[size] = sum(file.stat().st_size for file in folders[0].iterdir())
-            latencies += _measure_latency(size, model, folders[:1], shape, plan)
-            loads += _measure_load(size, model, folders, shape, plan)
-    return HeadsBench(
-        origin=origin,
-        device=device,
-        gemm=gemm,
-        bytes_of_adapter=bytes_of_adapter,
-        latencies=tuple(latencies),
-        loads=tuple(loads),
-    )
+            for latency in _measure_latency(size, model, folders[:1], shape, plan):
+                latencies.append(latency)
+                yield bench()
+            for load in _measure_load(size, model, folders, shape, plan):
+                loads.append(load)
+                yield bench()
 
 
 def _write_model(folder: Path, shape: Mapping[str, int], plan: _Plan) -> None:

@@ -1,0 +1,55 @@
+"""Items are made once, and read as they were."""
+
+import gzip
+
+import pytest
+
+from moonlynx.judge.backends.encoder import TokenType
+from moonlynx.recipes.luna.items import BrokenItems, Item, kept_items
+
+ITEMS = [
+    Item("“Es kostet 5 €.”", ("It costs €5.", "It is 5."), True, "mnli", lead="How much?"),
+    Item(
+        "b",
+        ("c",),
+        None,
+        "frank",
+        spans=((0, 1),),
+        answer="frank/3",
+        belief=0.25,
+        new=((0, 1, TokenType.NEW_NAME),),
+    ),
+]
+
+
+def no_items():
+    pytest.fail("items that are kept are made again")
+
+
+def test_items_are_made_once_and_read_as_they_were(tmp_path):
+    path = tmp_path / "answers" / "items.jsonl.gz"
+    assert kept_items(path, lambda: ITEMS) == ITEMS
+    assert kept_items(path, no_items) == ITEMS
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_nothing_is_kept_of_what_could_not_be_made(tmp_path):
+    path = tmp_path / "items.jsonl.gz"
+
+    def fail():
+        raise OSError("no data")
+
+    with pytest.raises(OSError, match="no data"):
+        kept_items(path, fail)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"no gzip", gzip.compress(b'{"claim": 3}\n'), gzip.compress(b"[\n" * 9000)[:-20]],
+)
+def test_a_file_that_holds_something_else_is_named(tmp_path, content):
+    path = tmp_path / "items.jsonl.gz"
+    path.write_bytes(content)
+    with pytest.raises(BrokenItems, match=r"items\.jsonl\.gz holds no items .*; remove it"):
+        kept_items(path, no_items)
