@@ -125,7 +125,7 @@ def measure(sizes: Sequence[str], *, dry_run: bool) -> Iterator[HeadsBench]:
     gemm = measure_gemm(plan.device, plan.gemm)
     latencies: list[Latency] = []
     loads: list[Load] = []
-    bytes_of_adapter = {}
+    bytes_of_adapter: dict[str, int] = {}
 
     def bench() -> HeadsBench:
         return HeadsBench(

@@ -29,7 +29,14 @@ from moonlynx.judge.luna.reading import find_specials
 from moonlynx.judge.luna.weights import CALIBRATION, TOKENIZER, load_tokenizer, write_manifest
 from moonlynx.judge.types import MoonlynxError
 
-from ..record import estimate_energy, find_hardware, package_versions
+from ..record import (
+    Hardware,
+    estimate_energy,
+    find_hardware,
+    package_versions,
+    read_record,
+    write_record,
+)
 from ..runs import SettingsError, claim_folder
 from .answers import LabelledAnswer
 from .batches import encode_items, pad_id
@@ -47,6 +54,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 JUDGE, AGGREGATIONS = "luna", "aggregations.json"
+HARDWARE = "hardware.json"  # in a stage's folder: what it was trained on
 TOGETHER = "together"  # long answers, short ones and those over records, as one set
 _MOST = 200  # validation rows of one set: a large one shall not drown the others
 # Answers of several sentences to what was retrieved, as users' are, and pieces of them: a threshold
@@ -103,6 +111,8 @@ def run_recipe(run: Run, data: Path, out: Path, base: Path | None) -> Path | Non
             encoded = encode_items(items, tokenizer, find_specials(tokenizer), run.limits)
             network = start_network(start, run) if before is None else load_network(before)
             train(run, stage, encoded, network, out / name, pad_id(tokenizer))
+            if first:
+                write_record(find_hardware(), out / name / HARDWARE)
         before = out / name
     if not first or before is None:
         return None
@@ -293,7 +303,9 @@ def training_record(
                 auroc=auroc,
             )
         )
-    hardware = find_hardware()
+    # Of the longest stage, wherever the others and this are run.
+    longest = max(stages, key=lambda stage: stage.seconds)
+    hardware = read_record(out / longest.name / HARDWARE, Hardware, "the recipe writes it")
     return TrainingRecord(
         recipe=recipe,
         mix=run.mix,

@@ -47,6 +47,7 @@ def test_nothing_is_kept_of_what_could_not_be_made(tmp_path):
 @pytest.mark.parametrize(
     "content",
     [b"no gzip", gzip.compress(b'{"claim": 3}\n'), gzip.compress(b"[\n" * 9000)[:-20]],
+    ids=["no gzip", "no item", "cut off"],
 )
 def test_a_file_that_holds_something_else_is_named(tmp_path, content):
     path = tmp_path / "items.jsonl.gz"
