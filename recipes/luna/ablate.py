@@ -25,7 +25,7 @@ from moonlynx.judge.types import Record
 from moonlynx.recipes.cli import BaseOption, DataOption
 
 from ..log import show_log
-from ..runs import find_recipe, read_run
+from ..runs import claim_folder, find_recipe, read_run
 from .answers import LabelledAnswer
 from .batches import encode_items, pad_id
 from .fit import raw_scores, score_answers
@@ -195,6 +195,7 @@ def command(
     show_log()
     with errors_as_messages():
         run = read_run(find_recipe(recipe, RECIPES), Run)
+        claim_folder(out, run)
         ablation = Ablation(run, start, find_base(run, base), data, tokens, out)
         results = ablate(ablation, VARIANTS, out)
     typer.echo(result_table(results))
