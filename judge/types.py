@@ -228,6 +228,7 @@ _CODE_OF_FAULT: dict[str, ErrorCode] = {
     "empty_context": "empty_context",
     "empty_answer": "empty_answer",
 }
+_OURS = {*_CODE_OF_FAULT, "bad_input"}  # faults with messages of our own
 
 
 def first_fault(error: ValidationError, whole: str) -> tuple[str, str]:
@@ -239,8 +240,7 @@ def first_fault(error: ValidationError, whole: str) -> tuple[str, str]:
     """
     first = error.errors(include_url=False, include_input=False)[0]
     field, message = ".".join(str(part) for part in first["loc"]), first["msg"]
-    ours = first["type"] in (*_CODE_OF_FAULT, "bad_input")
-    if ours and not field and ": " in message:  # it names the field itself
+    if first["type"] in _OURS and not field and ": " in message:  # it names the field itself
         field, message = message.split(": ", 1)
     return field or whole, message
 
@@ -257,7 +257,7 @@ def _bad_input(error: ValidationError) -> BadInput:
         message = f"is not a field of an Example; the fields are {', '.join(Example.model_fields)}"
     elif kind == "tuple_type":
         message = f"must be a list, got {type(first['input']).__name__}"
-    elif kind not in (*_CODE_OF_FAULT, "bad_input"):
+    elif kind not in _OURS:
         message = f"{message}, got {type(first['input']).__name__}"
     return BadInput(code, field, message)
 

@@ -122,34 +122,29 @@ def measure(sizes: Sequence[str], *, dry_run: bool) -> Iterator[HeadsBench]:
     device = find_device("peft", "torch", "transformers", dry_run=dry_run)
     plan = _DRY if dry_run else _FULL
     origin = Origin.of("moonlynx.eval.bench.gpu_luna2", sys.argv[1:])
-    gemm = measure_gemm(plan.device, plan.gemm)
-    latencies: list[Latency] = []
-    loads: list[Load] = []
-    bytes_of_adapter: dict[str, int] = {}
-
-    def bench() -> HeadsBench:
-        return HeadsBench(
-            origin=origin,
-            device=device,
-            gemm=gemm,
-            bytes_of_adapter=bytes_of_adapter,
-            latencies=tuple(latencies),
-            loads=tuple(loads),
-        )
-
+    bench = HeadsBench(
+        origin=origin,
+        device=device,
+        gemm=measure_gemm(plan.device, plan.gemm),
+        bytes_of_adapter={},
+        latencies=(),
+        loads=(),
+    )
     for size in sizes:
         shape = _TINY if dry_run else _SIZES[size]
         with tempfile.TemporaryDirectory() as scratch:
             model, adapters = Path(scratch, "model"), Path(scratch, "adapters")
             _write_model(model, shape, plan)
             folders = draw_adapters(model, max(plan.adapters), adapters)
-            bytes_of_adapter[size] = sum(file.stat().st_size for file in folders[0].iterdir())
+            taken = sum(file.stat().st_size for file in folders[0].iterdir())
+            sizes_on_disk = bench.bytes_of_adapter | {size: taken}
+            bench = bench.model_copy(update={"bytes_of_adapter": sizes_on_disk})
             for latency in _measure_latency(size, model, folders[:1], shape, plan):
-                latencies.append(latency)
-                yield bench()
+                bench = bench.model_copy(update={"latencies": (*bench.latencies, latency)})
+                yield bench
             for load in _measure_load(size, model, folders, shape, plan):
-                loads.append(load)
-                yield bench()
+                bench = bench.model_copy(update={"loads": (*bench.loads, load)})
+                yield bench
 
 
 def _write_model(folder: Path, shape: Mapping[str, int], plan: _Plan) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from moonlynx.judge.luna.novelty import NewWord
-from moonlynx.judge.types import MoonlynxError
+from moonlynx.judge.types import MoonlynxError, first_fault
 
 ITEMS = "items.jsonl.gz"  # in a stage's folder: what it learns from
 
@@ -65,10 +66,20 @@ def kept_items(path: Path, make: Callable[[], Sequence[Item]]) -> Sequence[Item]
             file.writelines(json.dumps(asdict(item), ensure_ascii=False) + "\n" for item in items)
         part.replace(path)
         return items
-    adapter = TypeAdapter(Item)
+    return _read(path)
+
+
+def _read(path: Path) -> list[Item]:
+    adapter, items = TypeAdapter(Item), list[Item]()
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
-            return [adapter.validate_json(line) for line in file]
-    except (OSError, EOFError, ValueError) as error:
-        fault = str(error).splitlines()[0]
-        raise BrokenItems(f"{path} holds no items ({fault}); remove it to have it made") from None
+            for line in file:
+                items.append(adapter.validate_json(line))
+    except ValidationError as error:
+        field, message = first_fault(error, "row")
+        fault = f"line {len(items) + 1}: {field}: {message}"
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        fault = str(error)
+    else:
+        return items
+    raise BrokenItems(f"{path} holds no items ({fault}); remove it to have it made")

@@ -110,9 +110,9 @@ def run_recipe(run: Run, data: Path, out: Path, base: Path | None) -> Path | Non
             items = kept_items(out / name / ITEMS, make)
             encoded = encode_items(items, tokenizer, find_specials(tokenizer), run.limits)
             network = start_network(start, run) if before is None else load_network(before)
-            train(run, stage, encoded, network, out / name, pad_id(tokenizer))
-            if first:
+            if first:  # before training: a stage that is done has it
                 write_record(find_hardware(), out / name / HARDWARE)
+            train(run, stage, encoded, network, out / name, pad_id(tokenizer))
         before = out / name
     if not first or before is None:
         return None
@@ -305,7 +305,9 @@ def training_record(
         )
     # Of the longest stage, wherever the others and this are run.
     longest = max(stages, key=lambda stage: stage.seconds)
-    hardware = read_record(out / longest.name / HARDWARE, Hardware, "the recipe writes it")
+    path = out / longest.name / HARDWARE
+    there = path.exists()  # not in runs of before 0.7.0
+    hardware = read_record(path, Hardware, "the recipe does") if there else find_hardware()
     return TrainingRecord(
         recipe=recipe,
         mix=run.mix,
