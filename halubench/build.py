@@ -17,6 +17,7 @@ from pathlib import Path
 
 from moonlynx import __version__
 from moonlynx.judge import rows as example_files
+from moonlynx.judge.files import written_whole
 from moonlynx.judge.types import Example, MoonlynxError
 
 from .card import render_card
@@ -151,9 +152,8 @@ def _write(
         rejections=_by_kind(rejections),
         outputs=outputs,
     )
-    draft = output / f"{MANIFEST}.part"
-    draft.write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    draft.replace(output / MANIFEST)
+    with written_whole(output / MANIFEST) as draft:
+        draft.write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
 
 def _kinds(rows: Iterable[QARow]) -> dict[str, int]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from moonlynx.judge.files import written_whole
+
 from .records import QARow
 
 
@@ -44,6 +46,5 @@ def write_parquet(path: Path, rows: Sequence[QARow]) -> None:
         }
     )
     table = pa.Table.from_pylist([row.model_dump(mode="json") for row in rows], schema=schema)
-    draft = path.with_name(path.name + ".part")
-    parquet.write_table(table, draft, compression="zstd")
-    draft.replace(path)
+    with written_whole(path) as draft:
+        parquet.write_table(table, draft, compression="zstd")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from moonlynx.judge.files import written_whole
 from moonlynx.judge.journal import read_records, to_line
 
 from .records import QARow
@@ -22,7 +23,5 @@ def read_rows(path: Path) -> list[QARow]:
 
 def write_rows(path: Path, rows: Iterable[QARow]) -> None:
     """Write a file of rows, whole or not at all."""
-    draft = path.with_name(path.name + ".part")
-    with draft.open("wb") as file:
+    with written_whole(path) as draft, draft.open("wb") as file:
         file.writelines(map(to_line, rows))
-    draft.replace(path)

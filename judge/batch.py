@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from .base import Judge, unscored
+from .files import written_whole
 from .rows import Row
 from .types import BadInput, Example, MoonlynxError, Verdict
 
@@ -159,10 +160,8 @@ def _resume(output: Path, identity: Mapping[str, str]) -> Tally:
             file.truncate(whole)
     else:
         output.parent.mkdir(parents=True, exist_ok=True)
-        # Written whole or not at all, and before the first verdict.
-        draft = manifest.with_suffix(".tmp")
-        draft.write_text(json.dumps(identity, indent=2) + "\n", encoding="utf-8")
-        draft.replace(manifest)
+        with written_whole(manifest) as draft:  # before the first verdict
+            draft.write_text(json.dumps(identity, indent=2) + "\n", encoding="utf-8")
     return tally
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from .files import written_whole
 from .journal import check_run, end_with_whole_line, read_journal
 from .luna2.metric import Metric
 from .types import BadInput, JudgeError, MetricInput, MetricVerdict, Record, first_fault
@@ -146,8 +147,6 @@ def _resume(output: Path, run: MetricRun) -> Counter[str]:
         end_with_whole_line(output)
         return Counter(outcome(verdict) for verdict in read_journal(output, MetricVerdict))
     output.parent.mkdir(parents=True, exist_ok=True)
-    # Written whole or not at all, and before the first verdict.
-    draft = identity.with_suffix(".tmp")
-    draft.write_text(run.model_dump_json() + "\n", encoding="utf-8")
-    draft.replace(identity)
+    with written_whole(identity) as draft:  # before the first verdict
+        draft.write_text(run.model_dump_json() + "\n", encoding="utf-8")
     return Counter()

@@ -20,6 +20,7 @@ from uuid import uuid4
 from pydantic import Field
 
 from moonlynx.judge.batch import BATCH_SIZE, Tally, judge_rows
+from moonlynx.judge.files import written_whole
 from moonlynx.judge.rows import describe, read_rows
 from moonlynx.judge.types import BadInput, Count, Example, MoonlynxError, Record, Text, Verdict
 
@@ -147,10 +148,8 @@ class Jobs:
             self._write(job.model_copy(update=failed))
 
     def _write(self, job: Job) -> None:
-        path = self._folder / job.id / "job.json"
-        draft = path.with_suffix(".tmp")
-        draft.write_text(job.model_dump_json(), encoding="utf-8")
-        draft.replace(path)
+        with written_whole(self._folder / job.id / "job.json") as draft:
+            draft.write_text(job.model_dump_json(), encoding="utf-8")
 
 
 class _Queued:

@@ -8,15 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from moonlynx.judge.backends.onnx_encoder import MODEL
 from moonlynx.judge.backends.torch_encoder import HEADS, TRUNK, Precision
+from moonlynx.judge.backends.weights import half_is_slow
 from moonlynx.judge.luna.weights import EMBEDDED
 
 from .networks import describe, write_random
 from .processes import own_process
 from .products import Products, Shape
 from .subjects import EncoderForm
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 _INT8 = b"MatMulInteger"  # an operator that only the int8 form has
 _TORCH: tuple[Precision, ...] = ("fp32", "bf16")
@@ -56,7 +61,7 @@ def find_forms(weights: Path | None, scratch: Path, window: int) -> Forms:
         if all((folder / name).is_file() for name in ("config.json", TRUNK, HEADS)):
             with _noting(forms, "the floor"):
                 forms.shape, forms.products = apart.submit(describe, folder, window).result()
-            _make_forms(forms, folder, scratch, window)
+            _make_forms(forms, folder, scratch, window, apart)
     if (shipped / MODEL).is_file():
         _add(forms, _onnx_form(shipped, window))
         if weights is None:
@@ -64,9 +69,15 @@ def find_forms(weights: Path | None, scratch: Path, window: int) -> Forms:
     return forms
 
 
-def _make_forms(forms: Forms, folder: Path, scratch: Path, window: int) -> None:
+def _make_forms(
+    forms: Forms, folder: Path, scratch: Path, window: int, apart: ProcessPoolExecutor
+) -> None:
     for precision in _TORCH:
-        _add(forms, EncoderForm(f"torch {precision}", folder, "torch", precision, window))
+        name = f"torch {precision}"
+        with _noting(forms, name):
+            if precision == "bf16" and apart.submit(half_is_slow).result():
+                raise RuntimeError("this processor has no instructions for it")
+            _add(forms, EncoderForm(name, folder, "torch", precision, window))
     for scheme in ("fp32", "int8"):
         with _noting(forms, f"ONNX {scheme}"):
             _export(folder, scratch / scheme, scheme)

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from moonlynx.judge.backends.weights import half_is_slow
+
 _REPEATS = 5
 _ONNX_OPSET, _ONNX_IR = 20, 9
 _Shapes = Sequence[tuple[tuple[int, ...], tuple[int, ...]]]  # of both factors
@@ -84,13 +86,15 @@ def measure_rates(shape: Shape, width: int) -> dict[str, float]:
     states = (shape.heads, width, size)
     scores = (shape.heads, width, width)
     pairs = [(states, (shape.heads, size, width)), (scores, states)]
-    return {
+    rates = {
         "linear fp32": max(_torch(weights, torch.float32), _onnx(weights, np.float32)),
-        "linear bf16": _torch(weights, torch.bfloat16),
         "linear int8": _onnx(weights, np.int8),
         "attention fp32": max(_torch(pairs, torch.float32), _onnx(pairs, np.float32)),
-        "attention bf16": _torch(pairs, torch.bfloat16),
     }
+    if not half_is_slow():
+        rates["linear bf16"] = _torch(weights, torch.bfloat16)
+        rates["attention bf16"] = _torch(pairs, torch.bfloat16)
+    return rates
 
 
 def _torch(shapes: _Shapes, dtype: Any) -> float:

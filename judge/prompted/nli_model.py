@@ -68,7 +68,8 @@ class NliModel:
             config, _ = PretrainedConfig.get_config_dict(place)
             self._form = open_form(place, config, label)
             cuda = device != "cpu" and torch.cuda.is_available()
-            self._form.model.eval().to("cuda" if cuda else "cpu")
+            # Some are published in 16 bits, which take several times as long on most processors.
+            self._form.model.eval().to("cuda" if cuda else torch.float32)
             self.version = _version(place, self._form.model.config)
         except BackendError:
             raise

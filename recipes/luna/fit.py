@@ -51,34 +51,42 @@ def score_answers(
     tokenizer: Tokenizer,
     limits: Limits,
     batch_tokens: int,
-    *,
-    new_words: bool = True,
 ) -> list[list[Scored]]:
-    """Run the encoder once over every claim of the answers.
+    """Run the encoder once over every claim of the answers."""
+    items = answer_items(answers, reader)
+    return score_items(network, items, len(answers), tokenizer, limits, batch_tokens)
 
-    Without `new_words` it is not told which words no document holds, for networks that never were.
-    """
-    items: list[Item] = []
-    owners: list[int] = []
-    for index, answer in enumerate(answers):
-        for claim, windows, new in reader.claims(answer.example):
-            texts = tuple(window.text for window in windows)
-            items.append(
-                Item(
-                    claim.text,
-                    texts,
-                    False,
-                    str(len(items)),
-                    claim.lead,
-                    new=new if new_words else (),
-                )
-            )
-            owners.append(index)
+
+def answer_items(answers: Sequence[LabelledAnswer], reader: Reader) -> list[Item]:
+    """Give the claims of answers to score; the source "3/0" is the first claim of the fourth."""
+    return [
+        Item(
+            claim.text,
+            tuple(window.text for window in windows),
+            False,
+            f"{index}/{number}",
+            claim.lead,
+            new=new,
+        )
+        for index, answer in enumerate(answers)
+        for number, (claim, windows, new) in enumerate(reader.claims(answer.example))
+    ]
+
+
+def score_items(
+    network: nn.Module,
+    items: Sequence[Item],
+    answers: int,
+    tokenizer: Tokenizer,
+    limits: Limits,
+    batch_tokens: int,
+) -> list[list[Scored]]:
+    """Run the encoder over what `answer_items` gave for so many answers."""
     encoded = encode_items(items, tokenizer, find_specials(tokenizer), limits)
     scored = run_network(network, encoded, batch_tokens, pad_id(tokenizer))
-    found: list[list[Scored]] = [[] for _ in answers]
+    found: list[list[Scored]] = [[] for _ in range(answers)]
     for item in encoded:
-        found[owners[int(item.source)]].append(scored[item.source])
+        found[int(item.source.partition("/")[0])].append(scored[item.source])
     return found
 
 
@@ -101,6 +109,14 @@ def run_network(
                 windows = batch.owner == row
                 scored[item.source] = Scored(own[windows, : len(item.tokens)], claims[windows])
     return scored
+
+
+def failed_by_set(sets: Mapping[str, Sequence[LabelledAnswer]]) -> dict[str, list[bool]]:
+    """Say of each answer whether it is FAIL."""
+    return {
+        name: [answer.example.label == "FAIL" for answer in answers]
+        for name, answers in sets.items()
+    }
 
 
 def raw_scores(

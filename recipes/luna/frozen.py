@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.encoder import hash_files
+from moonlynx.judge.files import written_whole
 from moonlynx.judge.luna.reading import find_specials
 
 Floats = NDArray[np.float32]
@@ -63,7 +64,7 @@ class FrozenEncoder:
         self._cache = cache / hash_files(base / "model.safetensors", base / "tokenizer.json")
         self._model: Any = AutoModel.from_pretrained(
             base,
-            dtype=torch.bfloat16,
+            dtype=torch.float32,  # bf16 takes several times as long without AVX512-BF16 or AMX
             local_files_only=True,
             trust_remote_code=False,
             use_safetensors=True,
@@ -82,10 +83,8 @@ class FrozenEncoder:
             for text, windows in zip(some, parts, strict=True):
                 array = np.concatenate([next(states) for _ in windows])
                 path = self._path(text)
-                unfinished = path.with_suffix(".part")
-                with unfinished.open("wb") as file:
+                with written_whole(path) as draft, draft.open("wb") as file:
                     np.save(file, array.astype(np.float16))
-                unfinished.replace(path)
 
     def __call__(self, text: str) -> Text:
         """Give a text's tokens with their states."""

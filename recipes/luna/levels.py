@@ -20,7 +20,7 @@ from moonlynx.judge.messages import errors_as_messages
 
 from ..cli import DataOption
 from .answers import LabelledAnswer
-from .fit import Choice, choose, score_answers
+from .fit import Choice, choose, failed_by_set, score_answers
 from .mix import Reader
 from .mixes import Mix
 from .recipe import validation_rows
@@ -61,8 +61,7 @@ def measure_levels(folder: Path, rows: Mapping[str, Sequence[LabelledAnswer]]) -
         name: score_answers(network, group, reader, tokenizer, config.limits, _BATCH_TOKENS)
         for name, group in rows.items()
     }
-    failed = {name: [row.example.label == "FAIL" for row in group] for name, group in rows.items()}
-    return choose(scored, failed)
+    return choose(scored, failed_by_set(rows))
 
 
 def level_table(

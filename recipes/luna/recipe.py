@@ -40,7 +40,7 @@ from ..record import (
 from ..runs import SettingsError, claim_folder
 from .answers import LabelledAnswer
 from .batches import encode_items, pad_id
-from .fit import choose, rows_sha256, score_answers
+from .fit import choose, failed_by_set, rows_sha256, score_answers
 from .items import ITEMS, kept_items
 from .mix import Reader, check_stage, stage_items
 from .mixes import Mix
@@ -232,11 +232,7 @@ def _choose(
         name: score_answers(network, answers, reader, tokenizer, run.limits, 8192)
         for name, answers in rows.items()
     }
-    failed = {
-        name: [answer.example.label == "FAIL" for answer in answers]
-        for name, answers in rows.items()
-    }
-    choices = choose(scored, failed)
+    choices = choose(scored, failed_by_set(rows))
     table = [choice._asdict() | {"mean": choice.mean} for choice in choices]
     (out / AGGREGATIONS).write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
     best = choices[0]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.torch_encoder import load_weights, save_network
+from moonlynx.judge.files import written_whole
 
 from ..runs import SettingsError
 from .batches import Encoded, batches, collate, units
@@ -258,10 +259,8 @@ def _checkpoint(out: Path, progress: Progress) -> Path:
 
 
 def _commit(out: Path, progress: Progress) -> None:
-    """Write `progress.json`, whole or not at all."""
-    part = out / f"{_PROGRESS}.part"
-    part.write_text(json.dumps(progress._asdict()) + "\n", encoding="utf-8")
-    part.replace(out / _PROGRESS)
+    with written_whole(out / _PROGRESS) as draft:
+        draft.write_text(json.dumps(progress._asdict()) + "\n", encoding="utf-8")
 
 
 def _clear(out: Path, keep: Path | None = None) -> None:

@@ -19,6 +19,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from moonlynx.judge.files import written_whole
 from moonlynx.judge.luna2.definition import MetricDefinition, load_definition
 from moonlynx.judge.luna2.head import Scaling, load_head_file
 from moonlynx.judge.messages import errors_as_messages
@@ -162,9 +163,8 @@ def kept(folder: Path, name: str, make: Callable[[], Scores]) -> Scores:
     path = folder / f"{_file(name)}.json"
     if not path.exists():
         found = make()
-        unfinished = path.with_suffix(".part")
-        unfinished.write_text(found.model_dump_json(), encoding="utf-8")
-        unfinished.replace(path)
+        with written_whole(path) as draft:
+            draft.write_text(found.model_dump_json(), encoding="utf-8")
         _log.info("%s is done", path.stem)
     return Scores.model_validate_json(path.read_bytes())
 

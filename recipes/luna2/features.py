@@ -14,6 +14,7 @@ from tokenizers import Tokenizer
 
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.onnx_encoder import MODEL
+from moonlynx.judge.files import written_whole
 from moonlynx.judge.luna2.definition import load_definition
 from moonlynx.judge.luna2.encoder.features import FeatureReader
 from moonlynx.judge.luna2.encoder.parts import Form, Part, read_parts
@@ -104,10 +105,8 @@ class KeptFeatures:
         path = self._folder / f"{hashlib.sha256(repr(part).encode()).hexdigest()[:32]}.npy"
         if not path.exists():
             numbers, _ = self._reader(part)
-            unfinished = path.with_suffix(".part")
-            with unfinished.open("wb") as file:
+            with written_whole(path) as draft, draft.open("wb") as file:
                 np.save(file, numbers.astype(np.float16))
-            unfinished.replace(path)
         return np.asarray(np.load(path), dtype=np.float32)
 
 

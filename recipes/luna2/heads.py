@@ -15,6 +15,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from moonlynx.judge.files import written_whole
 from moonlynx.judge.luna.weights import open_weights
 from moonlynx.judge.luna2.definition import MetricDefinition, load_definition
 from moonlynx.judge.luna2.encoder.features import FeatureReader
@@ -63,9 +64,8 @@ def run_heads(data: Path, out: Path, folder: Path, most: int) -> dict[str, Any]:
             head, found = run_metric(metric, data, kept, most)
             write_curves(found.pop("curves"), metric, out)
             content = {"found": _writable(found), "head": head.model_dump(mode="json")}
-            unfinished = path.with_suffix(".part")
-            unfinished.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
-            unfinished.replace(path)
+            with written_whole(path) as draft:
+                draft.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
         content = json.loads(path.read_text(encoding="utf-8"))
         results[metric] = content["found"]
         _log.info("%s: gain %s", metric, json.dumps(results[metric]["gain"]))

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from moonlynx.judge.files import written_whole
 from moonlynx.judge.luna2.definition import load_definition
 from moonlynx.judge.luna2.preflight import TokenMap
 from moonlynx.judge.luna2.prompt import write
@@ -154,10 +155,9 @@ def pretrain(run: Run, chats: Sequence[Chat], out: Path) -> Pretrained:
     last = get_last_checkpoint(str(folder)) if folder.is_dir() else None
     result = trainer.train(resume_from_checkpoint=last)
     if not (out / BACKBONE).exists():
-        draft = out / f"{BACKBONE}.part"
-        model.save_pretrained(draft)
-        tokenizer.save_pretrained(draft)
-        draft.rename(out / BACKBONE)
+        with written_whole(out / BACKBONE) as draft:
+            model.save_pretrained(draft)
+            tokenizer.save_pretrained(draft)
     done = Pretrained(
         chats=len(chats),
         tokens=len(blocks) * sizes.block,

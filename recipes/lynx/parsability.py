@@ -20,6 +20,7 @@ from jsonschema import Draft202012Validator
 
 from moonlynx.judge.backends.base import ChatBackend, ChatReply, ChatRequest
 from moonlynx.judge.chat import load_chat_model, parse_chat_model
+from moonlynx.judge.files import written_whole
 from moonlynx.judge.lynx import MAX_TOKENS, build_prompt
 from moonlynx.judge.messages import errors_as_messages
 from moonlynx.judge.parsing import LynxReply, ParseFault, parse_lynx
@@ -124,9 +125,8 @@ def command(
         examples = Random(0).sample(examples, limit)  # noqa: S311 (the same rows each time)
     counted = measure(load_chat_model(parse_chat_model(model)), examples)
     output.parent.mkdir(parents=True, exist_ok=True)
-    draft = output.with_name(output.name + ".part")
-    draft.write_text(counted.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    draft.replace(output)
+    with written_whole(output) as draft:
+        draft.write_text(counted.model_dump_json(indent=2) + "\n", encoding="utf-8")
     typer.echo(
         f"{counted.model}: of {counted.rows} replies {counted.valid} are valid JSON, "
         f"{counted.readable} can be read, {counted.right} are right"

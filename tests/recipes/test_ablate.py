@@ -33,29 +33,30 @@ def test_variants_differ_from_the_whole_and_from_each_other():
 
 
 class Counted:
-    """Measures by the length of `without`, and counts."""
+    """Measures by the length of `without` and the seed, and counts."""
 
     def __init__(self):
         self.calls = 0
 
-    def measure(self, variant, out):
+    def measure(self, variant, seed, out):
         self.calls += 1
         Path(out).mkdir(parents=True)
-        return {"one": 0.5 + len(variant.without) / 10, "two": 0.75}
+        return {"one": 0.5 + len(variant.without) / 10 + seed / 50, "two": 0.75}
 
 
 def test_what_is_measured_is_kept(tmp_path):
     ablation = Counted()
     few = {name: VARIANTS[name] for name in ("everything", "without made records")}
-    results = ablate(ablation, few, tmp_path)
-    assert (tmp_path / "without-made-records" / RESULT).exists()
-    assert ablate(ablation, few, tmp_path) == results
-    assert ablation.calls == 2
+    first = ablate(ablation, few, 1, tmp_path)
+    assert (tmp_path / "without-made-records-0" / RESULT).exists()
+    results = ablate(ablation, few, 2, tmp_path)
+    assert {name: found[:1] for name, found in results.items()} == first
+    assert ablation.calls == 4
     assert result_table(results).splitlines() == [
-        "| variant | one | two | mean |",
-        "|---|---|---|---|",
-        "| everything | 50.0 | 75.0 | 62.5 |",
-        "| without made records | 60.0 | 75.0 | 67.5 |",
+        "| variant | one | two | mean | least and most |",
+        "|---|---|---|---|---|",
+        "| everything | 51.0 | 75.0 | 63.0 | 62.5, 63.5 |",
+        "| without made records | 61.0 | 75.0 | 68.0 | 67.5, 68.5 |",
     ]
 
 

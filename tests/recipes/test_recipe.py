@@ -180,17 +180,24 @@ def test_a_stage_that_is_done_is_not_done_again(data, base, tmp_path, monkeypatc
     assert times == {path: path.stat().st_mtime_ns for path in (out / "pairs").iterdir()}
     assert before == {path: path.read_bytes() for path in out.rglob("model.*")}
 
-    # The last stage can be taken apart from there.
+    # The last stage can be taken apart from there, where the data are not.
     variants = {"whole": Variant(), "less": Variant(new_words=False, first_stage=False, window=80)}
     monkeypatch.setattr(ablate, "VARIANTS", variants)
-    where = ("--data", data, "--base", base, "--start", out / "pairs", "--out", out / "less")
+    where = ("--base", base, "--start", out / "pairs", "--out", out / "less")
     taken = [str(part) for part in (recipe, *where, "--tokens", 3000)]
-    result = CliRunner().invoke(ablate.app, taken)
+    result = CliRunner().invoke(ablate.app, [*taken, "--data", str(data), "--prepare"])
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    assert not list((out / "less").rglob("*.safetensors"))
+    elsewhere = ["--data", str(tmp_path / "elsewhere"), "--seeds", "2"]
+    result = CliRunner().invoke(ablate.app, [*taken, *elsewhere])
     assert result.exit_code == 0, result.output + repr(result.exception)
     table = [line for line in result.stdout.splitlines() if line.startswith("|")]
     header, _, *lines = table
-    assert header == "| variant | e2e_cleaned | mean |"
+    assert header == "| variant | e2e_cleaned | mean | least and most |"
     assert [line.split(" | ")[0] for line in lines] == ["| whole", "| less"]
+    other = CliRunner().invoke(ablate.app, [*taken, *elsewhere, "--tokens", "4000"])
+    assert other.exit_code == 2
+    assert "has other settings" in other.output
 
 
 @pytest.mark.heavy

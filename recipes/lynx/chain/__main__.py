@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from moonlynx.halubench.rows import read_rows, write_rows
+from moonlynx.judge.files import written_whole
 from moonlynx.judge.messages import errors_as_messages
 
 from .report import JUDGED_FILE, LEARNED_FILE, SHUFFLED_FILE, build_report, render, write_report
@@ -51,10 +52,9 @@ def rows(
     output.mkdir(parents=True, exist_ok=True)
     write_rows(output / LEARNED_FILE, learned)
     write_rows(output / SHUFFLED_FILE, exchange_targets(learned, seed))
-    draft = output / f"{JUDGED_FILE}.part"
     lines = (example.model_dump_json(exclude_defaults=True) + "\n" for example in examples)
-    draft.write_text("".join(lines), encoding="utf-8")
-    draft.replace(output / JUDGED_FILE)  # last
+    with written_whole(output / JUDGED_FILE) as draft:  # last
+        draft.write_text("".join(lines), encoding="utf-8")
 
 
 @app.command()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from moonlynx.halubench.records import QARow
+from moonlynx.judge.files import written_whole
 
 from ...small_llama import draw_model, learn_tokenizer
 from ..data import chat_of
@@ -49,8 +50,7 @@ def build_base(rows: Sequence[QARow], folder: Path, seed: int) -> int:
         num_key_value_heads=2,
         max_position_embeddings=POSITIONS,
     )
-    draft = folder.with_name(f"{folder.name}.part")
-    tokenizer.save_pretrained(draft)
-    model.save_pretrained(draft)
-    draft.rename(folder)
+    with written_whole(folder) as draft:
+        tokenizer.save_pretrained(draft)
+        model.save_pretrained(draft)
     return sum(parameter.numel() for parameter in model.parameters())

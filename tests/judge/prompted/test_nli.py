@@ -2,6 +2,7 @@
 
 import builtins
 import json
+import shutil
 
 import pytest
 
@@ -204,6 +205,21 @@ def test_what_is_no_model_of_entailment_says_so(tmp_path, tiny_llama):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(BackendError, match="must be safetensors"):
         load(folder)
+
+
+@heavy
+def test_weights_of_16_bits_run_in_32_on_a_processor(classifier, tmp_path):
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
+    folder = shutil.copytree(classifier, tmp_path / "half")
+    AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float16).save_pretrained(
+        folder
+    )
+    half, whole = load(folder, device="cpu"), load(classifier, device="cpu")
+    assert half._form.model.dtype == torch.float32
+    pair = ("the bridge is old", "the bridge is green")
+    assert half.read(*pair).support == pytest.approx(whole.read(*pair).support, abs=0.01)
 
 
 @heavy
