@@ -1,4 +1,4 @@
-"""What moves the numbers: the last stage again and again, each time with something taken away.
+"""What moves the numbers: the last stage again and again, each time with one thing different.
 
 On the command line: `python -m moonlynx.recipes.luna.ablate mini --start runs/mini/pairs`. Each
 variant is measured on the validation sets, and kept; a run that was stopped goes on with the rest.
@@ -10,91 +10,44 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import product
+from itertools import accumulate, product, takewhile
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated
 
+import numpy as np
 import typer
-from pydantic import Field
 
 from moonlynx.judge.backends.torch_encoder import load_network
 from moonlynx.judge.files import written_whole
 from moonlynx.judge.luna.reading import find_specials
 from moonlynx.judge.luna.weights import TOKENIZER, load_tokenizer
 from moonlynx.judge.messages import errors_as_messages
-from moonlynx.judge.types import Record
 from moonlynx.recipes.cli import BaseOption, DataOption
 
 from ..log import show_log
 from ..runs import claim_folder, find_recipe, read_run
+from . import late
 from .answers import LabelledAnswer
 from .batches import encode_items, pad_id
-from .fit import answer_items, failed_by_set, raw_scores, score_items
+from .fit import Scored, answer_items, by_answer, failed_by_set, raw_scores, run_network
+from .frozen import FrozenEncoder
 from .items import ITEMS, Item, kept_items
 from .mix import Reader, stage_items
 from .mixes import Mix
 from .recipe import find_base, start_network, validation_rows
 from .settings import RECIPES, Run
 from .train import train
+from .variants import Variant, variants_of
 
 log = logging.getLogger(__name__)
 RESULT = "auroc.json"
 LABELS = "labels.json"
+_LATE_EPOCHS = 5
 
-
-class Variant(Record):
-    """What is different from the recipe.
-
-    Attributes:
-        without: beginnings of the sources of items that are left out.
-        new_words: whether the encoder is told which words no document holds.
-        token_weight: weight of the token loss; null takes the recipe's.
-        first_stage: whether to start from the first stage or from the base.
-        window: tokens of an input; null takes the recipe's.
-        windows: inputs of a claim, of which the best one counts; null takes the recipe's.
-    """
-
-    without: tuple[str, ...] = ()
-    new_words: bool = True
-    token_weight: Annotated[float, Field(ge=0)] | None = None
-    first_stage: bool = True
-    window: int | None = None
-    windows: int | None = None
-
-    def of(self, run: Run) -> Run:
-        """Give the run with this variant's inputs."""
-        inputs = self.model_dump(include={"window", "windows"}, exclude_none=True)
-        return run.model_copy(update=inputs)
-
-
-VARIANTS: Mapping[str, Variant] = {
-    "everything": Variant(),
-    "without made records": Variant(without=("made:",)),
-    "without changed claims": Variant(without=("changed:",)),
-    "without claims whose support was taken": Variant(without=("removed", "shuffled")),
-    "without short pairs": Variant(without=("mnli", "infotabs", "tabfact", "fever", "monoton")),
-    "without RAGTruth": Variant(without=("ragtruth_train_part",)),
-    "without QA-Feedback": Variant(without=("qa_feedback",)),
-    "without news summaries": Variant(without=("frank", "summedits")),
-    "without data-to-text": Variant(without=("quintd-", "rotowire_accuracy", "e2e_cleaned")),
-    "without HaluEval": Variant(without=("halueval",)),
-    "without being told new words": Variant(new_words=False),
-    "without token labels": Variant(token_weight=0.0),
-    "without the first stage": Variant(first_stage=False),
-    "windows of 128 tokens": Variant(window=128),
-    "windows of 512 tokens": Variant(window=512),
-    "two windows a claim": Variant(windows=2),
-}
-
-
-def taken_away(items: Sequence[Item], variant: Variant) -> list[Item]:
-    """Give the items that the variant learns from."""
-    kept = [item for item in items if not item.source.startswith(variant.without or ("\0",))]
-    return kept if variant.new_words else [replace(item, new=()) for item in kept]
+Score = Callable[[Sequence[Item]], Mapping[str, Scored]]  # by the items' sources
 
 
 class Ablation:
@@ -114,7 +67,7 @@ class Ablation:
     def __init__(self, run: Run, start: Path, base: Path, data: Path, out: Path) -> None:
         self._run, self._start, self._base, self._data = run, start, base, data
         self._out = out
-        *_, self._stage = run.stages.values()
+        *_, self.stage = run.stages.values()
         self._tokenizer = load_tokenizer(base / TOKENIZER)
         self._read: tuple[Run, Sequence[Item]] | None = None
 
@@ -132,28 +85,73 @@ class Ablation:
         """
         from sklearn.metrics import roc_auc_score
 
-        run, stage = variant.of(self._run), self._stage
-        if variant.token_weight is not None:
-            stage = stage.model_copy(update={"token_weight": variant.token_weight})
-        items = taken_away(self._learned_from(run), variant)
-        specials = find_specials(self._tokenizer)
-        encoded = encode_items(items, self._tokenizer, specials, run.limits)
+        run = variant.of(self._run)
+        items = variant.learned(self._learned_from(run))
         seeded = run.model_copy(update={"seed": seed})
-        first = variant.first_stage
-        network = load_network(self._start) if first else start_network(self._base, seeded)
-        train(seeded, stage, encoded, network, out, pad_id(self._tokenizer))
+        if variant.late:
+            score = self._late(seeded, items)
+        else:
+            score = self._cross(variant, seeded, items, out)
         found = {}
         for name, (claims, failed) in self._measured_on(run).items():
-            items = taken_away(claims, variant)
-            scored = score_items(network, items, len(failed), self._tokenizer, run.limits, 8192)
+            scored = by_answer(score(variant.read(claims)), len(failed))
             found[name] = float(roc_auc_score(failed, raw_scores(scored, "claim", "noisy-or-root")))
         return found
+
+    def _cross(self, variant: Variant, run: Run, items: Sequence[Item], out: Path) -> Score:
+        """Train the encoder on claims and windows read together."""
+        stage = self.stage
+        if variant.token_weight is not None:
+            stage = stage.model_copy(update={"token_weight": variant.token_weight})
+        network = (
+            load_network(self._start) if variant.first_stage else start_network(self._base, run)
+        )
+        encode = partial(
+            encode_items,
+            tokenizer=self._tokenizer,
+            specials=find_specials(self._tokenizer),
+            limits=run.limits,
+        )
+        pad = pad_id(self._tokenizer)
+        train(run, stage, encode(items), network, out, pad)
+        return lambda claims: run_network(network, encode(claims), 8192, pad)
+
+    def _late(self, run: Run, items: Sequence[Item]) -> Score:
+        """Train a head on claims and windows that the base reads apart.
+
+        It learns from the first items, as many as have the stage's tokens, several times over.
+        """
+        import torch
+
+        encoder = FrozenEncoder(self._base, self._out / "states")
+        lengths = (
+            sum(len(self._tokenizer.encode(text).ids) for text in (item.claim, *item.premises))
+            for item in items
+        )
+        budget = self.stage.budget(0)
+        before = takewhile(lambda read: read < budget, accumulate(lengths, initial=0))
+        taken = [item for item, _ in zip(items, before, strict=False)]
+        torch.manual_seed(run.seed)
+        pairs = late.prepare(taken, encoder, run.window)
+        head = late.make_head(pairs[0].states.shape[1])
+        losses = late.train(head, pairs, epochs=_LATE_EPOCHS, seed=run.seed)
+        log.info("%d items, loss by epoch %s", len(pairs), losses)
+
+        def score(claims: Sequence[Item]) -> dict[str, Scored]:
+            read = late.prepare(claims, encoder, run.window)
+            logits = late.score(head, read)[:, None].astype(np.float32)
+            return {
+                pair.source: Scored(logit[:, None], logit)
+                for pair, logit in zip(read, logits, strict=True)
+            }
+
+        return score
 
     def _learned_from(self, run: Run) -> Sequence[Item]:
         """Give all items of the stage, as they are cut for the run's windows."""
         if self._read is None or self._read[0] != run:
             make = partial(
-                stage_items, self._stage, Mix(run.mix), self._data, self._reader(run), run.seed
+                stage_items, self.stage, Mix(run.mix), self._data, self._reader(run), run.seed
             )
             self._read = run, kept_items(self._out / f"{_cut(run)}-{ITEMS}", make)
         return self._read[1]
@@ -206,6 +204,7 @@ def ablate(
         path = folder / RESULT
         if not path.exists():
             log.info("variant %s, seed %d", name, seed)
+            folder.mkdir(parents=True, exist_ok=True)
             found = ablation.measure(variant, seed, folder)
             with written_whole(path) as draft:
                 draft.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
@@ -243,6 +242,9 @@ def command(
     base: BaseOption = None,
     tokens: Annotated[int, typer.Option(min=1, help="Read by each variant.")] = 1_000_000,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each variant.")] = 1,
+    only: Annotated[
+        list[str] | None, typer.Option(help="A variant's name; again for more (default: all).")
+    ] = None,
     prepare: Annotated[
         bool,
         typer.Option(
@@ -251,16 +253,17 @@ def command(
         ),
     ] = False,
 ) -> None:
-    """Train a recipe's last stage with one thing less each time, and show what that costs."""
+    """Train a recipe's last stage with one thing different each time, and show what changes."""
     show_log()
     with errors_as_messages():
         run = _shortened(read_run(find_recipe(recipe, RECIPES), Run), tokens)
         claim_folder(out, run)
         ablation = Ablation(run, start, find_base(run, base), data, out)
+        variants = variants_of(ablation.stage, only or ())
         if prepare:
-            ablation.prepare(VARIANTS.values())
+            ablation.prepare(variants.values())
             return
-        results = ablate(ablation, VARIANTS, seeds, out)
+        results = ablate(ablation, variants, seeds, out)
     typer.echo(result_table(results))
 
 

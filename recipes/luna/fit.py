@@ -54,7 +54,8 @@ def score_answers(
 ) -> list[list[Scored]]:
     """Run the encoder once over every claim of the answers."""
     items = answer_items(answers, reader)
-    return score_items(network, items, len(answers), tokenizer, limits, batch_tokens)
+    encoded = encode_items(items, tokenizer, find_specials(tokenizer), limits)
+    return by_answer(run_network(network, encoded, batch_tokens, pad_id(tokenizer)), len(answers))
 
 
 def answer_items(answers: Sequence[LabelledAnswer], reader: Reader) -> list[Item]:
@@ -73,27 +74,18 @@ def answer_items(answers: Sequence[LabelledAnswer], reader: Reader) -> list[Item
     ]
 
 
-def score_items(
-    network: nn.Module,
-    items: Sequence[Item],
-    answers: int,
-    tokenizer: Tokenizer,
-    limits: Limits,
-    batch_tokens: int,
-) -> list[list[Scored]]:
-    """Run the encoder over what `answer_items` gave for so many answers."""
-    encoded = encode_items(items, tokenizer, find_specials(tokenizer), limits)
-    scored = run_network(network, encoded, batch_tokens, pad_id(tokenizer))
+def by_answer(scored: Mapping[str, Scored], answers: int) -> list[list[Scored]]:
+    """Give what was said of the items of `answer_items`, by their source, for so many answers."""
     found: list[list[Scored]] = [[] for _ in range(answers)]
-    for item in encoded:
-        found[int(item.source.partition("/")[0])].append(scored[item.source])
+    for source, one in scored.items():
+        found[int(source.partition("/")[0])].append(one)
     return found
 
 
 def run_network(
     network: nn.Module, items: Sequence[Encoded], batch_tokens: int, pad: int
 ) -> dict[str, Scored]:
-    """Give the logits of each item, by its source."""
+    """Give the logits of each item, by its source, in the items' order."""
     import torch
 
     scored: dict[str, Scored] = {}
@@ -108,7 +100,7 @@ def run_network(
             for row, item in enumerate(chosen):
                 windows = batch.owner == row
                 scored[item.source] = Scored(own[windows, : len(item.tokens)], claims[windows])
-    return scored
+    return {item.source: scored[item.source] for item in items}
 
 
 def failed_by_set(sets: Mapping[str, Sequence[LabelledAnswer]]) -> dict[str, list[bool]]:

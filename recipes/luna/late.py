@@ -37,6 +37,7 @@ class Pair(NamedTuple):
         context_ids, context_states: of the best-aligned blocks, in document order.
         targets: per claim token 1 (supported), 0 (not) or UNKNOWN, shape (tokens,).
         supported: the claim's label.
+        source: the item's.
     """
 
     ids: NDArray[np.int64]
@@ -45,6 +46,7 @@ class Pair(NamedTuple):
     context_states: NDArray[np.float16]
     targets: NDArray[np.int64]
     supported: bool
+    source: str
 
 
 class Batch(NamedTuple):
@@ -70,7 +72,7 @@ class Batch(NamedTuple):
 def prepare(items: Sequence[Item], encoder: FrozenEncoder, context: int) -> list[Pair]:
     """Encode items: each text once, all premises of an item as one context.
 
-    Items without a label of their own are left out.
+    Items without a label of their own are left out, and those with no token to read.
 
     Args:
         items: premises may be whole documents; their lead is not read.
@@ -85,6 +87,8 @@ def prepare(items: Sequence[Item], encoder: FrozenEncoder, context: int) -> list
         claim = encoder(item.claim)
         ids = np.concatenate([texts[premise].ids for premise in item.premises])
         states = np.concatenate([texts[premise].states for premise in item.premises])
+        if not len(claim.ids) or not len(ids):
+            continue
         kept = best_blocks(claim.states @ states.T, context)
         pairs.append(
             Pair(
@@ -94,6 +98,7 @@ def prepare(items: Sequence[Item], encoder: FrozenEncoder, context: int) -> list
                 states[kept].astype(np.float16),
                 token_targets(item, claim.offsets),
                 supported,
+                item.source,
             )
         )
     return pairs

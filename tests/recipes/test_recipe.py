@@ -14,7 +14,6 @@ from moonlynx.judge.calibration import load_calibration
 from moonlynx.judge.registry import load_judge
 from moonlynx.judge.types import Example, MoonlynxError
 from moonlynx.recipes.luna import ablate, mixes
-from moonlynx.recipes.luna.ablate import Variant
 from moonlynx.recipes.luna.export import app as export_app
 from moonlynx.recipes.luna.items import ITEMS
 from moonlynx.recipes.luna.recipe import TOGETHER, BaseNotFound, find_base, start_network
@@ -181,10 +180,10 @@ def test_a_stage_that_is_done_is_not_done_again(data, base, tmp_path, monkeypatc
     assert before == {path: path.read_bytes() for path in out.rglob("model.*")}
 
     # The last stage can be taken apart from there, where the data are not.
-    variants = {"whole": Variant(), "less": Variant(new_words=False, first_stage=False, window=80)}
-    monkeypatch.setattr(ablate, "VARIANTS", variants)
+    names = ("everything", "two windows with labels of their own", "late interaction")
+    only = [part for name in names for part in ("--only", name)]
     where = ("--base", base, "--start", out / "pairs", "--out", out / "less")
-    taken = [str(part) for part in (recipe, *where, "--tokens", 3000)]
+    taken = [str(part) for part in (recipe, *where, "--tokens", 3000, *only)]
     result = CliRunner().invoke(ablate.app, [*taken, "--data", str(data), "--prepare"])
     assert result.exit_code == 0, result.output + repr(result.exception)
     assert not list((out / "less").rglob("*.safetensors"))
@@ -194,7 +193,7 @@ def test_a_stage_that_is_done_is_not_done_again(data, base, tmp_path, monkeypatc
     table = [line for line in result.stdout.splitlines() if line.startswith("|")]
     header, _, *lines = table
     assert header == "| variant | e2e_cleaned | mean | least and most |"
-    assert [line.split(" | ")[0] for line in lines] == ["| whole", "| less"]
+    assert [line.split(" | ")[0] for line in lines] == [f"| {name}" for name in names]
     other = CliRunner().invoke(ablate.app, [*taken, *elsewhere, "--tokens", "4000"])
     assert other.exit_code == 2
     assert "has other settings" in other.output
