@@ -127,8 +127,11 @@ def find_backbone(name: str) -> Path:
     path = Path(name).expanduser()
     if path.is_dir():
         return path
-    if name.startswith(("/", "./", "../", "~")):
-        raise BackendError(f"there is no model at {path}")
+    if name.startswith(("/", "./", "../", "~")) or name.count("/") > 1:
+        raise BackendError(
+            f"there is no model at {path}; name a folder or a Hub id, or make a small backbone "
+            "with `moonlynx train luna2-backbone`"
+        )
     from huggingface_hub import snapshot_download
 
     kinds = ["*.json", _WEIGHTS, "*.jinja", "tokenizer.model"]

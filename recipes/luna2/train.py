@@ -66,6 +66,8 @@ class Trained(NamedTuple):
         too_long, blank: training rows left out.
         trained_weights, all_weights: parameters of the adapter, and of all.
         steps: optimiser steps.
+        kept: the step whose weights are the head's: the end of the epoch with the least validation
+            loss, or the last where there are no validation rows.
         seconds: of training, since its last start.
         losses: training loss at each logged step.
         validation_losses: after each epoch, weighted as in training.
@@ -80,6 +82,7 @@ class Trained(NamedTuple):
     trained_weights: int
     all_weights: int
     steps: int
+    kept: int
     seconds: float
     losses: list[float]
     validation_losses: list[float]
@@ -170,6 +173,7 @@ def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> 
         trained_weights=trained,
         all_weights=everything,
         steps=trainer.state.global_step,
+        kept=trainer.state.best_global_step or trainer.state.global_step,
         seconds=float(result.metrics["train_runtime"]),
         losses=[entry["loss"] for entry in history if "loss" in entry],
         validation_losses=[entry["eval_loss"] for entry in history if "eval_loss" in entry],
@@ -234,6 +238,8 @@ def _arguments(run: Run, out: Path, rows: int, *, measured: bool) -> Any:
         prediction_loss_only=True,
         save_strategy="epoch",
         save_total_limit=1,
+        load_best_model_at_end=measured,
+        metric_for_best_model="eval_loss" if measured else None,
         logging_steps=max(1, steps // 200),
         label_names=["targets"],
         remove_unused_columns=False,

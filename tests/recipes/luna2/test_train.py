@@ -131,6 +131,26 @@ def test_a_backbone_that_can_see_learns_to_read(tiny_llama, tmp_path):
 
 
 @pytest.mark.heavy
+@pytest.mark.parametrize("load", ["whole", "nf4"])
+def test_the_epoch_with_the_least_validation_loss_is_kept(tiny_llama, tmp_path, load):
+    """Validation rows are labelled the other way round: what is learned makes them worse."""
+    from moonlynx.recipes.luna2.train import train
+
+    rows = boolean()
+    other = {"true": "false", "false": "true"}
+    wrong = [
+        row(number, each.input.output, [other[label] for label in each.labels])
+        for number, each in enumerate(rows)
+    ]
+    done = train(tiny(tiny_llama, load=load, epochs=5), TOXICITY, splits(rows, wrong), tmp_path)
+    assert done.validation_losses == sorted(done.validation_losses)
+    assert (done.steps, done.kept) == (5, 1)
+    folders = (tmp_path / "head", tmp_path / "checkpoints" / "checkpoint-1")
+    head, first = (folder / "adapter_model.safetensors" for folder in folders)
+    assert head.read_bytes() == first.read_bytes()
+
+
+@pytest.mark.heavy
 def test_a_stopped_run_goes_on_and_ends_as_an_undisturbed_one(tiny_llama, tmp_path, monkeypatch):
     from transformers import Trainer
 
@@ -170,6 +190,7 @@ def test_a_stopped_run_goes_on_and_ends_as_an_undisturbed_one(tiny_llama, tmp_pa
         ({}, [row(1, " ", ["true"])], "1 hold nothing the metric reads"),
         ({}, [row(1, "x", ["true"]), row(2, "y", ["true"])], "all 2 rows have the same labels"),
         ({"backbone": "/nowhere"}, boolean(), "there is no model at"),
+        ({"backbone": "runs/small/backbone"}, boolean(), "moonlynx train luna2-backbone"),
         ({"lora": {"targets": ["nothing"]}}, boolean(), "backbone: cannot train on"),
     ],
 )
