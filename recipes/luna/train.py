@@ -58,7 +58,7 @@ def train(
 
     A share of the items (`run.held_back`) is not trained on; what is measured on it goes to
     `held_back.json`. A run that was killed ends, on one processor, with the very weights of one
-    that was not.
+    that was not; of one that is done, they are only read.
 
     Raises:
         MissingExtra: torch, accelerate or scikit-learn is not installed.
@@ -71,6 +71,10 @@ def train(
     except ImportError:
         raise MissingExtra("training", "train") from None
 
+    progress = read_progress(out)
+    if progress.done:
+        load_weights(network, out)
+        return progress
     accelerator = Accelerator(
         mixed_precision="no" if run.precision == "fp32" else run.precision,
         gradient_accumulation_steps=stage.accumulate,
@@ -86,7 +90,7 @@ def train(
         {"params": heads, "lr": stage.lr_heads, "peak": stage.lr_heads},
     ]
     optimizer = torch.optim.AdamW(groups, weight_decay=stage.weight_decay, fused=True)
-    progress = _resume(out, network, optimizer)
+    _resume(out, progress, network, optimizer)
     bare, (network, optimizer) = network, accelerator.prepare(network, optimizer)
     network.train()
     _set_dropout(network, run.dropout)
@@ -269,12 +273,11 @@ def _clear(out: Path, keep: Path | None = None) -> None:
             shutil.rmtree(folder)
 
 
-def _resume(out: Path, network: nn.Module, optimizer: Any) -> Progress:
+def _resume(out: Path, progress: Progress, network: nn.Module, optimizer: Any) -> None:
     from safetensors.torch import load_file
 
-    progress = read_progress(out)
     if not progress.batches:
-        return progress
+        return
     folder = _checkpoint(out, progress)
     load_weights(network, folder)
     content = optimizer.state_dict()
@@ -282,7 +285,6 @@ def _resume(out: Path, network: nn.Module, optimizer: Any) -> Progress:
         index, name = key.split(".")
         content["state"].setdefault(int(index), {})[name] = value
     optimizer.load_state_dict(content)
-    return progress
 
 
 def _log(progress: Progress, budget: int, losses: Sequence[float]) -> None:

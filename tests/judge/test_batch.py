@@ -5,11 +5,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
 from moonlynx.judge.base import unscored
 from moonlynx.judge.batch import RunMismatch, judge_rows, read_verdicts
+from moonlynx.judge.calibration import Calibrated, fit_calibration
 from moonlynx.judge.detectors.token_similarity import TokenSimilarity
 from moonlynx.judge.rows import read_rows
 from moonlynx.judge.types import BadInput, Example, JudgeInfo, Verdict
@@ -119,6 +121,28 @@ def test_runs_are_never_mixed(tmp_path):
     (tmp_path / "out.jsonl.run.json").unlink()
     with pytest.raises(RunMismatch, match="not as a run to go on with"):
         run(path, output)
+    assert output.read_bytes() == before
+
+
+def test_verdicts_by_two_calibrations_are_never_mixed(tmp_path):
+    path = make_input(tmp_path / "in.jsonl", 20)
+    output = tmp_path / "out.jsonl"
+    judge = TokenSimilarity()
+    fit = partial(
+        fit_calibration,
+        judge.info,
+        [0.1, 0.4, 0.5, 0.9] * 25,
+        method="temperature",
+        objective="balanced-accuracy",
+        data_sha256="0" * 64,
+    )
+    first = fit(labels=["PASS", "PASS", "FAIL", "FAIL"] * 25)
+    second = fit(labels=["PASS", "FAIL", "PASS", "FAIL"] * 25)
+    judge_rows(Calibrated(judge, first), read_rows(path), output, run=RUN)
+    before = output.read_bytes()
+    with pytest.raises(RunMismatch, match="another calibration sha256"):
+        judge_rows(Calibrated(judge, second), read_rows(path), output, run=RUN)
+    judge_rows(Calibrated(judge, first), read_rows(path), output, run=RUN)
     assert output.read_bytes() == before
 
 

@@ -194,6 +194,10 @@ def test_a_stage_that_is_done_is_not_done_again(data, base, tmp_path, monkeypatc
     header, _, *lines = table
     assert header == "| variant | e2e_cleaned | mean | least and most |"
     assert [line.split(" | ")[0] for line in lines] == [f"| {name}" for name in names]
+    (out / "less/everything-1" / ablate.RESULT).unlink()  # killed before it was measured
+    with monkeypatch.context() as patch:
+        patch.setattr("moonlynx.recipes.luna.train.support_loss", pytest.fail)
+        assert CliRunner().invoke(ablate.app, [*taken, *elsewhere]).stdout == result.stdout
     other = CliRunner().invoke(ablate.app, [*taken, *elsewhere, "--tokens", "4000"])
     assert other.exit_code == 2
     assert "has other settings" in other.output

@@ -4,6 +4,7 @@ from itertools import permutations
 
 import pytest
 
+from moonlynx.judge.backends.torch_encoder import load_network
 from moonlynx.judge.luna.reading import find_specials
 from moonlynx.judge.luna.weights import load_tokenizer
 from moonlynx.recipes.luna import train as module
@@ -91,6 +92,20 @@ def test_it_learns_a_rule_and_measures_it_on_what_was_held_back(items, tokenizer
     assert progress == read_progress(out)
     tokens = sum(len(reading.ids) for item in items for reading in item.readings)
     assert progress.tokens == pytest.approx(20 * 0.8 * tokens, rel=0.01)
+
+
+@pytest.mark.heavy
+def test_what_is_done_is_only_read(base, items, tokenizer, tmp_path):
+    import torch
+
+    run = run_of(short())
+    whole = run_train(run, items, base, tmp_path, tokenizer)
+    files = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    network = start_network(base, run)
+    assert train(run, run.stages["one"], items, network, tmp_path, pad_id(tokenizer)) == whole
+    assert files == {path: path.read_bytes() for path in tmp_path.iterdir()}
+    weights = load_network(tmp_path).state_dict()
+    assert all(torch.equal(weights[name], value) for name, value in network.state_dict().items())
 
 
 class Killed(BaseException):
