@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from .base import Judge, unscored
-from .calibration import Calibrated
 from .files import written_whole
 from .rows import Row
 from .types import BadInput, Example, MoonlynxError, Verdict
@@ -75,8 +74,9 @@ def judge_rows(
         RunMismatch: `output` holds verdicts of another run.
     """
     identity = {"judge_name": judge.info.name, "judge_version": judge.info.version, **run}
-    if isinstance(judge, Calibrated):  # labels by two thresholds would not go together
-        fitted = judge.calibration.model_dump_json().encode("utf-8")
+    calibration = getattr(judge, "calibration", None)
+    if calibration is not None:  # labels by two thresholds would not go together
+        fitted = calibration.model_dump_json().encode("utf-8")
         identity["calibration_sha256"] = hashlib.sha256(fitted).hexdigest()
     tally = _resume(output, identity)
     on_progress(tally)

@@ -124,6 +124,10 @@ def test_importing_changes_nothing(imported):
     assert imported["changed"] == {}
 
 
+def test_commands_start_without_numpy(tmp_path):
+    assert "numpy" not in probe(["moonlynx.cli"], tmp_path)["new"]
+
+
 def test_the_core_needs_no_heavy_package():
     assert HEAVY.isdisjoint(core_packages())
     assert {"pydantic", "numpy", "syntok", "typer"} <= core_packages()
