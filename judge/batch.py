@@ -73,12 +73,7 @@ def judge_rows(
     Raises:
         RunMismatch: `output` holds verdicts of another run.
     """
-    identity = {"judge_name": judge.info.name, "judge_version": judge.info.version, **run}
-    calibration = getattr(judge, "calibration", None)
-    if calibration is not None:  # labels by two thresholds would not go together
-        fitted = calibration.model_dump_json().encode("utf-8")
-        identity["calibration_sha256"] = hashlib.sha256(fitted).hexdigest()
-    tally = _resume(output, identity)
+    tally = _resume(output, {**identify(judge), **run})
     on_progress(tally)
     rows = islice(rows, tally.rows, None)
     with ExitStack() as stack:
@@ -96,6 +91,16 @@ def judge_rows(
                 tally.add(verdict)
             on_progress(tally)
     return tally
+
+
+def identify(judge: Judge) -> dict[str, str]:
+    """Say what gives the verdicts: name and version, and the hash of each calibration in use.
+
+    Labels by two thresholds would not go together, so a calibration fitted anew is another run.
+    """
+    identity = {"judge_name": judge.info.name, "judge_version": judge.info.version}
+    calibrations = " ".join(_calibrations(judge))
+    return {**identity, "calibration_sha256": calibrations} if calibrations else identity
 
 
 def judge_batch(judge: Judge, rows: Sequence[Row]) -> list[Verdict]:
@@ -147,6 +152,15 @@ def read_timings(path: Path) -> list[float]:
             row = json.loads(line)
             seconds[row["line"]] = row["seconds"]
     return list(seconds.values())
+
+
+def _calibrations(judge: Judge) -> Iterator[str]:
+    """Give the hash of the judge's own calibration and of those of the judges that it asks."""
+    calibration = getattr(judge, "calibration", None)
+    if calibration is not None:
+        yield hashlib.sha256(calibration.model_dump_json().encode("utf-8")).hexdigest()
+    for stage in getattr(judge, "stages", ()):
+        yield from _calibrations(stage)
 
 
 def _resume(output: Path, identity: Mapping[str, str]) -> Tally:

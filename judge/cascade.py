@@ -40,6 +40,9 @@ class Cascade:
     cost; the stages of an inner cascade stand in its place. `raw_score` is null: the scores of
     different judges do not rank together. `probability` is that of the judge that decided, fitted
     on all answers and not on the ones it gets here. `acall` is there where a judge has it.
+
+    Attributes:
+        stages: the judges, cheapest first.
     """
 
     acall: Callable[[Sequence[Example]], Awaitable[list[Verdict]]]
@@ -57,7 +60,7 @@ class Cascade:
             PolicyError: the policy was fitted for other judges.
         """
         _check(stages, policy)
-        self._stages = tuple(stages)
+        self.stages = tuple(stages)
         self._policy = policy
         self._on_failure = on_failure
         kept = policy.kept() if policy else "abstentions"
@@ -84,13 +87,13 @@ class Cascade:
         """Give each judge with its batch and take its verdicts, for the call and its twin alike."""
         trails = [_Trail([], []) for _ in examples]
         waiting = list(range(len(examples)))
-        for number, judge in enumerate(self._stages):
+        for number, judge in enumerate(self.stages):
             if not waiting:
                 break
             verdicts = yield judge, [examples[index] for index in waiting]
             for index, verdict in zip(waiting, verdicts, strict=True):
                 trails[index].add(verdict)
-            is_last = number == len(self._stages) - 1
+            is_last = number == len(self.stages) - 1
             waiting = [] if is_last else [i for i in waiting if not self._keeps(trails[i])]
         return [self._settle(trail) for trail in trails]
 

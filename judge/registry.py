@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .backends import load_chat_backend
 from .backends.base import ChatBackend
-from .backends.options import finite, one_of, read_options, whole
+from .backends.options import finite, one_of, read_options, share, whole
 from .base import Judge
 from .names import CascadeSpec, JudgeSpec, SpecError, parse_spec
 from .types import MoonlynxError
@@ -41,6 +41,8 @@ class Factory:
         needs: what it needs beside the core, in words.
         packages: modules that must be importable for the judge to run in this process.
         extra: the extra that brings them.
+        bounded: whether raw scores lie in [0, 1], so that a threshold beyond would call every
+            answer the same and is refused.
     """
 
     summary: str
@@ -48,6 +50,7 @@ class Factory:
     needs: str = "nothing"
     packages: tuple[str, ...] = ()
     extra: str | None = None
+    bounded: bool = False
 
     def missing(self) -> tuple[str, ...]:
         """Give the modules that are not installed here."""
@@ -59,9 +62,10 @@ def load_judge(name: str) -> Judge:
 
     Options that work with every judge: `calibration=FILE`, written by `moonlynx calibrate`, sets
     the decision threshold and gives every verdict a probability; `threshold=X` sets the former
-    alone. `abstain=RISK` leaves unscored what cannot be passed with at most that share of
-    hallucinated answers among those passed, at `confidence=P` (0.95); it takes a calibration, the
-    judge's own or one given. `rules=on` puts the rule tier before it.
+    alone (X in [0, 1] where a judge's raw scores lie there, as all built-in ones do but those of
+    `lynx` and `luna2`, which are log-odds). `abstain=RISK` leaves unscored what cannot be passed
+    with at most that share of hallucinated answers among those passed, at `confidence=P` (0.95);
+    it takes a calibration, the judge's own or one given. `rules=on` puts the rule tier before it.
 
     A cascade takes `policy=FILE`, written by `moonlynx cascade`, `on-failure=unscored` (or keep)
     and `rules=on`.
@@ -107,7 +111,8 @@ def _load_single(spec: JudgeSpec) -> Judge:
     factory = find_factory(spec.name)
     own, common = _split(spec.options, *_COMMON)
     spec = replace(spec, options=own)
-    options = read_options(spec.name, common, _COMMON)
+    readers = {**_COMMON, "threshold": share} if factory.bounded else _COMMON
+    options = read_options(spec.name, common, readers)
     _check_common(options)
     if "calibration" in options:
         from .calibration import Calibrated, load_calibration
@@ -350,6 +355,7 @@ _BUILT_IN: dict[str, Factory] = {
         "Luna: a small encoder reads each claim with the documents and marks unsupported spans",
         _luna,
         needs="nothing; other weights as luna:FOLDER_OR_HUB_ID",
+        bounded=True,
     ),
     "luna2": Factory(
         "Luna-2: one token of a small model with a head for the metric, or a head on Luna's own",
@@ -359,11 +365,13 @@ _BUILT_IN: dict[str, Factory] = {
     "token-similarity": Factory(
         "Share of each sentence's words that stand in the documents, with evidence",
         _token_similarity,
+        bounded=True,
     ),
     "raghalu": Factory(
         "RAGHalu: sets aside sentences that claim nothing, and reads the others by Luna's encoder",
         _raghalu,
         needs="nothing; those fitted to a brand as raghalu:FOLDER, another encoder as ?luna=FOLDER",
+        bounded=True,
     ),
     "semantic-similarity": Factory(
         "Cosine of each sentence to its nearest document sentence",
@@ -371,6 +379,7 @@ _BUILT_IN: dict[str, Factory] = {
         needs="an embedding model, or an endpoint that serves one",
         packages=("sentence_transformers",),
         extra="embed",
+        bounded=True,
     ),
     "bert-stochastic": Factory(
         "BERTScore of each sentence against other answers to the same question",
@@ -378,43 +387,53 @@ _BUILT_IN: dict[str, Factory] = {
         needs="an embedding model, and a chat model unless rows bring samples",
         packages=("sentence_transformers",),
         extra="embed",
+        bounded=True,
     ),
-    "llm-prompt": Factory("A chat model's score for each sentence", _llm_prompt, needs=_CHAT),
+    "llm-prompt": Factory(
+        "A chat model's score for each sentence", _llm_prompt, needs=_CHAT, bounded=True
+    ),
     "lynx": Factory("Lynx: a reasoning judge that emits REASONING and SCORE", _lynx, needs=_CHAT),
     "plain-prompt": Factory(
         "A chat model's one word on the whole answer (form=boolean or token)",
         _prompted("polls", "PlainPrompt", form=one_of("boolean", "token")),
         needs=_CHAT,
+        bounded=True,
     ),
     "chainpoll": Factory(
         "ChainPoll: the mean of several reasoned polls of a chat model (polls=3)",
         _prompted("polls", "ChainPoll", polls=whole(1)),
         needs=_CHAT,
+        bounded=True,
     ),
     "raghalu-prompt": Factory(
         "RAGHalu's prompts: a label for each sentence (labels=2 or 3, sentences=one or many)",
         _prompted("raghalu", "RagHaluPrompt", labels=_labels, sentences=one_of("one", "many")),
         needs=_CHAT,
+        bounded=True,
     ),
     "ragas": Factory(
         "RAGAS faithfulness: the share of the answer's claims that the documents do not support",
         _prompted("ragas", "Ragas"),
         needs=_CHAT,
+        bounded=True,
     ),
     "trulens": Factory(
         "TruLens groundedness: each sentence from 1 to 10, with evidence",
         _prompted("trulens", "TruLens"),
         needs=_CHAT,
+        bounded=True,
     ),
     "selfcheck": Factory(
         "SelfCheckGPT: each sentence against other answers, by prompt or by nli=MODEL",
         _selfcheck,
         needs=f"{_CHAT}; with nli=MODEL and rows that bring samples, none",
+        bounded=True,
     ),
     "lm-vs-lm": Factory(
         "LM vs LM: an examiner questions the model about each sentence (rounds=5)",
         _prompted("lm_vs_lm", "LmVsLm", rounds=whole(1)),
         needs=_CHAT,
+        bounded=True,
     ),
     "nli": Factory(
         "Entailment of each sentence by the documents",
@@ -422,5 +441,6 @@ _BUILT_IN: dict[str, Factory] = {
         needs="a model of entailment: a folder or Hub id",
         packages=("torch", "transformers"),
         extra="transformers",
+        bounded=True,
     ),
 }

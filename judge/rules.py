@@ -62,6 +62,7 @@ class RuleTier:
 
     Attributes:
         abstains: whether the judge does.
+        stages: the judge, by itself.
     """
 
     acall: Callable[[Sequence[Example]], Awaitable[list[Verdict]]]
@@ -69,6 +70,7 @@ class RuleTier:
     def __init__(self, judge: Judge) -> None:
         self.info = JudgeInfo(name=judge.info.name, version=f"{judge.info.version}+{VERSION}")
         self._judge = judge
+        self.stages = (judge,)
         self.abstains = bool(getattr(judge, "abstains", False))
         if isinstance(judge, AsyncJudge):
             self.acall = partial(self._acall, judge)

@@ -51,6 +51,14 @@ def finite(text: str) -> float:
     return value
 
 
+def share(text: str) -> float:
+    """Read a number from 0 to 1."""
+    value = finite(text)
+    if not 0 <= value <= 1:
+        raise ValueError("must be from 0 to 1")
+    return value
+
+
 def seconds(text: str) -> float:
     """Read a time in seconds, above 0."""
     value = finite(text)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictInt, StringConstraints, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..types import Count, Finite, MoonlynxError, Probability, Record, first_fault
+from ..types import Count, MoonlynxError, Probability, Record, first_fault
 from .aggregate import AnswerScore, Support
 from .reading import Limits, premise_room
 from .support import SupportModel
@@ -51,7 +51,7 @@ class LunaConfig(Record):
     aggregation: Support = "claim"
     support: SupportModel = SupportModel()
     answer: AnswerScore = "max"
-    threshold: Finite = 0.5
+    threshold: Probability = 0.5
     token_threshold: Probability = 0.5
 
     @model_validator(mode="after")

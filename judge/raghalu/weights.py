@@ -15,7 +15,7 @@ from pydantic import StringConstraints, ValidationError
 
 from ..luna.support import SupportModel
 from ..luna.weights import CALIBRATION, MANIFEST, Manifest
-from ..types import Finite, MoonlynxError, Record, first_fault
+from ..types import MoonlynxError, Probability, Record, first_fault
 from .checkable import CheckableModel
 
 EMBEDDED = Path(__file__).parents[1] / "weights" / "raghalu"
@@ -40,7 +40,7 @@ class Heads(Record):
 
     schema_version: Literal["1.0"] = "1.0"
     version: _Version
-    threshold: Finite = 0.5
+    threshold: Probability = 0.5
     support: SupportModel | None = None
     checkable: CheckableModel
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from moonlynx.judge.backends.options import finite, read_options, whole
-from moonlynx.judge.batch import Tally, judge_batch, to_line
+from moonlynx.judge.batch import Tally, identify, judge_batch, to_line
 from moonlynx.judge.names import JudgeSpec, parse_spec
 from moonlynx.judge.progress import progress_bar
 from moonlynx.judge.registry import load_judge
-from moonlynx.judge.types import BadInput, JudgeInfo, MoonlynxError
+from moonlynx.judge.types import BadInput, MoonlynxError
 
 from . import llm
 from .cluster import ClusterError, connected, faults_named
@@ -101,14 +101,12 @@ def judge_on_ray(
             judging = llm.Engine(spec, workers.workers, workers.gpus)
         else:
             judging = _Pool(ray, judge_name, workers)
-        info = judging.info()
         run = Run(
             input_sha256=planned.sha256,
             rows=planned.rows,
             partition_rows=workers.partition_rows,
             spec=str(spec),
-            judge_name=info.name,
-            judge_version=info.version,
+            **judging.identity(),
         )
         manifest = Manifest(output, run)
         todo = [one for one in planned.partitions if one.number not in manifest.done]
@@ -160,11 +158,12 @@ class _Pool:
         self._judge_name = judge_name
         self._workers = workers
 
-    def info(self) -> JudgeInfo:
+    def identity(self) -> dict[str, str]:
         """Load the judge once on the cluster: where it cannot run, that is known at once."""
         options = {"num_cpus": 1, "num_gpus": self._workers.gpus}
-        asked = self._ray.remote(_info).options(**options).remote(self._judge_name)
-        return JudgeInfo.model_validate_json(self._ray.get(asked))
+        asked = self._ray.remote(_identity).options(**options).remote(self._judge_name)
+        identity: dict[str, str] = self._ray.get(asked)
+        return identity
 
     def judge(self, partitions: Dataset) -> Dataset:
         """Judge the partitions, a piece each."""
@@ -178,9 +177,9 @@ class _Pool:
         )
 
 
-def _info(judge_name: str) -> str:
+def _identity(judge_name: str) -> dict[str, str]:
     try:
-        return load_judge(judge_name).info.model_dump_json()
+        return identify(load_judge(judge_name))
     except MoonlynxError as error:
         raise ClusterError(f"a worker cannot load the judge: {error}") from None
 

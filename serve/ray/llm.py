@@ -16,11 +16,11 @@ from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.backends.local import encode_prompt, find_model
 from moonlynx.judge.backends.options import finite, flag, one_of, read_options, whole
 from moonlynx.judge.backends.replies import TOP, aligned, faulty, reply_token
-from moonlynx.judge.batch import judge_batch, to_line
+from moonlynx.judge.batch import identify, judge_batch, to_line
 from moonlynx.judge.names import JudgeSpec
 from moonlynx.judge.registry import LYNX_MODEL
 from moonlynx.judge.rows import Row
-from moonlynx.judge.types import Example, JudgeError, JudgeInfo
+from moonlynx.judge.types import Example, JudgeError
 
 from .partitions import Partition, read_partition
 
@@ -67,9 +67,9 @@ class Engine:
         self._workers = workers
         self._gpus = gpus
 
-    def info(self) -> JudgeInfo:
-        """Give name and version of the judge, as a run on one machine has them."""
-        return _lynx(lambda _: "", self._model, self._threshold).info
+    def identity(self) -> dict[str, str]:
+        """Say what gives the verdicts, as a run on one machine does."""
+        return identify(_lynx(lambda _: "", self._model, self._threshold))
 
     def judge(self, partitions: Dataset) -> Dataset:
         """Judge the partitions, a piece for each row.

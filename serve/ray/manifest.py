@@ -33,6 +33,7 @@ class Run(Record):
     spec: str
     judge_name: str
     judge_version: str
+    calibration_sha256: str = ""
 
 
 class Done(Record):

@@ -9,11 +9,14 @@ from functools import partial
 
 import pytest
 
+from moonlynx.judge.abstain import Abstaining
 from moonlynx.judge.base import unscored
 from moonlynx.judge.batch import RunMismatch, judge_rows, read_verdicts
 from moonlynx.judge.calibration import Calibrated, fit_calibration
+from moonlynx.judge.cascade import Cascade
 from moonlynx.judge.detectors.token_similarity import TokenSimilarity
 from moonlynx.judge.rows import read_rows
+from moonlynx.judge.rules import RuleTier
 from moonlynx.judge.types import BadInput, Example, JudgeInfo, Verdict
 
 RUN = {"input_sha256": "0" * 64}
@@ -124,7 +127,17 @@ def test_runs_are_never_mixed(tmp_path):
     assert output.read_bytes() == before
 
 
-def test_verdicts_by_two_calibrations_are_never_mixed(tmp_path):
+@pytest.mark.parametrize(
+    "using",
+    [
+        lambda calibrated: calibrated,
+        RuleTier,
+        lambda calibrated: Cascade([Abstaining(calibrated, 0.7), TokenSimilarity()]),
+        lambda calibrated: RuleTier(Cascade([Abstaining(calibrated, 0.7), TokenSimilarity()])),
+    ],
+    ids=["alone", "rules", "cascade", "rules before a cascade"],
+)
+def test_verdicts_by_two_calibrations_are_never_mixed(tmp_path, using):
     path = make_input(tmp_path / "in.jsonl", 20)
     output = tmp_path / "out.jsonl"
     judge = TokenSimilarity()
@@ -138,11 +151,11 @@ def test_verdicts_by_two_calibrations_are_never_mixed(tmp_path):
     )
     first = fit(labels=["PASS", "PASS", "FAIL", "FAIL"] * 25)
     second = fit(labels=["PASS", "FAIL", "PASS", "FAIL"] * 25)
-    judge_rows(Calibrated(judge, first), read_rows(path), output, run=RUN)
+    judge_rows(using(Calibrated(judge, first)), read_rows(path), output, run=RUN)
     before = output.read_bytes()
     with pytest.raises(RunMismatch, match="another calibration sha256"):
-        judge_rows(Calibrated(judge, second), read_rows(path), output, run=RUN)
-    judge_rows(Calibrated(judge, first), read_rows(path), output, run=RUN)
+        judge_rows(using(Calibrated(judge, second)), read_rows(path), output, run=RUN)
+    judge_rows(using(Calibrated(judge, first)), read_rows(path), output, run=RUN)
     assert output.read_bytes() == before
 
 

@@ -42,6 +42,8 @@ def test_threshold_decides():
         ("token-similarity:x", SpecError, "takes no model and no backend"),
         ("token-similarity?threshold=high", SpecError, "option threshold=high: must be a number"),
         ("token-similarity?threshold=nan", SpecError, "option threshold=nan: must be a number"),
+        ("token-similarity?threshold=7", SpecError, "option threshold=7: must be from 0 to 1"),
+        ("luna?threshold=-0.1", SpecError, "option threshold=-0.1: must be from 0 to 1"),
         ("token-similarity?threshold=0.1&calibration=x.json", SpecError, "not both"),
         ("semantic-similarity", SpecError, "needs a model"),
         ("bert-stochastic", SpecError, "needs the option embeddings"),

@@ -85,6 +85,7 @@ def test_a_harmed_part_counts_as_missing(output, parts, harm):
         ("input_sha256", "1" * 64),
         ("spec", "luna"),
         ("judge_version", "2"),
+        ("calibration_sha256", "1" * 64),
         ("partition_rows", 5),
     ],
 )
