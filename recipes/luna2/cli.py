@@ -120,8 +120,11 @@ def _fit_heads(
         typer.Option(help="For the heads (default: where `luna2:METRIC` looks for them)."),
     ] = None,
     rows: Annotated[
-        int, typer.Option(min=200, help="Training rows that the encoder reads, and test rows.")
-    ] = 2_000,
+        int | None, typer.Option(min=200, help="Training and test rows at most (default: all).")
+    ] = None,
+    fewer: Annotated[
+        list[int] | None, typer.Option(min=50, help="Fewer of them, for a learning curve.")
+    ] = None,
     out: OutOption = None,
 ) -> None:
     """Fit heads on the embedded encoder, and write those that beat TF-IDF."""
@@ -131,7 +134,7 @@ def _fit_heads(
     from .heads import run_heads
 
     out, folder = out or Path("runs") / "luna2-heads", folder or EMBEDDED
-    found = run_heads(data, out, folder, rows)
+    found = run_heads(data, out, folder, rows, fewer or ())
     names = [name for name, each in found.items() if each["ships"]]
     typer.echo(f"{folder} holds heads of {', '.join(names) or 'no metric'}; see {out}/tables.md")
 

@@ -90,17 +90,6 @@ class KeptFeatures:
                 _log.info("%s: %d of %d rows read", metric, number, len(rows))
         return found
 
-    def first_parts(
-        self, metric: str, rows: Sequence[LabelledInput]
-    ) -> list[tuple[LabelledInput, Part]]:
-        """Give rows with their first window, which is not read; those without one are left out."""
-        definition, found = load_definition(metric), []
-        for row in rows:
-            parts = read_parts(FORMS[metric], definition, row.input, self._tokenizer)
-            if not isinstance(parts, JudgeError):
-                found.append((row, parts[0]))
-        return found
-
     def _numbers(self, part: Part) -> Floats:
         path = self._folder / f"{hashlib.sha256(repr(part).encode()).hexdigest()[:32]}.npy"
         if not path.exists():
@@ -110,8 +99,13 @@ class KeptFeatures:
         return np.asarray(np.load(path), dtype=np.float32)
 
 
-def cap(splits: Splits, most: int) -> Splits:
-    """Keep so many rows for training and as many for testing, and a quarter for validation."""
+def cap(splits: Splits, most: int | None) -> Splits:
+    """Keep so many rows for training and as many for testing, and a quarter for validation.
+
+    Without a number, all.
+    """
+    if most is None:
+        return splits
     return Splits(
         splits.train[:most],
         splits.validation[: most // 4],

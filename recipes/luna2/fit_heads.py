@@ -24,9 +24,7 @@ from moonlynx.judge.luna2.encoder.head import (
     join,
     pack,
 )
-from moonlynx.judge.luna2.encoder.parts import Part
 
-from .data import LabelledInput
 from .features import FORMS, Read
 from .floor import fit_logistic, targets_of
 from .measure import Flags, Floats, fit_thresholds, flags_of
@@ -50,7 +48,6 @@ def fit_head(
     definition: MetricDefinition,
     encoder: str,
     layers: tuple[str, ...],
-    texts: Sequence[tuple[LabelledInput, Part]],
     training: Sequence[Read],
     validation: Sequence[Read],
 ) -> EncoderHead:
@@ -60,14 +57,13 @@ def fit_head(
         definition: of the metric.
         encoder: version of the encoder.
         layers: whose states were pooled.
-        texts: training rows with their first window, more than were read by the encoder.
-        training: rows that were, one window each.
+        training: rows with their first window.
         validation: rows with all their windows.
     """
     form = FORMS[definition.name]
     words = None
     if form == "text":
-        found, idf = _fit_words(definition, texts)
+        found, idf = _fit_words(definition, training)
         words = _pack_words(found, idf)
     gold = flags_of(definition, [read.row for read in validation])
     tried = []
@@ -126,20 +122,20 @@ def _outputs(definition: MetricDefinition) -> tuple[str, ...]:
 
 
 def _fit_words(
-    definition: MetricDefinition, texts: Sequence[tuple[LabelledInput, Part]]
+    definition: MetricDefinition, training: Sequence[Read]
 ) -> tuple[Linear, NDArray[np.float32]]:
     """Fit the regression over hashed words; give it and each bucket's idf, 0 where it is empty."""
     from scipy.sparse import csr_matrix
 
-    hashed = [hash_words(part.premise) for _, part in texts]
+    hashed = [hash_words(read.parts[0].premise) for read in training]
     starts = np.cumsum([0, *(len(each.buckets) for each in hashed)])
     columns = np.concatenate([each.buckets for each in hashed])
     seen = np.bincount(columns, minlength=BUCKETS)
-    idf = np.where(seen > 1, 1 + np.log((1 + len(texts)) / (1 + np.maximum(seen, 1))), 0.0)
+    idf = np.where(seen > 1, 1 + np.log((1 + len(training)) / (1 + np.maximum(seen, 1))), 0.0)
     idf = idf.astype(np.float16).astype(np.float32)  # as it will be read
     values = np.concatenate([unit_length(each, idf) for each in hashed])
-    table = csr_matrix((values, columns, starts), shape=(len(texts), BUCKETS))
-    gold = flags_of(definition, [row for row, _ in texts])
+    table = csr_matrix((values, columns, starts), shape=(len(training), BUCKETS))
+    gold = flags_of(definition, [read.row for read in training])
     return _regress(definition, table, gold, _WORD_STRENGTH), idf
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from moonlynx.judge.luna2.encoder.features import FeatureReader
 from moonlynx.judge.luna2.encoder.head import EncoderHead, save_heads
 from moonlynx.judge.luna2.encoder.states import StateEncoder
 
-from .data import LabelledInput, Splits, load
+from .data import LabelledInput, load
 from .features import FORMS, KeptFeatures, cap, find_layers
 from .fit_heads import fit_head, score
 from .floor import FLOORS
@@ -31,11 +32,14 @@ from .measure import Floats, curve, decide, fit_thresholds, flags_of, gains, mea
 
 TO_BEAT = "TF-IDF"
 OURS = "head"
-_WORDS = 6_000  # training rows for whatever reads no states
+Chances = tuple[Floats, Floats]
+"""P of every class of validation rows and of test rows, shape (rows, columns)."""
 _log = logging.getLogger(__name__)
 
 
-def run_heads(data: Path, out: Path, folder: Path, most: int) -> dict[str, Any]:
+def run_heads(
+    data: Path, out: Path, folder: Path, most: int | None = None, fewer: Sequence[int] = ()
+) -> dict[str, Any]:
     """Fit and measure a head of each metric in `FORMS`, and write those that ship.
 
     Args:
@@ -43,8 +47,8 @@ def run_heads(data: Path, out: Path, folder: Path, most: int) -> dict[str, Any]:
         out: of the run: states, `results.json` with what is returned, it in `tables.md`, and the
             points of every metric's ROC curves.
         folder: for the heads.
-        most: training rows of a metric whose states are read, and test rows; for validation a
-            quarter.
+        most: training rows of a metric, and test rows, at most; for validation a quarter.
+        fewer: smaller numbers of training rows, for learning curves.
 
     Raises:
         DataNotFound: a set is not at `data`.
@@ -54,14 +58,14 @@ def run_heads(data: Path, out: Path, folder: Path, most: int) -> dict[str, Any]:
     layers = find_layers(weights.path)
     reader = FeatureReader(StateEncoder(weights.path, layers), weights.tokenizer)
     kept = KeptFeatures(reader, layers, weights.tokenizer, out / "states")
-    done = out / f"{reader.version}-{most}"
+    done = out / "-".join(map(str, [reader.version, most or "all", *sorted(fewer)]))
     done.mkdir(parents=True, exist_ok=True)
     results: dict[str, Any] = {}
     shipped: list[EncoderHead] = []
     for metric in FORMS:
         path = done / f"{metric}.json"
         if not path.exists():
-            head, found = run_metric(metric, data, kept, most)
+            head, found = run_metric(metric, data, kept, most, fewer)
             write_curves(found.pop("curves"), metric, out)
             content = {"found": _writable(found), "head": head.model_dump(mode="json")}
             with written_whole(path) as draft:
@@ -78,22 +82,28 @@ def run_heads(data: Path, out: Path, folder: Path, most: int) -> dict[str, Any]:
 
 
 def run_metric(
-    metric: str, data: Path, kept: KeptFeatures, most: int
+    metric: str, data: Path, kept: KeptFeatures, most: int | None, fewer: Sequence[int]
 ) -> tuple[EncoderHead, dict[str, Any]]:
     """Fit and measure one head; arguments and errors as for `run_heads`."""
-    definition, splits = load_definition(metric), load(metric, data)
-    few, more = cap(splits, most), cap(splits, _WORDS)
-    training = kept.read(metric, few.train, first=True)
-    validation, test = (kept.read(metric, rows) for rows in (few.validation, few.test))
-    texts = kept.first_parts(metric, more.train)
-    head = fit_head(definition, kept.encoder, kept.layers, texts, training, validation)
+    definition, splits = load_definition(metric), cap(load(metric, data), most)
+    training = kept.read(metric, splits.train, first=True)
+    validation, test = (kept.read(metric, rows) for rows in (splits.validation, splits.test))
     before, after = ([read.row for read in rows] for rows in (validation, test))
-    chances = {
-        OURS: (score(definition, head, validation), score(definition, head, test)),
-        **_floors(definition, more, before, after),
-    }
-    found = compare(definition, before, after, chances, head.thresholds)
-    found |= {"removed": splits.removed, "words": len(texts), "states": len(training)}
+
+    def fit(count: int) -> tuple[EncoderHead, dict[str, Chances]]:
+        """Fit a head and the floors to the first rows; give the head and what all of them say."""
+        head = fit_head(definition, kept.encoder, kept.layers, training[:count], validation)
+        ours = score(definition, head, validation), score(definition, head, test)
+        rows = [read.row for read in training[:count]]
+        return head, {OURS: ours, **_floors(definition, rows, before, after)}
+
+    head, chances = fit(len(training))
+    found = compare(definition, before, after, chances)
+    found["fewer"] = {}
+    for count in sorted(n for n in fewer if n < len(training)):
+        figures = compare(definition, before, after, fit(count)[1])["figures"]
+        found["fewer"][count] = {name: figures[name] for name in (OURS, TO_BEAT)}
+    found |= {"removed": splits.removed, "fitted": len(training)}
     found |= {"shares": head.shares.model_dump(), "thresholds": head.thresholds}
     return head, found
 
@@ -109,12 +119,12 @@ def _writable(found: Any) -> Any:
 
 def _floors(
     definition: MetricDefinition,
-    splits: Splits,
+    training: list[LabelledInput],
     validation: list[LabelledInput],
     test: list[LabelledInput],
-) -> dict[str, tuple[Floats, Floats]]:
+) -> dict[str, Chances]:
     both = [*validation, *test]
-    found = {name: floor(definition, splits.train, both) for name, floor in FLOORS.items()}
+    found = {name: floor(definition, training, both) for name, floor in FLOORS.items()}
     n = len(validation)
     return {name: (chances[:n], chances[n:]) for name, chances in found.items()}
 
@@ -123,13 +133,12 @@ def compare(
     definition: MetricDefinition,
     validation: list[LabelledInput],
     test: list[LabelledInput],
-    chances: dict[str, tuple[Floats, Floats]],
-    thresholds: dict[str, float],
+    chances: dict[str, Chances],
 ) -> dict[str, Any]:
     """Measure systems by P of every class on validation and test rows.
 
-    Thresholds of all but ours are fitted here, as ours were, to validation rows. Sources that the
-    validation rows have not are left to `by_source`: they show how far a head carries.
+    Thresholds are fitted to validation rows. Sources that these have not are left to `by_source`:
+    they show how far a head carries.
 
     Returns:
         `figures` and ROC `curves` of each system, `gain` of ours on `TO_BEAT`, whether it `ships`,
@@ -138,7 +147,7 @@ def compare(
     said = {}
     for name, (before, after) in chances.items():
         fitted = fit_thresholds(definition, flags_of(definition, validation), before)
-        said[name] = decide(definition, after, thresholds if name == OURS else fitted)
+        said[name] = decide(definition, after, fitted)
     known = {row.source for row in validation}
     own = [index for index, row in enumerate(test) if row.source in known]
     gold = read_gold([test[index] for index in own], definition)
@@ -162,7 +171,7 @@ def compare(
 def _by_source(
     definition: MetricDefinition,
     test: list[LabelledInput],
-    chances: dict[str, tuple[Floats, Floats]],
+    chances: dict[str, Chances],
     said: dict[str, Any],
 ) -> dict[str, Any]:
     """Give AUROC and macro F1 of ours and of what is to be beaten, on each source by itself."""

@@ -32,11 +32,14 @@ def render(results: Mapping[str, Any]) -> str:
     for metric, found in results.items():
         classes = ", ".join(f"{name} {count}" for name, count in found["classes"].items())
         rows = (
-            f"{found['rows']} test rows ({classes}). States are fitted to {found['states']} rows, "
-            f"words to {found['words']}; {found['removed']} near-duplicates were removed."
+            f"{found['rows']} test rows ({classes}). All are fitted to {found['fitted']} rows; "
+            f"{found['removed']} near-duplicates were removed."
         )
-        table = _figures(found["figures"], PAPER.get(metric))
-        parts.append(f"### {metric}\n\n{rows}\n\n{table}")
+        tables = [_figures(found["figures"], PAPER.get(metric))]
+        if found["fewer"]:
+            most = {found["fitted"]: {name: found["figures"][name] for name in ("head", "TF-IDF")}}
+            tables.append(_learning_curve({**found["fewer"], **most}))
+        parts.append("\n\n".join([f"### {metric}", rows, *tables]))
     return "\n\n".join([*parts, _sources(results)]) + "\n"
 
 
@@ -53,6 +56,17 @@ def _figures(figures: Mapping[str, Any], paper: float | None) -> str:
     ]
     if paper is not None:
         lines.append(f"| paper, 3B decoder, other rows | F1 {_short(paper)} | | | |")
+    return "\n".join(lines)
+
+
+def _learning_curve(sizes: Mapping[int, Any]) -> str:
+    columns = [(system, name) for system in ("head", "TF-IDF") for name in ("auroc", "f1_macro")]
+    named = " | ".join(f"{system}: {FIGURES[name]}" for system, name in columns)
+    lines = [f"| fitted to | {named} |", "|---|" + "---|" * len(columns)]
+    lines += [
+        f"| {size} rows | {' | '.join(write_value(found[s][name]) for s, name in columns)} |"
+        for size, found in sizes.items()
+    ]
     return "\n".join(lines)
 
 

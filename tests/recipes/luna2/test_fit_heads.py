@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pytest
@@ -53,9 +54,7 @@ def test_a_fitted_head_judges_as_it_was_measured(metric, rows, tmp_path):
     reader = FeatureReader(StateEncoder(weights.path, layers), weights.tokenizer)
     kept = KeptFeatures(reader, layers, weights.tokenizer, tmp_path / "states")
     training, validation = (kept.read(metric, some) for some in (rows[:20], rows[20:]))
-    head = fit_head(
-        definition, kept.encoder, layers, kept.first_parts(metric, rows[:20]), training, validation
-    )
+    head = fit_head(definition, kept.encoder, layers, training, validation)
     measured = score(definition, head, validation)
     save_heads([head], tmp_path / "heads")
     verdicts = EncoderMetric(metric, tmp_path / "heads")([read.row.input for read in validation])
@@ -73,7 +72,7 @@ def test_a_run_measures_heads_writes_those_that_ship_and_goes_on(tmp_path, monke
     monkeypatch.setattr("moonlynx.recipes.luna2.heads.FORMS", {"toxicity": "text"})
     monkeypatch.setattr("moonlynx.recipes.luna2.heads.load", lambda metric, data: splits)
     out, folder = tmp_path / "run", tmp_path / "heads"
-    found = run_heads(tmp_path, out, folder, 100)["toxicity"]
+    found = run_heads(tmp_path, out, folder, fewer=[8, 16])["toxicity"]
     assert found["classes"] == {"true": 4, "false": 4}
     assert found["figures"]["majority"]["auroc"][0] == 0.5
     # The words of both classes are in training: TF-IDF knows them too, so there is nothing to gain.
@@ -85,6 +84,8 @@ def test_a_run_measures_heads_writes_those_that_ship_and_goes_on(tmp_path, monke
     assert curves["TF-IDF"] == [[0, 0], [0, 1], [1, 1]]
     assert json.loads((out / "results.json").read_text())["toxicity"]["rows"] == 8
     tables = (out / "tables.md").read_text()
+    assert re.findall(r"^\| (\d+) rows", tables, re.MULTILINE) == ["8", "16"]
+    assert set(found["fewer"]) == {"8"}  # what all rows give stands in the figures
     monkeypatch.setattr("moonlynx.recipes.luna2.heads.run_metric", None)  # all of it is done
-    run_heads(tmp_path, out, folder, 100)
+    run_heads(tmp_path, out, folder, fewer=[16, 8])
     assert (out / "tables.md").read_text() == tables
