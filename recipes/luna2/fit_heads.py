@@ -29,7 +29,7 @@ from .features import FORMS, Read
 from .floor import fit_logistic, targets_of
 from .measure import Flags, Floats, fit_thresholds, flags_of
 
-VERSION = "1"
+VERSION = "2"
 _WORD_STRENGTH = 3.0  # inverse of the penalty
 _STATE_STRENGTHS = (0.001, 0.01, 0.1)  # of these the one with the least loss on validation rows
 _RANK = 256  # directions of the states that the regression is fitted in
@@ -61,10 +61,7 @@ def fit_head(
         validation: rows with all their windows.
     """
     form = FORMS[definition.name]
-    words = None
-    if form == "text":
-        found, idf = _fit_words(definition, training)
-        words = _pack_words(found, idf)
+    words = _fit_words(definition, training) if form == "text" else None
     gold = flags_of(definition, [read.row for read in validation])
     tried = []
     for strength in _STATE_STRENGTHS:
@@ -121,22 +118,29 @@ def _outputs(definition: MetricDefinition) -> tuple[str, ...]:
     return tuple(definition.classes)
 
 
-def _fit_words(
-    definition: MetricDefinition, training: Sequence[Read]
-) -> tuple[Linear, NDArray[np.float32]]:
-    """Fit the regression over hashed words; give it and each bucket's idf, 0 where it is empty."""
+def _fit_words(definition: MetricDefinition, training: Sequence[Read]) -> WordWeights:
+    """Fit the regression over hashed words; a bucket that one text alone has is left out."""
     from scipy.sparse import csr_matrix
 
     hashed = [hash_words(read.parts[0].premise) for read in training]
     starts = np.cumsum([0, *(len(each.buckets) for each in hashed)])
     columns = np.concatenate([each.buckets for each in hashed])
     seen = np.bincount(columns, minlength=BUCKETS)
-    idf = np.where(seen > 1, 1 + np.log((1 + len(training)) / (1 + np.maximum(seen, 1))), 0.0)
+    held = seen > 1
+    idf = np.where(held, 1 + np.log((1 + len(training)) / (1 + np.maximum(seen, 1))), 0.0)
     idf = idf.astype(np.float16).astype(np.float32)  # as it will be read
     values = np.concatenate([unit_length(each, idf) for each in hashed])
-    table = csr_matrix((values, columns, starts), shape=(len(training), BUCKETS))
+    table = csr_matrix((values, columns, starts), shape=(len(training), BUCKETS))[:, held]
     gold = flags_of(definition, [read.row for read in training])
-    return _regress(definition, table, gold, _WORD_STRENGTH), idf
+    found = _regress(definition, table, gold, _WORD_STRENGTH)
+    scales = np.abs(found.weights).max(axis=1) / 127 + 1e-12
+    return WordWeights(
+        held=pack(np.packbits(held)),
+        idf=pack(idf[held].astype(np.float16)),
+        weights=pack(np.rint(found.weights / scales[:, None]).astype(np.int8)),
+        scales=tuple(map(float, scales)),
+        bias=tuple(round(float(b), 6) for b in found.bias),
+    )
 
 
 def _fit_states(definition: MetricDefinition, training: Sequence[Read], strength: float) -> Linear:
@@ -171,16 +175,6 @@ def _regress(definition: MetricDefinition, table: Any, gold: Flags, strength: fl
         fitted = fit_logistic(table, targets, strength)
         parts.append(Linear(fitted.coef_, fitted.intercept_))
     return Linear(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-
-
-def _pack_words(found: Linear, idf: NDArray[np.float32]) -> WordWeights:
-    scales = np.abs(found.weights).max(axis=1) / 127 + 1e-12
-    return WordWeights(
-        idf=pack(idf.astype(np.float16)),
-        weights=pack(np.rint(found.weights / scales[:, None]).astype(np.int8)),
-        scales=tuple(map(float, scales)),
-        bias=tuple(round(float(b), 6) for b in found.bias),
-    )
 
 
 def _fit_shares(

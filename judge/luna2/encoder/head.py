@@ -32,12 +32,14 @@ class WordWeights(Record):
     """A regression over hashed words, weighted by tf-idf; words and parts each have unit length.
 
     Attributes:
-        idf: of each bucket, 0 where training had no such word, float16, shape (BUCKETS,).
-        weights: int8, shape (outputs, BUCKETS).
+        held: a bit for each of the BUCKETS, set where training had such words in two texts or more.
+        idf: of each bucket held, float16, shape (held,).
+        weights: int8, shape (outputs, held).
         scales: of each output's weights.
         bias: of each output.
     """
 
+    held: _Base64
     idf: _Base64
     weights: _Base64
     scales: tuple[Finite, ...]
@@ -81,7 +83,7 @@ class EncoderHead(Record):
         thresholds: fitted on them too: P from which the positive class, or each label, holds.
     """
 
-    schema_version: Literal["1.0"] = "1.0"
+    schema_version: Literal["1.1"] = "1.1"
     version: str
     metric: str
     kind: Kind
@@ -101,8 +103,11 @@ class EncoderHead(Record):
         fits = len(self.states.bias) == n and len(states) > 0 and len(states) % n == 0
         if self.words is not None:
             fits &= len(self.words.bias) == len(self.words.scales) == n
-            fits &= len(unpack(self.words.idf, np.float16)) == BUCKETS
-            fits &= len(unpack(self.words.weights, np.int8)) == n * BUCKETS
+            mask = unpack(self.words.held, np.uint8)
+            held = int(np.unpackbits(mask).sum())
+            fits &= 8 * len(mask) == BUCKETS and held > 0
+            fits &= len(unpack(self.words.idf, np.float16)) == held
+            fits &= len(unpack(self.words.weights, np.int8)) == n * held
         if not fits:
             raise PydanticCustomError("bad_input", "weights are not as long as the outputs say")
         return self
@@ -117,8 +122,12 @@ class Scorer:
         self._states = unpack(head.states.weights, np.float16).astype(np.float32).reshape(n, -1)
         self._bias = np.array(head.states.bias)
         if head.words is not None:
-            self._idf = unpack(head.words.idf, np.float16).astype(np.float32)
-            self._weights = unpack(head.words.weights, np.int8).reshape(n, BUCKETS)
+            held = np.flatnonzero(np.unpackbits(unpack(head.words.held, np.uint8)))
+            self._idf = np.zeros(BUCKETS, dtype=np.float32)
+            self._idf[held] = unpack(head.words.idf, np.float16)
+            self._column = np.zeros(BUCKETS, dtype=np.int32)  # of others any: their idf is 0
+            self._column[held] = np.arange(len(held))
+            self._weights = unpack(head.words.weights, np.int8).reshape(n, -1)
             self._scales = np.array(head.words.scales)
             self._words_bias = np.array(head.words.bias)
 
@@ -145,7 +154,7 @@ class Scorer:
 
     def _of_words(self, words: Words) -> NDArray[np.float64]:
         values = unit_length(words, self._idf)
-        products = self._weights[:, words.buckets].astype(np.float32) @ values
+        products = self._weights[:, self._column[words.buckets]].astype(np.float32) @ values
         return np.asarray(self._scales * products + self._words_bias)
 
 

@@ -77,8 +77,9 @@ def build(metric):
     words = None
     if form == "text":
         words = WordWeights(
-            idf=pack(np.ones(BUCKETS, dtype=np.float16)),
-            weights=pack(rng.integers(-127, 128, (n, BUCKETS)).astype(np.int8)),
+            held=pack(np.packbits(np.arange(BUCKETS) % 2 == 0)),
+            idf=pack(np.ones(BUCKETS // 2, dtype=np.float16)),
+            weights=pack(rng.integers(-127, 128, (n, BUCKETS // 2)).astype(np.int8)),
             scales=(0.1,) * n,
             bias=(0.0,) * n,
         )
