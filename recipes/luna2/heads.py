@@ -3,8 +3,8 @@
 Each metric's head is measured beside the rows to beat on the same test rows. It ships where it
 gains on TF-IDF with logistic regression: macro AUROC by an interval that lies above 0, and macro F1
 that is not lower. States of the encoder and finished metrics are kept in the run's folder, so that
-a run that is stopped goes on, and one for another encoder begins anew. Remove the folder to fit
-anew to other data or by another recipe.
+a run that is stopped goes on, and one for another encoder or by another version of the fit begins
+anew. Remove the folder to fit anew to other data.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from moonlynx.judge.luna2.encoder.states import StateEncoder
 
 from .data import LabelledInput, load
 from .features import FORMS, KeptFeatures, cap, find_layers
-from .fit_heads import fit_head, score
+from .fit_heads import VERSION, fit_head, score
 from .floor import FLOORS
 from .heads_report import render, write_curves
 from .measure import Floats, curve, decide, fit_thresholds, flags_of, gains, measure, read_gold
@@ -58,7 +58,7 @@ def run_heads(
     layers = find_layers(weights.path)
     reader = FeatureReader(StateEncoder(weights.path, layers), weights.tokenizer)
     kept = KeptFeatures(reader, layers, weights.tokenizer, out / "states")
-    done = out / "-".join(map(str, [reader.version, most or "all", *sorted(fewer)]))
+    done = out / "-".join(map(str, [VERSION, reader.version, most or "all", *sorted(fewer)]))
     done.mkdir(parents=True, exist_ok=True)
     results: dict[str, Any] = {}
     shipped: list[EncoderHead] = []

@@ -203,7 +203,8 @@ def open_head(folder: Path, metric: str) -> EncoderHead:
         return EncoderHead.model_validate_json(content)
     except ValidationError as error:
         field, message = first_fault(error, "head")
-        raise HeadError(f"{path}: {field}: {message}") from None
+        advice = "fit it anew: moonlynx train luna2-heads"
+        raise HeadError(f"{path}: {field}: {message}; {advice}") from None
 
 
 def save_heads(heads: list[EncoderHead], folder: Path) -> None:

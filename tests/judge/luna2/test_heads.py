@@ -8,10 +8,11 @@ from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.luna import weights as luna
 from moonlynx.judge.luna2 import heads as module
 from moonlynx.judge.luna2.definition import DefinitionError, load_definition
-from moonlynx.judge.luna2.encoder.features import BUCKETS, hash_words
+from moonlynx.judge.luna2.encoder.features import BUCKETS, Words, hash_words
 from moonlynx.judge.luna2.encoder.head import (
     EMBEDDED,
     EncoderHead,
+    Scorer,
     Shares,
     StateWeights,
     WordWeights,
@@ -198,12 +199,31 @@ def test_damaged_weights_are_refused(tmp_path):
         EncoderMetric("toxicity", tmp_path)
 
 
-def test_weights_of_another_length_are_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("part", "field", "value"),
+    [
+        ("states", "bias", (0.0, 0.0)),
+        ("words", "held", pack(np.packbits(np.arange(BUCKETS) % 4 == 0))),
+        ("words", "held", pack(np.zeros(BUCKETS // 8, dtype=np.uint8))),
+        ("words", "idf", pack(np.ones(BUCKETS, dtype=np.float16))),
+    ],
+)
+def test_weights_of_another_length_are_refused(tmp_path, part, field, value):
     head = build("toxicity")
-    short = head.states.model_copy(update={"bias": (0.0, 0.0)})
-    save_heads([head.model_copy(update={"states": short})], tmp_path)
+    changed = getattr(head, part).model_copy(update={field: value})
+    save_heads([head.model_copy(update={part: changed})], tmp_path)
     with pytest.raises(HeadError, match="not as long as the outputs say"):
         EncoderMetric("toxicity", tmp_path)
+
+
+def test_words_that_training_lacked_say_nothing():
+    scorer = Scorer(build("toxicity"))
+    numbers = np.zeros(4 * 384, dtype=np.float32)
+    both = hash_words("so it goes on and on")
+    held = both.buckets % 2 == 0
+    assert 0 < held.sum() < len(held)
+    known = Words(both.buckets[held], both.counts[held])
+    assert scorer(numbers, both).tolist() == scorer(numbers, known).tolist()
 
 
 def test_a_head_of_another_encoder_is_refused(tmp_path):
