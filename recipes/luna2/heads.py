@@ -2,7 +2,7 @@
 
 Each metric's head is measured beside the rows to beat on the same test rows. It ships where it
 gains on TF-IDF with logistic regression: macro AUROC by an interval that lies above 0, and macro F1
-that is not lower. States of the encoder and finished metrics are kept in the run's folder, so that
+by one that does not lie below. States of the encoder and finished metrics are kept in the run's folder, so that
 a run that is stopped goes on, and one for another encoder or by another version of the fit begins
 anew. Remove the folder to fit anew to other data.
 """
@@ -163,7 +163,7 @@ def compare(
         "figures": figures,
         "curves": {name: curve(definition, gold, each[own]) for name, (_, each) in chances.items()},
         "gain": gain,
-        "ships": gain["auroc"][1] > 0 and gain["f1_macro"][0] >= 0,
+        "ships": gain["auroc"][1] > 0 and gain["f1_macro"][2] >= 0,
         "by_source": _by_source(definition, test, chances, said),
     }
 
