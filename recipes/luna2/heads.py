@@ -2,9 +2,9 @@
 
 Each metric's head is measured beside the rows to beat on the same test rows. It ships where it
 gains on TF-IDF with logistic regression: macro AUROC by an interval that lies above 0, and macro F1
-by one that does not lie below. States of the encoder and finished metrics are kept in the run's folder, so that
-a run that is stopped goes on, and one for another encoder or by another version of the fit begins
-anew. Remove the folder to fit anew to other data.
+by one that does not lie below. States of the encoder and finished metrics are kept in the run's
+folder, so that a run that is stopped goes on, and one for another encoder or by another version of
+the fit begins anew. Remove the folder to fit anew to other data.
 """
 
 from __future__ import annotations
