@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,31 +15,53 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 _LYNX_RECORD = "trained.json"  # beside `model` in the folder of a run
+_HEADS_RESULTS = "results.json"  # in the folder of a run
 
 
 @app.command()
 def card(
     weights: Annotated[
         Path,
-        typer.Option(help="Luna's weights with their training.json, or `model` of a run of Lynx."),
+        typer.Option(
+            help="Luna's weights with their training.json, `model` of a run of Lynx, or Luna-2's "
+            "heads on the encoder."
+        ),
     ],
     run: Annotated[
         Path,
-        typer.Option(help="Settings of the run: its YAML file, or run.json of the run's folder."),
-    ],
-    report: Annotated[
-        list[Path], typer.Option(help="Folder that `moonlynx eval` wrote. Repeatable.")
+        typer.Option(
+            help="Settings of the run: its YAML file, or run.json of the run's folder; of heads "
+            "the run's results.json."
+        ),
     ],
     output: Annotated[Path, typer.Option(help="Markdown file for the card.")],
+    report: Annotated[
+        list[Path] | None,
+        typer.Option(help="Folder that `moonlynx eval` wrote; not for heads. Repeatable."),
+    ] = None,
 ) -> None:
     """Render the card of a weights folder from its training run and its evaluations."""
     # These bring numpy, which other commands start without.
     from .results import read_report
 
-    reports = [read_report(folder) for folder in report]
-    render = _lynx if (weights.parent / _LYNX_RECORD).is_file() else _luna
-    render(weights, run, reports).save(output)
+    reports = [read_report(folder) for folder in report or ()]
+    _renderer(weights, run)(weights, run, reports).save(output)
     typer.echo(f"Wrote {output}")
+
+
+def _renderer(weights: Path, run: Path) -> Callable[[Path, Path, Sequence[Report]], ModelCard]:
+    if run.name == _HEADS_RESULTS:
+        return _heads
+    return _lynx if (weights.parent / _LYNX_RECORD).is_file() else _luna
+
+
+def _heads(folder: Path, run: Path, reports: Sequence[Report]) -> ModelCard:
+    from .heads import render_heads_card
+    from .results import CardError
+
+    if reports:
+        raise CardError("the card of heads takes no --report: what was measured is in --run")
+    return render_heads_card(folder, run)
 
 
 def _luna(weights: Path, run: Path, reports: Sequence[Report]) -> ModelCard:
