@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from moonlynx.judge.luna2.encoder.states import StateEncoder
 from .data import LabelledInput, load
 from .features import FORMS, KeptFeatures, cap, find_layers
 from .fit_heads import VERSION, fit_head, score
-from .floor import FLOORS
+from .floor import FLOORS, Floor
 from .heads_report import render, write_curves
 from .measure import Floats, curve, decide, fit_thresholds, flags_of, gains, measure, read_gold
 
@@ -58,7 +58,8 @@ def run_heads(
     layers = find_layers(weights.path)
     reader = FeatureReader(StateEncoder(weights.path, layers), weights.tokenizer)
     kept = KeptFeatures(reader, layers, weights.tokenizer, out / "states")
-    done = out / "-".join(map(str, [VERSION, reader.version, most or "all", *sorted(fewer)]))
+    fewer = sorted(set(fewer))
+    done = out / "-".join(map(str, [VERSION, reader.version, most or "all", *fewer]))
     done.mkdir(parents=True, exist_ok=True)
     results: dict[str, Any] = {}
     shipped: list[EncoderHead] = []
@@ -87,22 +88,22 @@ def run_metric(
     """Fit and measure one head; arguments and errors as for `run_heads`."""
     definition, splits = load_definition(metric), cap(load(metric, data), most)
     training = kept.read(metric, splits.train, first=True)
-    validation, test = (kept.read(metric, rows) for rows in (splits.validation, splits.test))
-    before, after = ([read.row for read in rows] for rows in (validation, test))
+    validation, test = (kept.read(metric, side) for side in (splits.validation, splits.test))
+    rows, before, after = ([read.row for read in reads] for reads in (training, validation, test))
 
-    def fit(count: int) -> tuple[EncoderHead, dict[str, Chances]]:
-        """Fit a head and the floors to the first rows; give the head and what all of them say."""
+    def fit(count: int) -> tuple[EncoderHead, Chances]:
+        """Fit a head to the first rows; give it and what it says."""
         head = fit_head(definition, kept.encoder, kept.layers, training[:count], validation)
-        ours = score(definition, head, validation), score(definition, head, test)
-        rows = [read.row for read in training[:count]]
-        return head, {OURS: ours, **_floors(definition, rows, before, after)}
+        return head, (score(definition, head, validation), score(definition, head, test))
 
-    head, chances = fit(len(training))
+    head, ours = fit(len(training))
+    chances = {OURS: ours, **_floors(FLOORS, definition, rows, before, after)}
     found = compare(definition, before, after, chances)
     found["fewer"] = {}
-    for count in sorted(n for n in fewer if n < len(training)):
-        figures = compare(definition, before, after, fit(count)[1])["figures"]
-        found["fewer"][count] = {name: figures[name] for name in (OURS, TO_BEAT)}
+    for count in (n for n in fewer if n < len(training)):
+        beaten = _floors({TO_BEAT: FLOORS[TO_BEAT]}, definition, rows[:count], before, after)
+        chances = {OURS: fit(count)[1], **beaten}
+        found["fewer"][count] = compare(definition, before, after, chances)["figures"]
     found |= {"removed": splits.removed, "fitted": len(training)}
     found |= {"shares": head.shares.model_dump(), "thresholds": head.thresholds}
     return head, found
@@ -118,13 +119,14 @@ def _writable(found: Any) -> Any:
 
 
 def _floors(
+    floors: Mapping[str, Floor],
     definition: MetricDefinition,
     training: list[LabelledInput],
     validation: list[LabelledInput],
     test: list[LabelledInput],
 ) -> dict[str, Chances]:
     both = [*validation, *test]
-    found = {name: floor(definition, training, both) for name, floor in FLOORS.items()}
+    found = {name: floor(definition, training, both) for name, floor in floors.items()}
     n = len(validation)
     return {name: (chances[:n], chances[n:]) for name, chances in found.items()}
 

@@ -12,7 +12,7 @@ from moonlynx.judge.luna2.encoder.states import StateEncoder
 from moonlynx.judge.luna2.heads import EncoderMetric
 from moonlynx.judge.types import MetricInput
 from moonlynx.recipes.luna2.data import LabelledInput, Splits
-from moonlynx.recipes.luna2.features import KeptFeatures, find_layers
+from moonlynx.recipes.luna2.features import KeptFeatures, cap, find_layers
 from moonlynx.recipes.luna2.fit_heads import fit_head, score
 from moonlynx.recipes.luna2.heads import run_heads
 
@@ -41,6 +41,15 @@ def calls():
         ask = f"How is the weather in {CITIES[number // 2 % 4]} on day {number}?"
         read = MetricInput(input=ask, output=call, tools=(TOOL,))
         yield LabelledInput(read, frozenset({str(right).lower()}), f"g{number}", "made")
+
+
+def test_so_many_rows_are_kept_or_all():
+    made = tuple(texts())
+    splits = Splits(made, made[:8], made[:12], 3)
+    assert cap(splits, None) == splits
+    few = cap(splits, 8)
+    assert (few.train, few.validation, few.test) == (made[:8], made[:2], made[:8])
+    assert few.removed == 3
 
 
 @pytest.mark.heavy
@@ -72,7 +81,7 @@ def test_a_run_measures_heads_writes_those_that_ship_and_goes_on(tmp_path, monke
     monkeypatch.setattr("moonlynx.recipes.luna2.heads.FORMS", {"toxicity": "text"})
     monkeypatch.setattr("moonlynx.recipes.luna2.heads.load", lambda metric, data: splits)
     out, folder = tmp_path / "run", tmp_path / "heads"
-    found = run_heads(tmp_path, out, folder, fewer=[8, 16])["toxicity"]
+    found = run_heads(tmp_path, out, folder, fewer=[8, 16, 8])["toxicity"]
     assert found["classes"] == {"true": 4, "false": 4}
     assert found["figures"]["majority"]["auroc"][0] == 0.5
     # The words of both classes are in training: TF-IDF knows them too, so there is nothing to gain.
