@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from moonlynx.eval.markdown import table
-from moonlynx.judge.luna.weights import MANIFEST, Manifest
 from moonlynx.judge.luna2.definition import load_definition
-from moonlynx.judge.luna2.encoder.head import EncoderHead, Shares, open_head
+from moonlynx.judge.luna2.encoder.head import EncoderHead, Shares, open_head, read_manifest
 from moonlynx.judge.luna2.head import HeadError
 from moonlynx.judge.types import first_fault
 from moonlynx.recipes.luna2.data.licences import SETS
@@ -55,12 +54,12 @@ def render_heads_card(folder: Path, results: Path) -> ModelCard:
         results: `results.json` of the run of `moonlynx train luna2-heads`.
 
     Raises:
-        HeadError: a head is not what the manifest says.
+        HeadError: the manifest cannot be read, or a head is not what it says.
         CardError: the results cannot be read, or are not those of the heads; names the metric.
         MissingExtra: jinja2 is not installed.
     """
     found = _read(results)
-    manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+    manifest = read_manifest(folder)
     heads = [open_head(folder, Path(name).stem) for name in sorted(manifest.files)]
     if not heads:
         raise CardError(f"{folder} holds no head")

@@ -180,17 +180,26 @@ def unpack(text: str, kind: type[np.generic]) -> NDArray[Any]:
     return np.frombuffer(b64decode(text), dtype=np.dtype(kind).newbyteorder("<"))
 
 
+def read_manifest(folder: Path) -> Manifest:
+    """Read which heads are in the folder, with the hash of each file.
+
+    Raises:
+        HeadError: it cannot be read.
+    """
+    path = folder / MANIFEST
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise HeadError(f"{path} cannot be read: {error}") from None
+
+
 def open_head(folder: Path, metric: str) -> EncoderHead:
     """Read a metric's head and check it against the folder's manifest.
 
     Raises:
         HeadError: there is none, it is not what the manifest says, or cannot be read.
     """
-    manifest_path, path = folder / MANIFEST, folder / f"{metric}.json"
-    try:
-        manifest = Manifest.model_validate_json(manifest_path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise HeadError(f"{manifest_path} cannot be read: {error}") from None
+    manifest, path = read_manifest(folder), folder / f"{metric}.json"
     if path.name not in manifest.files:
         known = ", ".join(name.removesuffix(".json") for name in sorted(manifest.files)) or "none"
         raise HeadError(f"no head of {metric!r} on the encoder in {folder}; there are: {known}")
