@@ -2,7 +2,9 @@
 
 PYTHON ?= python3
 # Labelled data that the repository does not hold: tests that need it skip where it is absent.
+ifneq ($(wildcard ../shared/data),)
 export MOONLYNX_DATA ?= $(realpath ../shared/data)
+endif
 export HF_HUB_OFFLINE = 1
 
 LIGHT = .venv

@@ -1,5 +1,4 @@
 import json
-import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -15,9 +14,7 @@ from moonlynx.eval.outcomes import Gold
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.types import BadInput, Example
 
-needs_data = pytest.mark.skipif(
-    "MOONLYNX_DATA" not in os.environ, reason="MOONLYNX_DATA names no folder with the data"
-)
+from ..labelled_data import DATA, needs_data
 
 
 def labels(rows):
@@ -147,7 +144,7 @@ def test_faithbench_gives_published_detectors_the_figures_they_have(make_verdict
     gold = Gold(load_benchmark("faithbench").rows)
     raws = {
         f"{path.stem.removeprefix('batch_')}-{raw['sample_id']}": raw["metadata"]
-        for path in (Path(os.environ["MOONLYNX_DATA"]) / "faithbench").glob("batch_*.json")
+        for path in (DATA / "faithbench").glob("batch_*.json")
         for raw in json.loads(path.read_text())["samples"]
     }
     balanced_accuracy = {

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 
 import numpy as np
 import pytest
@@ -15,10 +14,7 @@ from moonlynx.eval.frontier import STEPS, Answers, FrontierReport, draw_frontier
 from moonlynx.eval.outcomes import Gold
 
 from ..judge.test_conformance import REPLY
-
-needs_data = pytest.mark.skipif(
-    "MOONLYNX_DATA" not in os.environ, reason="MOONLYNX_DATA names no folder with the data"
-)
+from ..labelled_data import needs_data
 
 
 @pytest.fixture

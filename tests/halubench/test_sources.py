@@ -1,6 +1,4 @@
 import json
-import os
-from pathlib import Path
 
 import pytest
 
@@ -8,11 +6,9 @@ from moonlynx.halubench.sources import SOURCES, SourceError, SourceMissing, read
 from moonlynx.halubench.sources.base import Hub, Origin
 from moonlynx.halubench.sources.drop import _written
 
+from ..labelled_data import DATA, needs_data
 from .made_data import answer, write
 
-needs_data = pytest.mark.skipif(
-    "MOONLYNX_DATA" not in os.environ, reason="needs the data folder, named by MOONLYNX_DATA"
-)
 ORIGIN = Origin("a/file", "0" * 64, "MIT", "abc")
 
 
@@ -234,8 +230,7 @@ def test_a_dataset_that_cannot_be_had_is_named():
 @needs_data
 @pytest.mark.heavy
 def test_the_published_files_give_what_their_sets_hold():
-    data = Path(os.environ["MOONLYNX_DATA"])
-    counts = {name: len(rows_of(name, data)) for name in SOURCES if name != "DROP"}
+    counts = {name: len(rows_of(name, DATA)) for name in SOURCES if name != "DROP"}
     assert counts == {
         "FinanceBench": 150,
         "covidQA": 1_380,
@@ -243,6 +238,6 @@ def test_the_published_files_give_what_their_sets_hold():
         "halueval": 689,
         "RAGTruth": 855,
     }
-    assert sum(row.label == "FAIL" for row in rows_of("RAGTruth", data)) == 160
+    assert sum(row.label == "FAIL" for row in rows_of("RAGTruth", DATA)) == 160
     with pytest.raises(SourceMissing, match="drop_dataset_dev"):
-        rows_of("DROP", data)
+        rows_of("DROP", DATA)

@@ -1,7 +1,6 @@
 """Risk control: what the calibration vouches for holds, on known distributions and on RAGTruth."""
 
 import math
-import os
 import random
 from collections.abc import Callable
 
@@ -10,6 +9,8 @@ import pytest
 from scipy.stats import beta, binom
 
 from moonlynx.judge.conformal import RiskCurve, binomial_cdf, fit_curve, rows_needed
+
+from ..labelled_data import needs_data
 
 DRAWS = 200
 # More failures than this in `DRAWS` draws, each with a chance of 5 %, happen once in a thousand.
@@ -168,9 +169,7 @@ def test_the_counts_are_those_of_the_rows() -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.skipif(
-    "MOONLYNX_DATA" not in os.environ, reason="MOONLYNX_DATA names no folder with the data"
-)
+@needs_data
 def test_the_risk_is_kept_on_held_out_answers_of_ragtruth() -> None:
     """Calibrated on 391 answers to 66 sources, held against those to the sources of the test."""
     from moonlynx.eval.benchmarks import load_benchmark

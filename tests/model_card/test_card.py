@@ -1,7 +1,6 @@
 """The card says what the run, the reports and the weights say, and nothing that they do not."""
 
 import json
-import os
 import re
 import sys
 from dataclasses import replace
@@ -23,6 +22,7 @@ from moonlynx.recipes.luna.licences import SOURCES
 from moonlynx.recipes.luna.settings import Run
 from moonlynx.recipes.runs import read_run
 
+from ..labelled_data import needs_data
 from .conftest import evaluate
 
 RECIPES = Path(settings.__file__).parent
@@ -205,9 +205,7 @@ def test_weights_trained_on_other_sets_are_for_research_only(calibrated, record,
 
 
 @pytest.mark.heavy
-@pytest.mark.skipif(
-    "MOONLYNX_DATA" not in os.environ, reason="MOONLYNX_DATA names no folder with the data"
-)
+@needs_data
 def test_a_benchmark_with_missing_rows_and_known_sources(calibrated, record, run, tmp_path):
     whole = load_benchmark("ragtruth")
     part = replace(whole, rows=whole.rows[::60], sampled_from=len(whole.rows))

@@ -1,5 +1,4 @@
 import json
-import os
 import re
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -20,20 +19,15 @@ from moonlynx.recipes.luna.mixes import RAGTRUTH, UNSEEN, Mix
 from moonlynx.recipes.luna.pairs import _READERS as PAIRS
 from moonlynx.recipes.runs import SettingsError
 
+from ..labelled_data import DATA, needs_data
+
 README = Path(answers.__file__).parents[1] / "README.md"
 TEST_ONLY = ("ragtruth_test", "halubench_sample", "faithbench")
-_has_data = pytest.mark.skipif(
-    "MOONLYNX_DATA" not in os.environ, reason="MOONLYNX_DATA names no folder with the data"
-)
 
 
-def needs_data(test):
+def reads_all_data(test):
     """Skip where there is no data; all of it is read, which takes a while."""
-    return pytest.mark.heavy(_has_data(test))
-
-
-def root():
-    return Path(os.environ["MOONLYNX_DATA"])
+    return pytest.mark.heavy(needs_data(test))
 
 
 class Watched(dict):
@@ -52,7 +46,7 @@ class Watched(dict):
 def everything(tmp_path_factory):
     """Load every set once, from a folder that lacks what is test only."""
     folder = tmp_path_factory.mktemp("data")
-    for entry in root().iterdir():
+    for entry in DATA.iterdir():
         if entry.name not in TEST_ONLY:
             (folder / entry.name).symlink_to(entry)
     watched = Watched(load_exclusions(folder))
@@ -244,7 +238,7 @@ def test_a_mix_refuses_what_it_does_not_hold(tmp_path):
 # The data
 
 
-@needs_data
+@reads_all_data
 def test_rows_are_as_many_as_the_table_says(everything):
     rows, right, _ = everything
     for name in set(SETS) | set(RIGHT):
@@ -253,7 +247,7 @@ def test_rows_are_as_many_as_the_table_says(everything):
         assert SOURCES[name].use.startswith(", ".join(counts)), (name, counts)
 
 
-@needs_data
+@reads_all_data
 def test_every_row_is_labelled_with_its_set_and_spans(everything):
     for name, rows in everything[0].items():
         assert len({row.example.id for row in rows}) == len(rows)
@@ -265,14 +259,14 @@ def test_every_row_is_labelled_with_its_set_and_spans(everything):
             assert not row.exact or example.spans is not None
 
 
-@needs_data
+@reads_all_data
 def test_right_answers_are_pass(everything):
     for name, rows in everything[1].items():
         assert {(row.example.label, row.example.source) for row in rows} == {("PASS", name)}
         assert len({row.example.id for row in rows}) == len(rows)
 
 
-@needs_data
+@reads_all_data
 @pytest.mark.parametrize(
     ("name", "right", "wrong"),
     [
@@ -288,7 +282,7 @@ def test_labels_of_the_main_sets(everything, name, right, wrong):
     assert labels == {"PASS": right, "FAIL": wrong}
 
 
-@needs_data
+@reads_all_data
 def test_excluded_rows_are_gone(everything):
     rows, _, exclusions = everything
     for name, key in (
@@ -304,7 +298,7 @@ def test_excluded_rows_are_gone(everything):
     assert not ids & exclusions["summedits evaluation split: id|summedits_test"]
 
 
-@needs_data
+@reads_all_data
 def test_every_exclusion_of_a_set_that_is_read_is_asked_for(everything):
     watched = everything[2]
     folders = {name.split("-")[0] for name in (*SETS, *RIGHT)}
@@ -312,11 +306,11 @@ def test_every_exclusion_of_a_set_that_is_read_is_asked_for(everything):
     assert due - watched.asked == {"halueval/qa_sample200_conformaldrift.json: row index from 0"}
 
 
-@needs_data
+@reads_all_data
 def test_no_row_of_the_summedits_test_split_is_read(everything):
     documents = {row.example.context[0] for row in everything[0]["summedits"]}
     of_split = defaultdict(set)
-    for path in (root() / "summedits").glob("*.json*"):
+    for path in (DATA / "summedits").glob("*.json*"):
         for row in read_json(path):
             of_split[row["split"]].add(row["doc"])
     assert of_split["test"]
@@ -332,31 +326,29 @@ def research(everything, monkeypatch):
     return Mix("research")
 
 
-@needs_data
+@reads_all_data
 def test_no_document_is_both_trained_on_and_validated_on(everything, research):
-    validation = research.validation(root())
+    validation = research.validation(DATA)
     held = {row.group for rows in validation.values() for row in rows}
-    trained = {
-        row.group for name in research.right for row in research.training_right(name, root())
-    }
+    trained = {row.group for name in research.right for row in research.training_right(name, DATA)}
     for name in research.answers:
-        training = research.training(name, root())
+        training = research.training(name, DATA)
         assert 0 < len(training) < len(everything[0][name])
         assert len(training) + len(validation[name]) == len(everything[0][name])
         trained |= {row.group for row in training}
     assert not trained & held
 
 
-@needs_data
+@reads_all_data
 def test_validation_holds_both_labels_of_each_domain_of_summedits_and_task_of_ragtruth(research):
-    validation = research.validation(root())
+    validation = research.validation(DATA)
     found = {(row.example.id.split("/")[1], row.example.label) for row in validation["summedits"]}
     assert len(found) == 16
     found = {(bool(r.example.question), r.example.label) for r in validation["ragtruth_train_part"]}
     assert len(found) == 4
 
 
-@needs_data
+@reads_all_data
 def test_sources_held_back_are_written_as_a_benchmark(tmp_path):
     result = CliRunner().invoke(unseen.app, ["--output", str(tmp_path / "unseen.jsonl")])
     assert result.exit_code == 0, result.output

@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import os
-from pathlib import Path
 
 import pytest
 
@@ -11,9 +9,7 @@ from moonlynx.judge.registry import load_judge
 from moonlynx.recipes.luna.evidence import measure_evidence, read_marked
 from moonlynx.recipes.luna.exclusions import DataNotFound
 
-needs_data = pytest.mark.skipif(
-    "MOONLYNX_DATA" not in os.environ, reason="MOONLYNX_DATA names no folder with the data"
-)
+from ..labelled_data import DATA, needs_data
 
 TABLE = [
     ["place", "year", "guests"],
@@ -76,7 +72,7 @@ def test_missing_data_is_named(tmp_path):
 @pytest.mark.heavy
 @needs_data
 def test_real_tables():
-    answers = list(read_marked(Path(os.environ["MOONLYNX_DATA"])))
+    answers = list(read_marked(DATA))
     assert len(answers) > 1000
     found = measure_evidence(load_judge("token-similarity"), answers[:200])
     assert found.hit > found.hit_by_chance

@@ -1,8 +1,6 @@
 import json
-import os
 import random
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -14,6 +12,7 @@ from moonlynx.recipes.luna.mix import Reader, _balance, labelled_made, make, sta
 from moonlynx.recipes.luna.mixes import Mix
 from moonlynx.recipes.luna.settings import Stage
 
+from ..labelled_data import DATA, needs_data
 from .tiny_base import build_tokenizer
 
 QUESTION = "When was the bridge opened?"
@@ -220,11 +219,8 @@ def test_a_stage_is_its_parts(reader, tmp_path):
 
 
 @pytest.mark.heavy
-@pytest.mark.skipif(
-    "MOONLYNX_DATA" not in os.environ, reason="MOONLYNX_DATA names no folder with the data"
-)
+@needs_data
 def test_a_stage_of_real_answers(reader):
-    root = Path(os.environ["MOONLYNX_DATA"])
     stage = Stage(
         answers={"ragtruth_train_part": 60},
         right=("xquad_en",),
@@ -232,7 +228,7 @@ def test_a_stage_of_real_answers(reader):
         changed={"perturbed": 20, "removed": 10, "shuffled": 5},
         epochs=1,
     )
-    items = stage_items(stage, Mix("shipped"), root, reader, 0)
+    items = stage_items(stage, Mix("shipped"), DATA, reader, 0)
     sources = Counter(item.source.partition(":")[0] for item in items)
     assert sources == {
         "ragtruth_train_part": 60,

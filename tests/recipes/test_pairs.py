@@ -1,9 +1,7 @@
 import gzip
 import json
-import os
 import random
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -18,9 +16,8 @@ from moonlynx.recipes.luna.pairs import (
     load_pairs,
 )
 
-needs_data = pytest.mark.skipif(
-    "MOONLYNX_DATA" not in os.environ, reason="MOONLYNX_DATA names no folder with the data"
-)
+from ..labelled_data import DATA, needs_data
+
 # A row that is to be left out by its number says so.
 EXCLUDED = {
     "nli_small/mnli__dev.csv: row index from 0": [1],
@@ -268,8 +265,7 @@ REAL_SETS = [
 @needs_data
 @pytest.mark.parametrize("name", REAL_SETS)
 def test_the_real_sets(name):
-    root = Path(os.environ["MOONLYNX_DATA"])
-    items = load_pairs(root, {name: 200}, 0)
+    items = load_pairs(DATA, {name: 200}, 0)
     sides = Counter(item.supported for item in items)
     assert sides == {True: 100, False: 100}
     assert all(item.claim.strip() and item.premises[0].strip() for item in items)
@@ -281,11 +277,10 @@ def test_the_real_sets(name):
 
 @needs_data
 def test_rows_to_leave_out_are_left_out():
-    root = Path(os.environ["MOONLYNX_DATA"])
-    listed = load_exclusions(root)
+    listed = load_exclusions(DATA)
 
     def texts(name, exclusions):
-        read = _READERS[name](root, exclusions, random.Random(0))
+        read = _READERS[name](DATA, exclusions, random.Random(0))
         return [(pair.premise, pair.claim) for pair in read]
 
     for name, keys in {

@@ -1,8 +1,5 @@
 """Tier 1's regression judges as it was fitted, and its threshold loses no more than told."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -21,8 +18,7 @@ from moonlynx.recipes.raghalu.families import load_families, of_split
 from moonlynx.recipes.raghalu.tables import Result, f1_of, measure, read_ragtruth_test, render
 from moonlynx.recipes.raghalu.tables import TestSets as Sets
 
-DATA = Path(os.environ.get("MOONLYNX_DATA", "nosuch"))
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="MOONLYNX_DATA names no data folder")
+from ...labelled_data import DATA, needs_data
 
 
 @pytest.mark.heavy

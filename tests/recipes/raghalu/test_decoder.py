@@ -1,7 +1,6 @@
 """The decoder baseline: every YAML is dry-run, and a tiny Llama is trained and judged with."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -23,10 +22,10 @@ from moonlynx.recipes.raghalu.decoder.settings import DecoderRun
 from moonlynx.recipes.raghalu.families import load_families, of_split
 from moonlynx.recipes.runs import read_run
 
+from ...labelled_data import DATA, needs_data
 from ...one_thread import one_thread  # noqa: F401 - a fixture of all tests here
 
 FOLDER = Path(decoder.__file__).parent
-DATA = Path(os.environ.get("MOONLYNX_DATA", "nosuch"))
 RUNS = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 TINY = {
     "base": "tiny",
@@ -120,7 +119,7 @@ def test_sentences_beside_other_documents_are_asked_about_apart():
 
 
 @pytest.mark.heavy
-@pytest.mark.skipif(not DATA.is_dir(), reason="MOONLYNX_DATA names no data folder")
+@needs_data
 def test_open_sentences_are_of_training_sides():
     found = open_sentences(DATA)
     silent = {one.sentence for one in found if one.label == "NO_INFO"}

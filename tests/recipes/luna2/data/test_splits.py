@@ -1,6 +1,4 @@
-import os
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 
@@ -9,10 +7,8 @@ from moonlynx.recipes.luna2.data import SETS, LabelledInput, load, split
 from moonlynx.recipes.luna2.data.base import Placed
 from moonlynx.recipes.luna2.data.splits import SIDES, shingles
 
-DATA = Path(os.environ.get("MOONLYNX_DATA", "no-data"))
-needs_data = pytest.mark.skipif(
-    not (DATA / "README.md").is_file(), reason="MOONLYNX_DATA names no folder with the data"
-)
+from ....labelled_data import DATA, needs_data
+
 WORDS = [f"word{number}" for number in range(40)]
 
 

@@ -1,7 +1,5 @@
 import json
-import os
 import random
-from pathlib import Path
 
 import pytest
 
@@ -15,10 +13,7 @@ from moonlynx.recipes.luna2.data.tools import (
     write_calls,
 )
 
-DATA = Path(os.environ.get("MOONLYNX_DATA", "no-data"))
-needs_data = pytest.mark.skipif(
-    not (DATA / "README.md").is_file(), reason="MOONLYNX_DATA names no folder with the data"
-)
+from ....labelled_data import DATA, needs_data
 
 
 def tool(name, **properties):
