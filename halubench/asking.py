@@ -12,13 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 from moonlynx.judge.backends.base import BackendError, ChatBackend, ChatReply
-from moonlynx.judge.batch import RunMismatch
 from moonlynx.judge.cost import add_usage, estimate_tokens
 from moonlynx.judge.detectors.asking import fault_of, usage_of
-from moonlynx.judge.journal import check_run, end_with_whole_line, read_journal, to_line
+from moonlynx.judge.journal import Journal, RunMismatch, check_run, resume, to_line
 from moonlynx.judge.types import BadInput, JudgeError, Record, Text, Usage
 
 from .records import QARow
@@ -97,23 +95,17 @@ class Asker:
     """
 
     def __init__(self, task: Task, model: ChatBackend, journal: Path) -> None:
-        """Read the journal, where there is one.
+        """Ask nothing yet.
 
         Args:
             task: what is asked, and how replies are read.
             model: replies.
             journal: JSONL file of Outcomes.
-
-        Raises:
-            RunMismatch: the journal is of another model or prompt.
         """
         self.tally = Tally()
         self._task, self._model, self._journal = task, model, journal
         self._run = RunInfo(model=model.name, prompts=task.prompts)
         self._done: dict[str, Outcome] = {}
-        for outcome in read_journal(journal, Outcome):
-            check_run(journal, outcome.run, self._run)
-            self._add(outcome)
 
     def ask(
         self, rows: Sequence[QARow], on_progress: Callable[[Tally], None] = lambda _: None
@@ -130,17 +122,18 @@ class Asker:
         Raises:
             BackendError: some rows got no reply; all others are in the journal.
             BadInput: nothing can be asked about a row, or two have one id.
-            RunMismatch: the journal has another row under one's id.
+            InUse: another process is writing the journal.
+            RunMismatch: the journal is of another model or prompt, or has another row under one's
+                id.
         """
-        todo = self._left(rows)
         lost: list[_Draft] = []
-        self._journal.parent.mkdir(parents=True, exist_ok=True)
-        end_with_whole_line(self._journal)
-        with self._journal.open("ab") as file:
+        with resume(self._journal) as journal:
+            self._read(journal)
+            todo = self._left(rows)
             for start in range(0, len(todo), BATCH_SIZE):
                 drafts = _ask(todo[start : start + BATCH_SIZE], self._task, self._model)
                 lost += [draft for draft in drafts if draft.outage]
-                self._write(file, [draft for draft in drafts if not draft.outage])
+                self._write(journal, [draft for draft in drafts if not draft.outage])
                 on_progress(self.tally)
                 if all(draft.outage for draft in drafts):
                     break
@@ -164,14 +157,19 @@ class Asker:
             if done is None:
                 left.append(row)
             elif done.sha256 != _hash(row):
-                message = f"{self._journal} holds another row {row.id!r}; delete it to start anew"
-                raise RunMismatch(message)
+                raise RunMismatch(self._journal, f"holds another row {row.id!r}")
         return left
 
-    def _write(self, file: BinaryIO, drafts: Iterable[_Draft]) -> None:
+    def _read(self, journal: Journal) -> None:
+        """Take what is in the journal, which another process may have written to since."""
+        self.tally, self._done = Tally(), {}
+        for outcome in journal.read(Outcome):
+            check_run(self._journal, dict(outcome.run), dict(self._run))
+            self._add(outcome)
+
+    def _write(self, journal: Journal, drafts: Iterable[_Draft]) -> None:
         outcomes = [draft.outcome(self._run) for draft in drafts]
-        file.write(b"".join(map(to_line, outcomes)))
-        file.flush()
+        journal.append(map(to_line, outcomes))
         for outcome in outcomes:
             self._add(outcome)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from moonlynx import __version__
 from moonlynx.judge import rows as example_files
-from moonlynx.judge.files import written_whole
+from moonlynx.judge.files import held, written_whole
 from moonlynx.judge.types import Example, MoonlynxError
 
 from .card import render_card
@@ -59,6 +59,7 @@ def build(
         BuildError: a training set without test rows to keep out of it, no source is there, or the
             folder cannot be written.
         SourceError: a source is damaged or of another version.
+        InUse: another process is writing to the folder.
         RunMismatch: the folder holds another build.
     """
     if plan.split == "train" and not against:
@@ -84,7 +85,9 @@ def build(
         place = f"in {data}" if data else "on the Hub"
         raise BuildError(f"none of the sources {', '.join(SOURCES)} was found {place}")
     try:
-        _write(output, parts, reports, plan, perturber.rejections)
+        with held(output / MANIFEST):
+            if not is_complete(output, plan):  # by another process, while this one drew
+                _write(output, parts, reports, plan, perturber.rejections)
     except OSError as error:
         message = f"{error.filename or output}: cannot be written ({error.strerror or error})"
         raise BuildError(f"{message}; make room and run the same command again") from error

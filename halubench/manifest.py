@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from moonlynx.judge.batch import RunMismatch
+from moonlynx.judge.journal import RunMismatch, check_run
 from moonlynx.judge.types import Count, Record, Text
 
 from .sources import Split
@@ -123,8 +123,7 @@ def read_manifest(folder: Path) -> Manifest | None:
     except FileNotFoundError:
         return None
     except ValidationError:
-        message = "is no manifest of this version; delete its folder to build anew"
-        raise RunMismatch(f"{path}: {message}, or choose another --output") from None
+        raise RunMismatch(folder, f"has a {MANIFEST} that is none of this version") from None
 
 
 def is_complete(folder: Path, plan: Plan) -> bool:
@@ -136,12 +135,7 @@ def is_complete(folder: Path, plan: Plan) -> bool:
     manifest = read_manifest(folder)
     if manifest is None:
         return False
-    for name in Plan.model_fields:
-        then, now = getattr(manifest.plan, name), getattr(plan, name)
-        if then != now:
-            advice = "delete it to build anew, or choose another --output"
-            message = f"{folder} holds a build with another {name} ({then!r}, now {now!r})"
-            raise RunMismatch(f"{message}; {advice}")
+    check_run(folder, dict(manifest.plan), dict(plan))
     return all(
         (folder / name).is_file() and hash_file(folder / name) == output.sha256
         for name, output in manifest.outputs.items()

@@ -1,34 +1,35 @@
 """Judge a stream of rows into a JSONL file that survives being killed.
 
 Verdicts are appended in the order of the rows, and a verdict is the same bytes every time; so the
-file itself says how far a run came. A run started again drops a half-written last line, passes
-over the rows that are done and goes on: the file ends the same as that of an undisturbed run. A
-side file, `OUTPUT.run.json`, holds what was judged by what, so that two runs are never mixed.
+file itself says how far a run came, and one started again passes over the rows that are done
+(`moonlynx.judge.journal`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
 
 from .base import Judge, unscored
-from .files import written_whole
+from .journal import read_journal, resume
 from .rows import Row
-from .types import BadInput, Example, MoonlynxError, Verdict
+from .types import BadInput, Count, Example, Id, Record, Verdict
 
 BATCH_SIZE = 32
 
 
-class RunMismatch(MoonlynxError, ValueError):
-    """The output file belongs to another run."""
+class Timing(Record):
+    """The seconds that a row took."""
+
+    line: Count
+    id: Id | None = None
+    seconds: float
 
 
 @dataclass
@@ -71,22 +72,25 @@ def judge_rows(
         on_progress: called with the tally so far after every batch.
 
     Raises:
-        RunMismatch: `output` holds verdicts of another run.
+        InUse: another process is writing `output` or `timings`.
+        RunMismatch: `output` holds verdicts of another run, or `timings` something else.
     """
-    tally = _resume(output, {**identify(judge), **run})
-    on_progress(tally)
-    rows = islice(rows, tally.rows, None)
+    rows, tally = iter(rows), Tally()
     with ExitStack() as stack:
-        verdict_file = stack.enter_context(output.open("ab"))
-        timing_file = stack.enter_context(timings.open("ab")) if timings else None
+        journal = stack.enter_context(resume(output, {**identify(judge), **run}))
+        times = stack.enter_context(resume(timings)) if timings else None
+        for verdict in journal.pass_over(Verdict, rows, _id_of):
+            tally.add(verdict)
+        if times is not None:
+            deque(times.read(Timing), maxlen=0)
+        on_progress(tally)
         for batch in batches(rows, batch_size):
             started = time.perf_counter()
             verdicts = judge_batch(judge, batch)
             seconds = time.perf_counter() - started
-            verdict_file.write(b"".join(to_line(verdict) for verdict in verdicts))
-            verdict_file.flush()
-            if timing_file is not None:
-                _write_timings(timing_file, batch, seconds / len(batch))
+            if times is not None:  # first: of a row that is judged again, the last time counts
+                times.append(_time_lines(batch, seconds / len(batch)))
+            journal.append(map(to_line, verdicts))
             for verdict in verdicts:
                 tally.add(verdict)
             on_progress(tally)
@@ -144,14 +148,7 @@ def read_timings(path: Path) -> list[float]:
 
     Of a row that a stopped run left unfinished and that was judged again, the last time counts.
     """
-    if not path.exists():
-        return []
-    seconds: dict[int, float] = {}
-    with path.open("rb") as file:
-        for line in file:
-            row = json.loads(line)
-            seconds[row["line"]] = row["seconds"]
-    return list(seconds.values())
+    return list({row.line: row.seconds for row in read_journal(path, Timing)}.values())
 
 
 def _calibrations(judge: Judge) -> Iterator[str]:
@@ -163,51 +160,8 @@ def _calibrations(judge: Judge) -> Iterator[str]:
         yield from _calibrations(stage)
 
 
-def _resume(output: Path, identity: Mapping[str, str]) -> Tally:
-    """Make `output` end with a whole line, and count what it holds."""
-    manifest = output.with_name(output.name + ".run.json")
-    tally = Tally()
-    if output.exists() and output.stat().st_size:
-        _check_identity(output, manifest, identity)
-        whole = 0
-        with output.open("r+b") as file:
-            for line in file:
-                if not line.endswith(b"\n"):
-                    break
-                tally.add(_read_done(output, line))
-                whole += len(line)
-            file.truncate(whole)
-    else:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(manifest) as draft:  # before the first verdict
-            draft.write_text(json.dumps(identity, indent=2) + "\n", encoding="utf-8")
-    return tally
-
-
-def _read_done(output: Path, line: bytes) -> Verdict:
-    try:
-        return Verdict.model_validate_json(line)
-    except ValueError:
-        raise RunMismatch(f"{output} holds a line that is no verdict; {_advice(output)}") from None
-
-
-def _advice(output: Path) -> str:
-    return f"delete {output} to start anew, or choose another --output"
-
-
-def _check_identity(output: Path, manifest: Path, identity: Mapping[str, str]) -> None:
-    advice = _advice(output)
-    try:
-        found = json.loads(manifest.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise RunMismatch(f"{output} exists, but not as a run to go on with; {advice}") from None
-    differing = [key for key in identity if found.get(key) != identity[key]]
-    if differing:
-        key = differing[0]
-        raise RunMismatch(
-            f"{output} belongs to a run with another {key.replace('_', ' ')} "
-            f"({found.get(key)!r}, now {identity[key]!r}); {advice}"
-        )
+def _id_of(row: Row) -> str | int | None:
+    return row.example.id if isinstance(row.example, Example) else row.id
 
 
 def batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
@@ -217,9 +171,7 @@ def batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
         yield batch
 
 
-def _write_timings(file: BinaryIO, batch: Sequence[Row], seconds: float) -> None:
-    lines = (
-        json.dumps({"line": row.line, "id": row.id, "seconds": round(seconds, 6)}) for row in batch
-    )
-    file.write("".join(line + "\n" for line in lines).encode("utf-8"))
-    file.flush()
+def _time_lines(batch: Sequence[Row], seconds: float) -> Iterator[bytes]:
+    for row in batch:
+        timing = Timing(line=row.line, id=_id_of(row), seconds=round(seconds, 6))
+        yield timing.model_dump_json().encode("utf-8") + b"\n"

@@ -1,7 +1,7 @@
 """Metrics over a file of inputs, into a JSONL file that survives being killed.
 
-Verdicts are appended in the order of the rows, and a verdict is the same bytes every time. A run
-started again drops a half-written last line, passes over the rows that are done and goes on.
+Verdicts are appended in the order of the rows, and a verdict is the same bytes every time; a run
+started again passes over the rows that are done (`moonlynx.judge.journal`).
 """
 
 from __future__ import annotations
@@ -14,24 +14,9 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from .files import written_whole
-from .journal import check_run, end_with_whole_line, read_journal
+from .journal import resume
 from .luna2.metric import Metric
-from .types import BadInput, JudgeError, MetricInput, MetricVerdict, Record, first_fault
-
-_IDENTITY = ".run.json"
-
-
-class MetricRun(Record):
-    """What identifies a run, in `OUTPUT.run.json`.
-
-    Attributes:
-        metric: name and version of what decides.
-        input_sha256: hash of the input file.
-    """
-
-    metric: str
-    input_sha256: str
+from .types import BadInput, JudgeError, MetricInput, MetricVerdict, first_fault
 
 
 class MetricRow(NamedTuple):
@@ -114,18 +99,23 @@ def measure_file(
         Rows by outcome: "scored", or the error's code.
 
     Raises:
+        InUse: another process is writing `output`.
         RunMismatch: `output` holds verdicts of another run.
     """
-    run = MetricRun(metric=f"{metric.info.name} {metric.info.version}", input_sha256=sha256)
-    counts = _resume(output, run)
-    with path.open("rb") as lines, output.open("ab") as file:
-        rows = islice(read_inputs(lines), counts.total(), None)
+    run = {"metric": f"{metric.info.name} {metric.info.version}", "input_sha256": sha256}
+    with path.open("rb") as lines, resume(output, run) as journal:
+        rows = read_inputs(lines)
+        done = journal.pass_over(MetricVerdict, rows, _id_of)
+        counts = Counter(map(outcome, done))
         while batch := list(islice(rows, batch_size)):
             verdicts = measure_rows(metric, batch)
-            file.write(b"".join(to_line(verdict) for verdict in verdicts))
-            file.flush()
-            counts.update(outcome(verdict) for verdict in verdicts)
+            journal.append(map(to_line, verdicts))
+            counts.update(map(outcome, verdicts))
     return counts
+
+
+def _id_of(row: MetricRow) -> str | int | None:
+    return row.input.id if isinstance(row.input, MetricInput) else None
 
 
 def outcome(verdict: MetricVerdict) -> str:
@@ -136,17 +126,3 @@ def outcome(verdict: MetricVerdict) -> str:
 def to_line(verdict: MetricVerdict) -> bytes:
     """Give a verdict as one line of JSON."""
     return verdict.model_dump_json().encode("utf-8") + b"\n"
-
-
-def _resume(output: Path, run: MetricRun) -> Counter[str]:
-    """Make `output` end with a whole line, and count what it holds."""
-    identity = output.with_name(output.name + _IDENTITY)
-    if output.exists() and output.stat().st_size:
-        found = next(read_journal(identity, MetricRun), MetricRun(metric="none", input_sha256=""))
-        check_run(output, found, run)
-        end_with_whole_line(output)
-        return Counter(outcome(verdict) for verdict in read_journal(output, MetricVerdict))
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with written_whole(identity) as draft:  # before the first verdict
-        draft.write_text(run.model_dump_json() + "\n", encoding="utf-8")
-    return Counter()

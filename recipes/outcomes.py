@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
-from moonlynx.judge.journal import end_with_whole_line, read_journal, to_line
+from moonlynx.judge.journal import Journal, read_journal, resume, to_line
 from moonlynx.judge.types import Record
 
 Task = TypeVar("Task")
@@ -28,46 +29,67 @@ def hash_rows(rows: Iterable[Record]) -> str:
     return digest.hexdigest()
 
 
+class Outcomes(Generic[Made, Dropped]):
+    """The two files, open and locked: first read, then appended to."""
+
+    def __init__(
+        self, output: Journal, beside: Journal, made: type[Made], dropped: type[Dropped]
+    ) -> None:
+        self._output, self._beside = output, beside
+        self._made, self._dropped = made, dropped
+
+    def read(self) -> Iterator[Made | Dropped]:
+        """Yield what was made, then what was dropped.
+
+        Raises:
+            RunMismatch: a line is of another form.
+        """
+        yield from self._output.read(self._made)
+        yield from self._beside.read(self._dropped)
+
+    def write(
+        self,
+        tasks: Sequence[Task],
+        do: Callable[[Sequence[Task]], Iterable[Made | Dropped]],
+        on_batch: Callable[[Sequence[Made | Dropped]], None],
+    ) -> None:
+        """Do the tasks in batches, and append what comes of them in their order.
+
+        Args:
+            tasks: those that are not done yet.
+            do: a batch of them.
+            on_batch: called with what came of a batch, once it is written.
+        """
+        for start in range(0, len(tasks), BATCH_SIZE):
+            found = list(do(tasks[start : start + BATCH_SIZE]))
+            for journal, kind in ((self._output, self._made), (self._beside, self._dropped)):
+                journal.append(to_line(one) for one in found if isinstance(one, kind))
+            on_batch(found)
+
+
+@contextmanager
+def resume_outcomes(
+    output: Path, made: type[Made], dropped: type[Dropped]
+) -> Iterator[Outcomes[Made, Dropped]]:
+    """Open the two files to go on with, for this process alone.
+
+    Raises:
+        InUse: another process is writing them; says which.
+    """
+    with resume(output) as file, resume(_dropped(output)) as beside:
+        yield Outcomes(file, beside, made, dropped)
+
+
 def read_outcomes(
     output: Path, made: type[Made], dropped: type[Dropped]
 ) -> Iterator[Made | Dropped]:
-    """Read what was made, then what was dropped.
+    """Read the two files as they are now.
 
     Raises:
         RunMismatch: a line is of another form.
     """
     yield from read_journal(output, made)
     yield from read_journal(_dropped(output), dropped)
-
-
-def write_outcomes(
-    output: Path,
-    tasks: Sequence[Task],
-    do: Callable[[Sequence[Task]], Iterable[Made | Dropped]],
-    dropped: type[Dropped],
-    on_batch: Callable[[Sequence[Made | Dropped]], None],
-) -> None:
-    """Do the tasks in batches, and append what comes of them in their order.
-
-    Args:
-        output: the file of what is made.
-        tasks: those that are not done yet.
-        do: a batch of them.
-        dropped: the form of what goes to the file beside `output`.
-        on_batch: called with what came of a batch, once it is written.
-    """
-    output.parent.mkdir(parents=True, exist_ok=True)
-    for path in (output, _dropped(output)):
-        end_with_whole_line(path)
-    with output.open("ab") as made_file, _dropped(output).open("ab") as dropped_file:
-        for start in range(0, len(tasks), BATCH_SIZE):
-            outcomes = list(do(tasks[start : start + BATCH_SIZE]))
-            for outcome in outcomes:
-                file = dropped_file if isinstance(outcome, dropped) else made_file
-                file.write(to_line(outcome))
-            made_file.flush()
-            dropped_file.flush()
-            on_batch(outcomes)
 
 
 def _dropped(output: Path) -> Path:

@@ -20,7 +20,7 @@ from uuid import uuid4
 from pydantic import Field
 
 from moonlynx.judge.batch import BATCH_SIZE, Tally, judge_rows
-from moonlynx.judge.files import written_whole
+from moonlynx.judge.files import InUse, written_whole
 from moonlynx.judge.rows import describe, read_rows
 from moonlynx.judge.types import BadInput, Count, Example, MoonlynxError, Record, Text, Verdict
 
@@ -139,7 +139,7 @@ class Jobs:
                 batch_size=min(BATCH_SIZE, self._service.settings.batching.queue),
                 on_progress=on_progress,
             )
-        except _Stopped:
+        except (_Stopped, InUse):  # by another server on this folder, which tells how far it came
             return
         except Exception as error:
             # It must not keep the files behind it waiting. What a fault of ours says may be text.

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moonlynx.judge.backends.options import finite, read_options, whole
 from moonlynx.judge.batch import Tally, identify, judge_batch, to_line
+from moonlynx.judge.files import held
 from moonlynx.judge.names import JudgeSpec, parse_spec
 from moonlynx.judge.progress import progress_bar
 from moonlynx.judge.registry import load_judge
@@ -23,7 +26,7 @@ from moonlynx.judge.types import BadInput, MoonlynxError
 from . import llm
 from .cluster import ClusterError, connected, faults_named
 from .manifest import Manifest, Run
-from .partitions import Partition, Plan, plan, read_partition
+from .partitions import Partition, Plan, locate, plan, read_partition
 from .sizes import by_tokens
 
 if TYPE_CHECKING:
@@ -84,6 +87,7 @@ def judge_on_ray(
 
     Raises:
         BadInput: a file is of another kind.
+        InUse: another run on this machine is writing the output.
         RunMismatch: the output belongs to another run.
         ClusterError: the cluster cannot be reached, or the judge cannot run on it; says why.
         MissingExtra: the packages of the extra are not installed.
@@ -95,7 +99,7 @@ def judge_on_ray(
     spec = parse_spec(judge_name)
     source, output = _absolute(source), _absolute(output)
     planned = plan(source, workers.partition_rows)
-    with connected(address) as ray, faults_named():
+    with _held(output), connected(address) as ray, faults_named():
         judging: llm.Engine | _Pool
         if isinstance(spec, JudgeSpec) and llm.takes(spec):
             judging = llm.Engine(spec, workers.workers, workers.gpus)
@@ -119,6 +123,12 @@ def judge_on_ray(
                     on_progress(manifest.tally())
         manifest.join()
         return manifest.tally()
+
+
+def _held(output: str) -> AbstractContextManager[None]:
+    """Hold an output on this machine's file systems; object stores have no locks."""
+    system, path = locate(output)
+    return held(Path(path)) if "file" in system.protocol else nullcontext()
 
 
 def _absolute(url: str) -> str:

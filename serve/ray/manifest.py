@@ -15,7 +15,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from moonlynx.judge.batch import RunMismatch, Tally
+from moonlynx.judge.batch import Tally
+from moonlynx.judge.journal import RunMismatch, check_run
 from moonlynx.judge.types import Record, Verdict
 
 from .partitions import locate
@@ -70,8 +71,7 @@ class Manifest:
         if self._system.exists(self._path):
             self._find()
         elif self._system.exists(self._output):
-            why = f"{self._output} exists, but {self._folder} does not say of which run"
-            raise RunMismatch(f"{why}; delete it to start anew, or choose another --output")
+            raise RunMismatch(self._output, f"exists, but {self._folder} does not say of which run")
         self._system.makedirs(self._folder, exist_ok=True)
         self._write()
 
@@ -134,14 +134,8 @@ class Manifest:
             found = Run.model_validate_json(first)
             dones = [Done.model_validate_json(line) for line in rest]
         except ValidationError:
-            why = f"{self._path} was not written by this command"
-            raise RunMismatch(f"{why}; delete {self._folder} to start anew") from None
-        for field in Run.model_fields:
-            then, now = getattr(found, field), getattr(self._run, field)
-            if then != now:
-                why = f"{self._folder} belongs to a run with another {field.replace('_', ' ')}"
-                advice = "delete it to start anew, or choose another --output"
-                raise RunMismatch(f"{why} ({then!r}, now {now!r}); {advice}")
+            raise RunMismatch(self._folder, "was not written by this command") from None
+        check_run(self._folder, dict(found), dict(self._run))
         self.done = {done.partition: done for done in dones if self._is_whole(done)}
 
     def _is_whole(self, done: Done) -> bool:

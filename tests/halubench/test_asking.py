@@ -7,7 +7,8 @@ from moonlynx.halubench.asking import Asker, Outcome, estimate
 from moonlynx.halubench.perturb.by_model import Perturbation
 from moonlynx.judge.backends.base import BackendError, ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.batch import RunMismatch
+from moonlynx.judge.files import InUse
+from moonlynx.judge.journal import RunMismatch
 from moonlynx.judge.types import BadInput, JudgeError
 
 from .a_row import ANSWER, make_row
@@ -150,20 +151,32 @@ def test_a_full_disk_loses_nothing_that_was_written(journal):
     assert journal.read_bytes().count(b"\n") == 3
 
 
+def test_two_askers_at_once_are_refused_and_one_after_the_other_go_on(journal):
+    def meets(request):
+        with pytest.raises(InUse, match="is being written by process"):
+            Asker(TASK, FakeBackend([]), journal).ask(make_rows(3))
+        return WRONG
+
+    first, second = Asker(TASK, FakeBackend(meets), journal), Asker(TASK, FakeBackend([]), journal)
+    made = first.ask(make_rows(3))
+    assert second.ask(make_rows(3)) == made
+    assert (second.tally.made, journal.read_bytes().count(b"\n")) == (3, 3)
+
+
 def test_runs_are_never_mixed(journal):
     Asker(TASK, FakeBackend([WRONG]), journal).ask([make_row()])
     other = FakeBackend([WRONG])
     other.name = "other"
     with pytest.raises(RunMismatch, match="another model"):
-        Asker(TASK, other, journal)
+        Asker(TASK, other, journal).ask([make_row()])
     asker = Asker(TASK, FakeBackend([]), journal)
     with pytest.raises(RunMismatch, match="holds another row 'made/1'"):
         asker.ask([make_row(question="Another?")])
     with pytest.raises(BadInput, match="'made/1' is that of two rows"):
         asker.ask([make_row(), make_row()])
     journal.write_text("{}\n")
-    with pytest.raises(RunMismatch, match="line 1: was not written by this command"):
-        Asker(TASK, other, journal)
+    with pytest.raises(RunMismatch, match="not written by this command: line 1 is no Outcome"):
+        Asker(TASK, other, journal).ask([make_row()])
 
 
 def test_the_estimate_knows_likely_and_most():

@@ -13,7 +13,7 @@ from moonlynx.halubench.manifest import hash_file, read_manifest
 from moonlynx.halubench.overlap import runs
 from moonlynx.halubench.rows import read_rows
 from moonlynx.halubench.sources import SourceError
-from moonlynx.judge.batch import RunMismatch
+from moonlynx.judge.journal import RunMismatch
 from moonlynx.judge.rows import read_rows as read_examples
 from moonlynx.judge.types import BadInput, MoonlynxError
 
@@ -83,10 +83,10 @@ def test_a_whole_build_is_left_alone(built, data):
 
 
 def test_another_builds_folder_is_not_overwritten(built, data):
-    with pytest.raises(RunMismatch, match=r"another seed \(0, now 7\); delete it"):
+    with pytest.raises(RunMismatch, match=r"another seed \(0, now 7\); delete "):
         run(data, built, seed=7)
     (built / "manifest.json").write_text("{}")
-    with pytest.raises(RunMismatch, match="no manifest of this version"):
+    with pytest.raises(RunMismatch, match=r"has a manifest\.json that is none of this version"):
         run(data, built)
 
 

@@ -1,4 +1,5 @@
 import json
+import os
 import random
 import signal
 import subprocess
@@ -11,10 +12,12 @@ import pytest
 
 from moonlynx.judge.abstain import Abstaining
 from moonlynx.judge.base import unscored
-from moonlynx.judge.batch import RunMismatch, judge_rows, read_verdicts
+from moonlynx.judge.batch import judge_rows, read_timings, read_verdicts
 from moonlynx.judge.calibration import Calibrated, fit_calibration
 from moonlynx.judge.cascade import Cascade
 from moonlynx.judge.detectors.token_similarity import TokenSimilarity
+from moonlynx.judge.files import InUse
+from moonlynx.judge.journal import RunMismatch
 from moonlynx.judge.rows import read_rows
 from moonlynx.judge.rules import RuleTier
 from moonlynx.judge.types import BadInput, Example, JudgeInfo, Verdict
@@ -122,7 +125,7 @@ def test_runs_are_never_mixed(tmp_path):
     with pytest.raises(RunMismatch, match="another judge version"):
         judge_rows(TokenSimilarity("rouge"), read_rows(path), output, run=RUN)
     (tmp_path / "out.jsonl.run.json").unlink()
-    with pytest.raises(RunMismatch, match="not as a run to go on with"):
+    with pytest.raises(RunMismatch, match=r"not written by this command: no out\.jsonl\.run\.json"):
         run(path, output)
     assert output.read_bytes() == before
 
@@ -164,8 +167,53 @@ def test_going_on_from_a_damaged_file_is_refused(tmp_path):
     output = tmp_path / "out.jsonl"
     run(path, output)
     output.write_bytes(b"{}\n" + output.read_bytes())
-    with pytest.raises(RunMismatch, match="holds a line that is no verdict; delete"):
+    with pytest.raises(RunMismatch, match="line 1 is no Verdict; delete"):
         run(path, output)
+
+
+def lines_of(path):
+    return path.read_bytes().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda lines: [*lines, lines[-1]], "holds more than the 20 rows of the input"),
+        (lambda lines: [*lines[:4], lines[5], lines[4]], "in line 5, a verdict on row 5 where row"),
+        (lambda lines: lines[1:9], "in line 1, a verdict on row 1 where row 0 belongs"),
+        (lambda lines: [lines[0], *lines[:5]], "in line 2, a verdict on row 0 where row 1 belongs"),
+        (lambda lines: [*lines[:3], lines[3][:40] + b"\n", *lines[4:]], "line 4 is no Verdict"),
+        (lambda lines: [*lines[:3], b"\n", *lines[3:]], "line 4 is no Verdict"),
+        (lambda lines: [b"".join(lines)[:-1].replace(b"\n", b"") + b"\n"], "line 1 is no Verdict"),
+    ],
+    ids=["too many", "swapped", "first lost", "doubled", "broken", "blank", "joined"],
+)
+def test_verdicts_that_are_not_those_of_the_rows_are_refused(tmp_path, damage, says):
+    path = make_input(tmp_path / "in.jsonl", 20)
+    output = tmp_path / "out.jsonl"
+    run(path, output)
+    output.write_bytes(b"".join(damage(lines_of(output))))
+    before = output.read_bytes()
+    with pytest.raises(RunMismatch, match=says):
+        run(path, output)
+    assert output.read_bytes() == before
+
+
+def test_two_runs_at_once_are_refused(tmp_path):
+    path = make_input(tmp_path / "in.jsonl", 20)
+    output, times = tmp_path / "out.jsonl", tmp_path / "t.jsonl"
+
+    class Meets(TokenSimilarity):
+        """Starts the other runs in the middle of its own."""
+
+        def __call__(self, examples):
+            for other in (output, tmp_path / "other.jsonl"):
+                with pytest.raises(InUse, match=f"process {os.getpid()} on "):
+                    run(path, other, timings=times)
+            return super().__call__(examples)
+
+    judge_rows(Meets(), read_rows(path), output, run=RUN, timings=times, batch_size=5)
+    assert len(lines_of(output)) == len(lines_of(times)) == 20
 
 
 def test_timings_lie_apart_and_cover_every_row(tmp_path):
@@ -175,6 +223,31 @@ def test_timings_lie_apart_and_cover_every_row(tmp_path):
     assert [t["line"] for t in timings] == list(range(1, 31))
     assert all(t["seconds"] >= 0 for t in timings)
     assert b"seconds" not in (tmp_path / "out.jsonl").read_bytes()
+
+
+def test_a_run_cut_anywhere_has_the_time_of_each_row(tmp_path):
+    path = make_input(tmp_path / "in.jsonl", 20)
+    output, times = tmp_path / "out.jsonl", tmp_path / "t.jsonl"
+    run(path, output, timings=times, batch_size=5)
+    verdicts, seconds = output.read_bytes(), times.read_bytes()
+    for rows in (0, 5, 10):  # killed between the two files, or within a line of the times
+        for cut in (0, 1, 30):
+            output.write_bytes(b"".join(verdicts.splitlines(keepends=True)[:rows]))
+            times.write_bytes(b"".join(seconds.splitlines(keepends=True)[: rows + 5]))
+            with times.open("ab") as file:
+                file.write(seconds[:cut])
+            run(path, output, timings=times, batch_size=5)
+            assert output.read_bytes() == verdicts
+            assert len(read_timings(times)) == 20
+
+
+@pytest.mark.parametrize("text", ["not mine", '{"id": 1}\n', '{"a": 1}'])
+def test_times_are_not_appended_to_another_file(tmp_path, text):
+    path = make_input(tmp_path / "in.jsonl", 20)
+    (tmp_path / "notes.txt").write_text(text)
+    with pytest.raises(RunMismatch, match=r"notes\.txt was not written by this command"):
+        run(path, tmp_path / "out.jsonl", timings=tmp_path / "notes.txt")
+    assert (tmp_path / "notes.txt").read_text() == text
 
 
 def test_a_judge_that_returns_too_few_or_too_many_is_caught(tmp_path):

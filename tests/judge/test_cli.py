@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from jsonschema import validate
 from typer.testing import CliRunner
 
 from moonlynx import cli as top
+from moonlynx.judge.files import held
 from moonlynx.judge.schemas import load_schema
 from moonlynx.judge.types import BadInput
 
@@ -177,6 +179,16 @@ def test_a_second_run_over_other_rows_is_refused(tmp_path):
     assert code == 2
     assert "belongs to a run with another input" in err
     assert output.read_bytes() == before
+
+
+def test_a_second_run_on_an_output_ends_with_2_and_says_who_writes_it(tmp_path):
+    output = tmp_path / "out.jsonl"
+    with held(output):
+        code, out, err = run("judge", "--input", EXAMPLES, "--output", output)
+    assert (code, out) == (2, "")
+    assert f"{output} is being written by process {os.getpid()} on " in err
+    assert "wait for it to end or stop it, or choose another --output" in err
+    assert not output.exists()
 
 
 def test_judges_lists_every_judge():

@@ -7,8 +7,9 @@ from typer.testing import CliRunner
 
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.batch import RunMismatch
 from moonlynx.judge.cost import Price
+from moonlynx.judge.files import InUse, held
+from moonlynx.judge.journal import RunMismatch
 from moonlynx.judge.rows import read_rows
 from moonlynx.judge.types import Evidence, JudgeError
 from moonlynx.recipes.luna.annotate.__main__ import app
@@ -282,6 +283,12 @@ def test_a_finished_run_asks_nothing(tmp_path):
     assert again == first
 
 
+@pytest.mark.parametrize("file", ["out.jsonl", "out.jsonl.dropped.jsonl"])
+def test_two_runs_at_once_are_refused(tmp_path, file):
+    with held(tmp_path / file), pytest.raises(InUse, match=file):
+        run(tmp_path, ANSWER, MIXED)
+
+
 def test_runs_are_never_mixed(tmp_path):
     run(tmp_path, ANSWER, MIXED)
     with pytest.raises(RunMismatch, match="another input sha256"):
@@ -289,7 +296,7 @@ def test_runs_are_never_mixed(tmp_path):
     with pytest.raises(RunMismatch, match="another generators"):
         run(tmp_path, ANSWER, MIXED, generators=2)
     (tmp_path / "out.jsonl").write_text("{}\n")
-    with pytest.raises(RunMismatch, match=r"out\.jsonl, line 1: was not written by this command"):
+    with pytest.raises(RunMismatch, match=r"out\.jsonl was not written by this command: line 1"):
         read_done(tmp_path / "out.jsonl")
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from moonlynx import Example, load_judge
 from moonlynx.judge.batch import read_verdicts
+from moonlynx.judge.files import held
 from moonlynx.judge.types import JudgeInfo
 from moonlynx.serve.batching import Batching
 from moonlynx.serve.service import Settings
@@ -120,3 +121,14 @@ def test_what_is_no_file_leaves_nothing_behind(tmp_path):
 
 def test_without_a_folder_there_are_no_files(client):
     assert client.post("/v1/batches", content=LINES).status_code == 404
+
+
+def test_a_file_that_another_server_is_judging_is_left_to_it(killed, tmp_path):
+    job, _ = killed
+    before = (tmp_path / job / "job.json").read_bytes()
+    judge = Gated()
+    judge.gate.set()
+    with held(tmp_path / job / "output.jsonl"), calling(judge, Settings(jobs=tmp_path)) as client:
+        next_job = hand_in(client)
+        until(lambda: state(client, next_job)["status"] == "done")
+        assert (tmp_path / job / "job.json").read_bytes() == before

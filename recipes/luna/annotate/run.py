@@ -16,7 +16,7 @@ from pathlib import Path
 from moonlynx.judge.batch import Tally as Labels
 from moonlynx.judge.journal import check_run
 
-from ...outcomes import read_outcomes, write_outcomes
+from ...outcomes import read_outcomes, resume_outcomes
 from ..rag_qa import RagQuestion
 from .cost import Bill
 from .label import Models, Task, label_answers
@@ -56,16 +56,14 @@ class Tally:
             self.labels.failed += answer.label == "FAIL"
 
 
-def read_done(output: Path, run: RunInfo | None = None) -> Tally:
-    """Count what an earlier run has written; a half-written last line does not count.
+def read_done(output: Path) -> Tally:
+    """Count what an earlier run has written, whichever it was.
 
     Raises:
-        RunMismatch: a line is none of ours, or was written by another run than `run`.
+        RunMismatch: a line was not written by this command.
     """
     tally = Tally()
     for answer in read_outcomes(output, AnnotatedAnswer, DroppedAnswer):
-        if run is not None:
-            check_run(output, answer.provenance.run, run)
         tally.add(answer)
     return tally
 
@@ -97,17 +95,21 @@ def annotate(
         on_progress: called with the counts so far after every batch.
 
     Raises:
+        InUse: another process is writing the files.
         RunMismatch: the files hold answers of another run.
     """
-    tally = read_done(output, run)
-    tasks = find_tasks(questions, len(models.generators), tally)
-    on_progress(tally.labels)
+    tally = Tally()
 
     def count(answers: Sequence[Labelled]) -> None:
         for answer in answers:
             tally.add(answer)
         on_progress(tally.labels)
 
-    label = partial(label_answers, models=models, run=run)
-    write_outcomes(output, tasks, label, DroppedAnswer, count)
+    with resume_outcomes(output, AnnotatedAnswer, DroppedAnswer) as outcomes:
+        for answer in outcomes.read():
+            check_run(output, dict(answer.provenance.run), dict(run))
+            tally.add(answer)
+        on_progress(tally.labels)
+        tasks = find_tasks(questions, len(models.generators), tally)
+        outcomes.write(tasks, partial(label_answers, models=models, run=run), count)
     return tally

@@ -21,7 +21,7 @@ from moonlynx.judge.journal import check_run
 from moonlynx.judge.luna2.definition import MetricDefinition
 from moonlynx.judge.types import JudgeError, Usage
 
-from ...outcomes import read_outcomes, write_outcomes
+from ...outcomes import read_outcomes, resume_outcomes
 from .asking import (
     LABEL,
     REWRITE,
@@ -127,16 +127,14 @@ class Tally:
             self.made += 1
 
 
-def read_done(output: Path, run: RunInfo | None = None) -> Tally:
-    """Count what an earlier run has written; a half-written last line does not count.
+def read_done(output: Path) -> Tally:
+    """Count what an earlier run has written, whichever it was.
 
     Raises:
-        RunMismatch: a line is none of ours, or was written by another run than `run`.
+        RunMismatch: a line was not written by this command.
     """
     tally = Tally()
     for row in read_outcomes(output, MadeRow, DroppedRow):
-        if run is not None:
-            check_run(output, row.provenance.run, run)
         tally.add(row)
     return tally
 
@@ -173,19 +171,24 @@ def run_task(
         on_progress: called with the counts so far after every batch.
 
     Raises:
+        InUse: another process is writing the files.
         RunMismatch: the files hold rows of another run.
         DefinitionError: the metric's prompt cannot be asked of a chat model.
     """
-    tally = read_done(output, run)
-    left = [(line, row) for line, row in enumerate(rows, start=1) if line not in tally.done]
-    on_progress(tally)
+    tally = Tally()
 
     def count(found: Sequence[MadeRow | DroppedRow]) -> None:
         for one in found:
             tally.add(one)
         on_progress(tally)
 
-    write_outcomes(output, left, partial(_do, task, models, run), DroppedRow, count)
+    with resume_outcomes(output, MadeRow, DroppedRow) as outcomes:
+        for one in outcomes.read():
+            check_run(output, dict(one.provenance.run), dict(run))
+            tally.add(one)
+        on_progress(tally)
+        left = [(line, row) for line, row in enumerate(rows, start=1) if line not in tally.done]
+        outcomes.write(left, partial(_do, task, models, run), count)
     return tally
 
 

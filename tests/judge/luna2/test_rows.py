@@ -4,7 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from moonlynx import cli
-from moonlynx.judge.batch import RunMismatch
+from moonlynx.judge.files import InUse, held
+from moonlynx.judge.journal import RunMismatch
 from moonlynx.judge.luna2.definition import definitions, load_definition
 from moonlynx.judge.metric_rows import measure_file, read_inputs
 from moonlynx.judge.types import BadInput, JudgeInfo, MetricInput, MetricVerdict, MoonlynxError
@@ -75,6 +76,11 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
     assert cut.read_bytes() == whole.read_bytes()
     with pytest.raises(RunMismatch, match="another input sha256"):
         measure_file(Loudness(), path, cut, sha256="b" * 64, batch_size=3)
+    with held(cut), pytest.raises(InUse):
+        measure_file(Loudness(), path, cut, **options)
+    cut.write_bytes(whole.read_bytes() * 2)
+    with pytest.raises(RunMismatch, match="holds more than the 24 rows of the input"):
+        measure_file(Loudness(), path, cut, **options)
 
 
 def test_the_metrics_are_listed():

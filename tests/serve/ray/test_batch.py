@@ -8,6 +8,7 @@ import pytest
 from pyarrow.parquet import read_table
 
 from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.files import InUse, held
 from moonlynx.judge.names import SpecError
 from moonlynx.judge.types import BadInput
 from moonlynx.serve.ray.batch import Workers, judge_on_ray
@@ -39,6 +40,13 @@ def test_a_cluster_writes_the_bytes_of_one_machine(tmp_path, running, write):
     assert "120 rows" in ended(process, UNSCORED)
     assert output.read_bytes() == on_one_machine(source, tmp_path / "alone.jsonl")
     assert sorted(one["partition"] for one in manifest(output)) == list(range(8))
+
+
+@pytest.mark.parametrize("prefix", ["", "file://"])
+def test_two_runs_at_once_are_refused(tmp_path, prefix):
+    source, output = write_rows(tmp_path / "rows.jsonl", 20), tmp_path / "verdicts.jsonl"
+    with held(output), pytest.raises(InUse, match="is being written by process"):
+        judge_on_ray("token-similarity", str(source), f"{prefix}{output}", {})
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 import pytest
 from pyarrow.parquet import read_table
 
-from moonlynx.judge.batch import RunMismatch
+from moonlynx.judge.journal import RunMismatch
 from moonlynx.judge.types import Verdict
 from moonlynx.serve.ray.manifest import Manifest, Run
 
