@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.batch import BATCH_SIZE, read_verdicts
+from moonlynx.judge.messages import echo
 from moonlynx.judge.progress import progress_bar
 from moonlynx.judge.types import BadInput, ExitCode
 
@@ -93,8 +95,8 @@ def evaluate(
         seed=seed,
         prices=load_prices(prices),
     )
-    typer.echo(summary(report))
-    typer.echo(f"\nThe whole report: {output / 'report.md'}")
+    echo(summary(report))
+    echo(f"\nThe whole report: {output / 'report.md'}")
     unscored = any(each.unscored for each in report.judges)
     raise typer.Exit(ExitCode.UNSCORED if unscored else ExitCode.DONE)
 
@@ -151,7 +153,7 @@ def frontier(
         resamples=resamples,
         seed=seed,
     )
-    typer.echo(f"The whole report: {output / 'frontier.md'}")
+    echo(f"The whole report: {output / 'frontier.md'}")
 
 
 @app.command()
@@ -181,7 +183,7 @@ def compare(
     comparison = test(rows, one, other, resamples=resamples, seed=seed)
     if output is not None:
         output.write_text(comparison.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    typer.echo(render(comparison), nl=False)
+    echo(render(comparison), nl=False)
 
 
 @app.command()
@@ -196,7 +198,7 @@ def rows(
     for row in load_benchmark(benchmark, split=split, data=data).rows:
         if isinstance(row.example, BadInput):
             raise row.example
-        typer.echo(row.example.model_dump_json(exclude_defaults=True))
+        sys.stdout.write(row.example.model_dump_json(exclude_defaults=True) + "\n")
 
 
 def _command(name: str, **options: Sequence[object]) -> str:

@@ -18,7 +18,7 @@ import typer
 from numpy.typing import NDArray
 
 from moonlynx.judge.conformal import CONFIDENCE, binomial_cdf
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.judge.policy import Policy, PolicyError, Rows, fit_risk
 from moonlynx.judge.progress import progress_bar
 from moonlynx.judge.types import Score, Verdict
@@ -156,8 +156,8 @@ def main(
         split_and_measure(verdicts, labels, r, confidence=confidence, splits=splits) for r in risks
     ]
     header = ["risk, %", "fits", "above it", "ruled out", "stands, %", "wrong of those, %"]
-    typer.echo(f"{judge} on {fit}, {len(labels)} rows, {splits} random halves:\n")
-    typer.echo(
+    echo(f"{judge} on {fit}, {len(labels)} rows, {splits} random halves:\n")
+    echo(
         table(
             header,
             [
@@ -180,10 +180,10 @@ def main(
             policies.append(None)
     for name in on or ():
         found, gold = _judged(name, judge, output)
-        typer.echo(f"\nFitted on all of {fit}, on {len(gold)} rows of {name}:\n")
+        echo(f"\nFitted on all of {fit}, on {len(gold)} rows of {name}:\n")
         moved = [_moved(p, r, found, gold) for p, r in zip(policies, risks, strict=True)]
         header = ["risk, %", "stands, %", "wrong: PASS, FAIL", "ruled out"]
-        typer.echo(table(header, moved, left=(2, 3)))
+        echo(table(header, moved, left=(2, 3)))
 
 
 if __name__ == "__main__":

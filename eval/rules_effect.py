@@ -12,7 +12,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.judge.progress import progress_bar
 from moonlynx.judge.rules import RuleTier
 from moonlynx.judge.types import Example, Verdict
@@ -147,7 +147,7 @@ def main(
             judged = judge_benchmark(loaded, spec, folder, 32, progress_bar)
             found = measure(loaded.rows, judged.verdicts, resamples=resamples, seed=seed)
             lines.append(_cells(spec, loaded, found))
-    typer.echo(table(_HEADER, lines, left=(0, 1)))
+    echo(table(_HEADER, lines, left=(0, 1)))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from typing import Annotated, Literal, NamedTuple, get_args
 import typer
 
 from moonlynx.judge.journal import AnyRecord, read_records, to_line
+from moonlynx.judge.messages import echo
 from moonlynx.judge.text import content_tokens
 from moonlynx.judge.types import BadInput, Documents, Record, Text
 
@@ -199,7 +200,7 @@ def blind(
     output.mkdir(parents=True, exist_ok=True)
     (output / SHEET).write_bytes(b"".join(map(to_line, sheet)))
     (output / KEY).write_bytes(b"".join(map(to_line, key)))
-    typer.echo(f"{len(sheet)} rows are in {output / SHEET}; file verdicts in {output / VERDICTS}")
+    echo(f"{len(sheet)} rows are in {output / SHEET}; file verdicts in {output / VERDICTS}")
 
 
 def blind_score(
@@ -213,7 +214,7 @@ def blind_score(
     """
     report, filed = score(_read(folder / KEY, KeyRow), _read(folder / VERDICTS, Verdict))
     (folder / FILED).write_bytes(b"".join(map(to_line, filed)))
-    typer.echo(report)
+    echo(report)
 
 
 def _read(path: Path, kind: type[AnyRecord]) -> list[AnyRecord]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from moonlynx.judge.messages import echo
+
 from .annotate.cli import agreement, annotate, export
 from .blind import blind, blind_score
 from .composition import COMPOSITION, total
@@ -90,8 +92,8 @@ def build(
     build_into(plan, data, perturber, output, against or ())
     manifest = read_manifest(output)
     assert manifest is not None
-    typer.echo(_summary(manifest))
-    typer.echo(f"The set is in {output}: {', '.join(manifest.outputs)}, manifest.json")
+    echo(_summary(manifest))
+    echo(f"The set is in {output}: {', '.join(manifest.outputs)}, manifest.json")
 
 
 @halubench_app.command()
@@ -99,7 +101,7 @@ def stats(file: FileArgument) -> None:
     """Print rows by source and label, lengths, kinds of change and rejections."""
     from .stats import describe
 
-    typer.echo(describe(file))
+    echo(describe(file))
 
 
 @halubench_app.command()
@@ -107,7 +109,7 @@ def verify(file: FileArgument) -> None:
     """Check schema, ids, labels, edits, duplicates, balance and the manifest's counts."""
     from .verify import verify as check
 
-    typer.echo(check(file))
+    echo(check(file))
 
 
 @halubench_app.command()
@@ -121,7 +123,7 @@ def compare(
     """Compare with the released HaluBench, row by row."""
     from .compare import compare as compare_rows
 
-    typer.echo(compare_rows(file, official))
+    echo(compare_rows(file, official))
 
 
 halubench_app.command()(perturb)
@@ -145,7 +147,7 @@ def _model_perturber(name: str, output: Path) -> ModelPerturber:
 
     def tell(rows: Sequence[QARow]) -> None:
         likely = show_usage(estimate(rows, task, most=False), "calls")
-        typer.echo(f"{rows[0].source}: {len(rows):,} answers to make wrong, likely {likely}")
+        echo(f"{rows[0].source}: {len(rows):,} answers to make wrong, likely {likely}")
 
     asker = Asker(task, load_chat_model(spec), output / "asked.jsonl")
     return ModelPerturber(f"{spec}, {task.prompts[0]}", asker, tell)

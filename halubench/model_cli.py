@@ -12,6 +12,7 @@ import typer
 from moonlynx.judge.chat import load_chat_model, parse_chat_model
 from moonlynx.judge.cost import Price, show_usage
 from moonlynx.judge.journal import read_journal
+from moonlynx.judge.messages import echo
 from moonlynx.judge.types import Usage
 
 from .asking import Asker, Outcome, Tally, estimate
@@ -85,7 +86,7 @@ def _trace_by_template(rows: Sequence[QARow], output: Path, seed: int) -> None:
     made = [one for one in traced if isinstance(one, QARow)]
     dropped = Counter(one.reason for one in traced if not isinstance(one, QARow))
     write_rows(output, made)
-    typer.echo(_made_and_dropped(len(made), dropped), err=True)
+    echo(_made_and_dropped(len(made), dropped), err=True)
 
 
 def _ask(
@@ -103,24 +104,24 @@ def _ask(
     journal = output.with_name(f"{output.name}.asked.jsonl")
     done = {outcome.id for outcome in read_journal(journal, Outcome)}
     todo = [row for row in rows if row.id not in done]
-    typer.echo(f"done before: {len(rows) - len(todo):,} of {len(rows):,} rows", err=True)
+    echo(f"done before: {len(rows) - len(todo):,} of {len(rows):,} rows", err=True)
     for word, most in (("likely", False), ("at most", True)):
         shown = _with_cost(estimate(todo, task, most=most), cost)
-        typer.echo(f"to do, {word}: {shown}", err=True)
+        echo(f"to do, {word}: {shown}", err=True)
     if dry_run:
         return
     asker = Asker(task, load_chat_model(spec), journal)
 
     def on_progress(tally: Tally) -> None:
-        typer.echo(f"{tally.rows:,} of {len(rows):,} rows done", err=True)
+        echo(f"{tally.rows:,} of {len(rows):,} rows done", err=True)
 
     made = asker.ask(rows, on_progress)
     write_rows(output, [row for row in made if row is not None])
     tally = asker.tally
-    typer.echo(_made_and_dropped(tally.made, tally.dropped), err=True)
+    echo(_made_and_dropped(tally.made, tally.dropped), err=True)
     if unused := ", ".join(f"{count} {why}" for why, count in sorted(tally.faults.items())):
-        typer.echo(f"replies that could not be used: {unused}", err=True)
-    typer.echo(f"{_with_cost(tally.usage, cost)}; {tally.retries} of them retries", err=True)
+        echo(f"replies that could not be used: {unused}", err=True)
+    echo(f"{_with_cost(tally.usage, cost)}; {tally.retries} of them retries", err=True)
 
 
 def _made_and_dropped(made: int, dropped: Counter[str]) -> str:

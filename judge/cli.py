@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Literal, Protocol
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from .base import Judge
@@ -24,6 +23,7 @@ from .batch import (
     read_timings,
     read_verdicts,
 )
+from .messages import Terminal, echo
 from .metric_cli import app as metric_app
 from .names import CascadeSpec, JudgeSpec, parse_spec
 from .progress import progress_bar
@@ -161,11 +161,10 @@ def judges() -> None:
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     for name, factory in all_factories():
-        missing = factory.missing()
-        here = "yes" if not missing else f"no: pip install 'moonlynx[{factory.extra}]'"
+        here = "yes" if not factory.missing() else f"no: pip install 'moonlynx[{factory.extra}]'"
         table.add_row(name, factory.summary + (" (default)" if name == DEFAULT_JUDGE else ""))
         table.add_row("", f"needs {factory.needs}; runs here: {here}", style="dim")
-    Console(highlight=False).print(table)
+    Terminal().print(table)
 
 
 @app.command()
@@ -204,7 +203,7 @@ def calibrate(
         data_sha256=source.sha256,
     )
     save_calibration(calibration, output)
-    typer.echo(
+    echo(
         f"threshold {calibration.threshold:g} for {objective}, fitted on {calibration.rows} rows "
         f"({calibration.fails} FAIL); {calibration.rows_without_score} without a raw score",
         err=True,
@@ -277,7 +276,7 @@ def cascade(
             budget=str(limit),
         )
     save_policy(policy, output)
-    typer.echo(
+    echo(
         f"what stands: {policy.kept()} ({policy.chosen_for}); {100 * policy.handed_on:.1f} % of "
         f"{policy.rows} rows are handed on",
         err=True,
@@ -321,7 +320,7 @@ def _judge_file(
             timings=timings,
             on_progress=on_progress,
         )
-    typer.echo(summary(tally), err=True)
+    echo(summary(tally), err=True)
     return tally
 
 
@@ -332,7 +331,7 @@ def _judge_elsewhere(
     if not isinstance(spec, JudgeSpec) or spec.name not in ENGINES or spec.model or spec.backend:
         raise typer.BadParameter(f"--engine is one of {', '.join(ENGINES)}")
     tally = ENGINES[spec.name](judge_name, source, output, spec.options, address)
-    typer.echo(summary(tally), err=True)
+    echo(summary(tally), err=True)
     return tally
 
 
@@ -397,7 +396,7 @@ def _print_verdicts(
     judge: Judge, rows: Iterable[Row], batch_size: int, format_: Format | None
 ) -> Tally:
     """Judge and print as rows come in: one at a time on a terminal, in batches to a pipe."""
-    console = Console()
+    console = Terminal()
     format_ = format_ or (Format.RICH if console.is_terminal else Format.JSON)
     tally = Tally()
     for row, verdict in _stream(judge, rows, 1 if format_ is Format.RICH else batch_size):

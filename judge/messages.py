@@ -1,26 +1,84 @@
-"""How every command ends that meets an error which the user can mend: a message, no traceback."""
+"""What commands write to a person's terminal; errors that the user can mend as messages."""
 
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import typer
+from rich.console import Console  # noqa: TID251 (here alone)
+from rich.text import Text
+from typer.core import TyperGroup
 
 from .types import ExitCode, MoonlynxError
+from .visible import visible
+
+# The base of Typer's usage errors, which it does not export.
+_UsageError: Any = typer.BadParameter.__mro__[2]
+
+
+def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
+    """Write a message, or a page of Markdown, to standard output or error."""
+    typer.echo(visible(str(text)), err=err, nl=nl)  # noqa: TID251
+
+
+class Terminal(Console):
+    """A console on which text is text: no markup, no emoji codes, controls visible."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Turn a string, as in a table's cell, into text."""
+        return super().render_str(visible(text), **options)
+
+
+class Group(TyperGroup):
+    """A command line whose usage errors quote arguments visibly."""
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Parse the arguments."""
+        with _visible_usage():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        with _visible_usage():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _visible_usage() -> Iterator[None]:
+    try:
+        yield
+    except _UsageError as error:
+        error.message = visible(error.message)
+        raise
 
 
 @contextmanager
 def errors_as_messages() -> Iterator[None]:
-    """Turn a `MoonlynxError`, or a file that cannot be used, into a message and exit code 2."""
+    """Turn errors into messages and exit codes: what the user can mend, and internal errors.
+
+    A `MoonlynxError`, or a file that cannot be used, ends with USAGE; all else is a fault of the
+    product, which ends with FAULT and a traceback to report.
+    """
+    code = ExitCode.USAGE
     try:
         yield
+        return
     except MoonlynxError as error:
         message = str(error)
     except OSError as error:
         message = f"{error.filename or 'file'}: {error.strerror or error}"
-    else:
-        return
-    typer.echo(f"error: {message}", err=True)
-    sys.exit(ExitCode.USAGE)
+    except Exception:
+        message, code = (
+            f"internal error; please report it\n{traceback.format_exc()}",
+            ExitCode.FAULT,
+        )
+    # Indented, so that no line of it looks like a message of its own.
+    echo("error: " + message.rstrip().replace("\n", "\n  "), err=True)
+    sys.exit(code)

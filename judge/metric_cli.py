@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from .batch import BATCH_SIZE
 from .luna2.definition import definitions, load_definition
 from .luna2.metric import Metric
 from .luna2.registry import load_metric
+from .messages import Terminal, echo
 from .metric_rows import measure_file, measure_rows, outcome, read_inputs, to_line
 from .rows import describe
 from .types import ExitCode
@@ -52,7 +52,7 @@ def metric(
             loaded, input_file, output, sha256=source.sha256, batch_size=batch_size
         )
     listed = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
-    typer.echo(f"{counts.total()} rows: {listed or 'none'}", err=True)
+    echo(f"{counts.total()} rows: {listed or 'none'}", err=True)
     unscored = counts.total() - counts["scored"]
     raise typer.Exit(ExitCode.UNSCORED if unscored else ExitCode.DONE)
 
@@ -69,7 +69,7 @@ def metrics() -> None:
         classes = ", ".join(definition.classes)
         table.add_row("", f"{definition.kind}: {classes}", style="dim")
         table.add_row("", f"reads {', '.join(definition.reads)}", style="dim")
-    Console(highlight=False).print(table)
+    Terminal().print(table)
 
 
 def _print_verdicts(loaded: Metric, path: Path, batch_size: int) -> Counter[str]:

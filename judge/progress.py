@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -19,6 +18,7 @@ from rich.progress import (
 from rich.text import Text
 
 from .batch import Tally
+from .messages import Terminal
 
 
 class _Rate(ProgressColumn):
@@ -31,7 +31,7 @@ class _Rate(ProgressColumn):
 @contextmanager
 def progress_bar(total: int) -> Iterator[Callable[[Tally], None]]:
     """Show a bar over `total` rows while the block runs; gives what to call with each tally."""
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     progress = Progress(
         TextColumn("judging"),
         BarColumn(),

@@ -27,6 +27,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from .visible import visible
+
 SCHEMA_VERSION: Literal["1.0"] = "1.0"
 
 Score = Literal["PASS", "FAIL"]
@@ -61,6 +63,10 @@ class ExitCode(IntEnum):
 
 class MoonlynxError(Exception):
     """An error that the user can mend: the command line prints its message and ends with USAGE."""
+
+    def __str__(self) -> str:
+        """Return the message; what it quotes of the input is visible, as it ends on a terminal."""
+        return visible(super().__str__())
 
 
 class BadInput(MoonlynxError, ValueError):

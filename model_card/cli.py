@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from moonlynx.judge.messages import echo
+
 if TYPE_CHECKING:
     from huggingface_hub import ModelCard
 
@@ -46,7 +48,7 @@ def card(
 
     reports = [read_report(folder) for folder in report or ()]
     _renderer(weights, run)(weights, run, reports).save(output)
-    typer.echo(f"Wrote {output}")
+    echo(f"Wrote {output}")
 
 
 def _renderer(weights: Path, run: Path) -> Callable[[Path, Path, Sequence[Report]], ModelCard]:

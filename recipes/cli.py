@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.messages import echo
 
 from .log import show_log
 from .luna2 import cli as luna2
@@ -76,4 +77,4 @@ def luna(
     # Without the options: they name folders of this machine and decide nothing.
     command = f"moonlynx train luna {path.stem}"
     write_record(training_record(run, out, start, recipe=path.stem, command=command), judge)
-    typer.echo(f"The judge is in {judge}. To use it: moonlynx judge --judge luna:{judge}")
+    echo(f"The judge is in {judge}. To use it: moonlynx judge --judge luna:{judge}")

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from moonlynx.judge.base import AsyncJudge, Judge, unscored
 from moonlynx.judge.types import Example, MoonlynxError, Verdict
+from moonlynx.judge.visible import visible
 
 _LONGEST_PAUSE = 60  # seconds that a client is asked to stay away at most
 _NEWEST = 0.2  # weight of the newest batch in the pace
@@ -172,7 +173,8 @@ class Batcher:
         except Exception as error:
             # The message of a fault of ours may hold the judged text; that of a known error not.
             why = str(error) if isinstance(error, MoonlynxError) else type(error).__name__
-            _log.error("%s failed: %s\n%s", self._judge.info.name, why, _where(error))
+            shown = visible(why, lines=False)
+            _log.error("%s failed: %s\n%s", self._judge.info.name, shown, _where(error))
         if len(examples) > 1:
             return [verdict for one in examples for verdict in await self._verdicts([one])]
         return [unscored(self._judge.info, examples[0].id, "backend", f"the judge failed: {why}")]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.cli import JudgeOption
+from moonlynx.judge.messages import echo
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
 from .audit.cli import audit_app
@@ -136,11 +137,11 @@ def serve(
         audit=AuditSettings(audit, audit_texts, audit_days) if audit else None,
     )
     if not keys and host not in ("127.0.0.1", "localhost", "::1"):
-        typer.echo(f"Whoever reaches {host} can judge here: there are no --keys", err=True)
+        echo(f"Whoever reaches {host} can judge here: there are no --keys", err=True)
 
     def tell(address: str) -> None:
         when = ", once vLLM is ready" if engine else ""
-        typer.echo(f"{judge_name} judges at {address}/v1/judge{when} (Ctrl-C ends)")
+        echo(f"{judge_name} judges at {address}/v1/judge{when} (Ctrl-C ends)")
 
     serve_judge(judge_name, host, port, settings, tell, compare, engine, metrics)
 

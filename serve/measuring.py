@@ -17,6 +17,7 @@ from pydantic import PlainValidator
 from moonlynx.judge.luna2.metric import Metric
 from moonlynx.judge.metric_rows import MetricRow, measure_rows, outcome, read_input
 from moonlynx.judge.types import BadInput, JudgeError, MetricInput, MetricVerdict, MoonlynxError
+from moonlynx.judge.visible import visible
 
 from .batching import QueueFull
 from .errors import responses
@@ -100,7 +101,7 @@ class Measures:
         except Exception as error:
             # The message of a fault of ours may hold the judged text; that of a known error not.
             why = str(error) if isinstance(error, MoonlynxError) else type(error).__name__
-            _log.error("%s failed: %s", metric.info.name, why)
+            _log.error("%s failed: %s", metric.info.name, visible(why, lines=False))
             failed = JudgeError(code="backend", message=f"the metric failed: {why}")
             return [MetricVerdict(metric=name, error=failed) for _ in rows]
         finally:

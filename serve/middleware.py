@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from moonlynx.judge.types import BadInput
+from moonlynx.judge.visible import visible
 
 from .errors import error_response
 from .metrics import Metrics
@@ -54,7 +55,8 @@ class Observe:
         except Exception as error:
             # Its message may hold judged text, so only its kind and place are told.
             where = "".join(traceback.format_tb(error.__traceback__))
-            _log.error("%s in %s\n%s", type(error).__name__, scope["path"], where)
+            path = visible(scope["path"], lines=False)
+            _log.error("%s in %s\n%s", type(error).__name__, path, where)
             if status:
                 raise ConnectionError from None  # a half-sent answer must not look like a whole one
             message = "the server failed; its log says where"

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.judge.registry import load_judge
 
 from ..markdown import table
@@ -27,8 +27,8 @@ def command(
         attacks = load_attacks()
         for name in judge:
             loaded = load_judge(name)
-            typer.echo(f"\n`{name}` ({loaded.info.version})\n")
-            typer.echo(render(measure(loaded, attacks)))
+            echo(f"\n`{name}` ({loaded.info.version})\n")
+            echo(render(measure(loaded, attacks)))
 
 
 def render(groups: list[Flips]) -> str:

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from rich.console import Console
 from rich.table import Table
 
+from moonlynx.judge.messages import Terminal
 from moonlynx.judge.types import Example
 
 from ..benchmarks import load_benchmark
@@ -58,7 +58,7 @@ def main() -> None:
             table.add_row(
                 judge, str(rows), f"{rate:.0f}", f"{rate / base:.2f}", f"{cost.peak_mb:.0f}"
             )
-    console = Console()
+    console = Terminal()
     console.print(f"RAGTruth test, {os.cpu_count()} cores, median of {RUNS} runs in the first row")
     console.print(f"start-up: {start.seconds:.2f} s (taken off), {start.peak_mb:.0f} MB")
     console.print(table)

@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.luna.weights import TOKENIZER
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.judge.types import MoonlynxError
 
 from .forms import Forms, find_forms
@@ -88,7 +88,7 @@ def command(
 
 
 def _say(message: str) -> None:
-    typer.echo(message, err=True)
+    echo(message, err=True)
 
 
 def _subjects(forms: Forms, window: int, package: Path | None) -> list[Subject]:

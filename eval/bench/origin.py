@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 
-import typer
-
 from moonlynx.judge.commit import git_commit
+from moonlynx.judge.messages import echo
 from moonlynx.judge.types import Record
 
 OUT = Path("build/bench")
@@ -83,7 +82,7 @@ def write(folder: Path, name: str, found: Record, text: str) -> None:
     path = folder / f"{name}.json"
     path.write_text(found.model_dump_json(indent=2) + "\n", encoding="utf-8")
     path.with_suffix(".md").write_text(text, encoding="utf-8")
-    typer.echo(text)
+    echo(text)
 
 
 def _version(package: str) -> str | None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.journal import to_line
+from moonlynx.judge.messages import echo
 
 DatabaseArgument = Annotated[
     Path,
@@ -37,7 +38,7 @@ def annotate(
     from .server import serve
 
     def tell(address: str) -> None:
-        typer.echo(f"Label rows at {address} (Ctrl-C ends); labels are kept in {database}")
+        echo(f"Label rows at {address} (Ctrl-C ends); labels are kept in {database}")
 
     serve(file, database, host, port, tell)
 
@@ -53,7 +54,7 @@ def export(
 
     annotations = Store(database).annotations()
     file.write_bytes(b"".join(map(to_line, annotations)))
-    typer.echo(f"{len(annotations):,} annotations are in {file}")
+    echo(f"{len(annotations):,} annotations are in {file}")
 
 
 def agreement(database: DatabaseArgument) -> None:
@@ -61,4 +62,4 @@ def agreement(database: DatabaseArgument) -> None:
     from .agreement import compare_annotators
     from .store import Store
 
-    typer.echo(compare_annotators(Store(database).annotations()))
+    echo(compare_annotators(Store(database).annotations()))

@@ -24,7 +24,7 @@ from moonlynx.judge.backends.torch_encoder import load_network
 from moonlynx.judge.files import written_whole
 from moonlynx.judge.luna.reading import find_specials
 from moonlynx.judge.luna.weights import TOKENIZER, load_tokenizer
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.recipes.cli import BaseOption, DataOption
 
 from ..log import show_log
@@ -264,7 +264,7 @@ def command(
             ablation.prepare(variants.values())
             return
         results = ablate(ablation, variants, seeds, out)
-    typer.echo(result_table(results))
+    echo(result_table(results))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import typer
 
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.luna.weights import TOKENIZER, load_tokenizer
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.recipes.cli import BaseOption, DataOption
 
 from ..runs import find_recipe, read_run
@@ -129,7 +129,7 @@ def command(
             name: by_source(stage_items(stage, mix, data, reader, run.seed))
             for name, stage in run.stages.items()
         }
-    typer.echo(cue_table(stages))
+    echo(cue_table(stages))
 
 
 if __name__ == "__main__":

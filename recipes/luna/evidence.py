@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from moonlynx.judge.base import Judge
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.judge.registry import load_judge
 from moonlynx.judge.types import Example, Verdict
 from moonlynx.recipes.cli import DataOption
@@ -141,7 +141,7 @@ def command(
         rng = random.Random(0)  # noqa: S311 - chance, not secrecy
         found = measure_evidence(load_judge(judge), rng.sample(answers, min(most, len(answers))))
     for name, value in found._asdict().items():
-        typer.echo(f"{name}: {value}" if isinstance(value, int) else f"{name}: {value:.3f}")
+        echo(f"{name}: {value}" if isinstance(value, int) else f"{name}: {value:.3f}")
 
 
 if __name__ == "__main__":

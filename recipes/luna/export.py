@@ -26,7 +26,7 @@ from moonlynx.judge.backends.torch_encoder import TorchEncoder, load_network
 from moonlynx.judge.luna.config import CONFIG_FILE, load_config
 from moonlynx.judge.luna.reading import find_specials
 from moonlynx.judge.luna.weights import CALIBRATION, TOKENIZER, load_tokenizer, write_manifest
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 
 from .batches import encode_items
 from .mix import Reader
@@ -202,11 +202,11 @@ def command(
     """Write a trained Luna as model.onnx."""
     with errors_as_messages():
         export(folder, out, scheme)
-        typer.echo(f"{out / MODEL}: {(out / MODEL).stat().st_size / 1e6:.1f} MB")
+        echo(f"{out / MODEL}: {(out / MODEL).stat().st_size / 1e6:.1f} MB")
         if against is not None:
             comparison = compare(folder, out, real_inputs(folder, against))
             for name, value in asdict(comparison).items():
-                typer.echo(f"{name}: {value:.4g}")
+                echo(f"{name}: {value:.4g}")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import typer
 from moonlynx.judge.backends.torch_encoder import load_network
 from moonlynx.judge.luna.config import CONFIG_FILE, load_config
 from moonlynx.judge.luna.weights import TOKENIZER, load_tokenizer
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 
 from ..cli import DataOption
 from .answers import LabelledAnswer
@@ -91,7 +91,7 @@ def command(
         rows = by_length([row for own in found for row in own])
         choices = measure_levels(folder, rows)
     for line in level_table(choices, rows):
-        typer.echo(line)
+        echo(line)
 
 
 if __name__ == "__main__":

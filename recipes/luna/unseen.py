@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.journal import to_line
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.recipes.cli import DataOption
 
 from .answers import load
@@ -29,7 +29,7 @@ def command(
     with errors_as_messages():
         rows = [answer.example for name in UNSEEN for answer in load(name, data)]
         output.write_bytes(b"".join(map(to_line, rows)))
-    typer.echo(f"{output} holds {len(rows):,} rows of {', '.join(UNSEEN)}")
+    echo(f"{output} holds {len(rows):,} rows of {', '.join(UNSEEN)}")
 
 
 if __name__ == "__main__":

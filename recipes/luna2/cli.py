@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.messages import echo
 
 from ..log import show_log
 from ..runs import SettingsError
@@ -75,7 +76,7 @@ def _train_head(
     out = out or Path("runs") / name
     done = train(run, definition, splits, out)
     fitted = "" if done.fitted_after is not None else "; too few validation rows to fit to"
-    typer.echo(
+    echo(
         f"{done.steps} steps over {done.rows} rows ({done.too_long} too long, {done.blank} blank), "
         f"loss {done.losses[0]:.3f} to {done.losses[-1]:.3f}{fitted}. The head is in "
         f"{out / HEAD_FOLDER}. To use it: moonlynx metric luna2:{out / HEAD_FOLDER} --input FILE"
@@ -104,7 +105,7 @@ def _train_backbone(
     out = out or Path("runs") / f"luna2-backbone-{name}"
     chats = training_chats(data, metric) if metric else training_chats(data)
     done = pretrain(run, chats, out)
-    typer.echo(
+    echo(
         f"{done.weights / 1e6:.1f} M weights, {done.tokens} tokens of {done.chats} chats, loss "
         f"{done.losses[0]:.2f} to {done.losses[-1]:.2f}. The backbone is in {out / BACKBONE}."
     )
@@ -136,7 +137,7 @@ def _fit_heads(
     out, folder = out or Path("runs") / "luna2-heads", folder or EMBEDDED
     found = run_heads(data, out, folder, rows, fewer or ())
     names = [name for name, each in found.items() if each["ships"]]
-    typer.echo(f"{folder} holds heads of {', '.join(names) or 'no metric'}; see {out}/tables.md")
+    echo(f"{folder} holds heads of {', '.join(names) or 'no metric'}; see {out}/tables.md")
 
 
 def _start(needed: Sequence[str] = _NEEDED) -> None:

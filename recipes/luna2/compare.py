@@ -22,7 +22,7 @@ import typer
 from moonlynx.judge.files import written_whole
 from moonlynx.judge.luna2.definition import MetricDefinition, load_definition
 from moonlynx.judge.luna2.head import Scaling, load_head_file
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.judge.types import Record
 
 from ..log import show_log
@@ -200,7 +200,7 @@ def command(
         for name in metric:
             found[name] = compare(load_definition(name), load(name, data), run, plan, out / name)
             write(found, out)
-    typer.echo((out / "tables.md").read_text(encoding="utf-8"))
+    echo((out / "tables.md").read_text(encoding="utf-8"))
 
 
 def write(found: Mapping[str, Found], out: Path) -> None:

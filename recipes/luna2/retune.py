@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from moonlynx.judge.luna2.definition import MetricDefinition, load_definition
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.judge.types import MoonlynxError, Record
 
 from ..log import show_log
@@ -127,7 +127,7 @@ def command(
         found = retune(load_definition(metric), load(metric, data), source, run, plan, folder)
     text = json.dumps(found, indent=1) + "\n"
     (out / f"{metric}-{source}.json").write_text(text, encoding="utf-8")
-    typer.echo(text)
+    echo(text)
 
 
 if __name__ == "__main__":

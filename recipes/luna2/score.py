@@ -17,7 +17,7 @@ import typer
 
 from moonlynx.judge.luna2.metric import Metric
 from moonlynx.judge.luna2.registry import load_metric
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 
 from .data import LabelledInput, load, read_rows
 from .measure import Figures, decide, measure, read_gold
@@ -84,8 +84,8 @@ def score(
     rows = load(definition.name, data).test if data.is_dir() else read_rows(data, definition)
     done = score_metric(metric, rows[:most])
     for figure, (value, low, high) in done.figures.items():
-        typer.echo(f"{figure:10} {value:.3f} ({low:.3f} to {high:.3f})")
-    typer.echo(f"{done.rows} rows, unscored: {done.unscored or 'none'}", err=True)
+        echo(f"{figure:10} {value:.3f} ({low:.3f} to {high:.3f})")
+    echo(f"{done.rows} rows, unscored: {done.unscored or 'none'}", err=True)
     if output is not None:
         found = {"metric": metric.info.model_dump(), **done._asdict()}
         output.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.messages import echo
 
 from ..log import show_log
 from ..runs import find_recipe, read_run
@@ -107,13 +108,13 @@ def _train(
     if dry_run:
         fitting = fit(trained_on, run, load_tokenizer(run))
         found = estimate(run, read_shape(run), fitting.tokens or [run.max_length])
-        typer.echo(table(run, found, len(fitting.chats), len(fitting.too_long)))
+        echo(table(run, found, len(fitting.chats), len(fitting.too_long)))
         return
     show_log()
     out = out or Path("runs") / path.stem
     measured = read_rows(validation) if validation is not None else []
     done = train(run, trained_on, measured, out, log_to)
-    typer.echo(
+    echo(
         f"{done.steps} steps over {done.rows} rows ({done.too_long} too long), loss "
         f"{done.losses[0]:.3f} to {done.losses[-1]:.3f}. The model is in {out / MODEL}."
     )

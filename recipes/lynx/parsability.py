@@ -22,7 +22,7 @@ from moonlynx.judge.backends.base import ChatBackend, ChatReply, ChatRequest
 from moonlynx.judge.chat import load_chat_model, parse_chat_model
 from moonlynx.judge.files import written_whole
 from moonlynx.judge.lynx import MAX_TOKENS, build_prompt
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.judge.parsing import LynxReply, ParseFault, parse_lynx
 from moonlynx.judge.rows import read_rows
 from moonlynx.judge.schemas import load_schema
@@ -127,7 +127,7 @@ def command(
     output.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(output) as draft:
         draft.write_text(counted.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    typer.echo(
+    echo(
         f"{counted.model}: of {counted.rows} replies {counted.valid} are valid JSON, "
         f"{counted.readable} can be read, {counted.right} are right"
     )

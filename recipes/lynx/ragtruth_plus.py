@@ -20,7 +20,7 @@ from moonlynx.halubench.overlap import Leaks
 from moonlynx.halubench.records import QARow
 from moonlynx.halubench.rows import read_rows, write_rows
 from moonlynx.halubench.sources import SOURCES, read_source
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.judge.rows import read_rows as read_examples
 from moonlynx.judge.types import BadInput, Example
 
@@ -83,9 +83,9 @@ def command(
     drawn = draw_more(rows, trained_on, validation, leaks, count, seed)
     write_rows(output, drawn)
     fails = sum(row.label == "FAIL" for row in drawn)
-    typer.echo(f"{output}: {len(drawn):,} of {count:,} rows ({fails:,} FAIL)")
+    echo(f"{output}: {len(drawn):,} of {count:,} rows ({fails:,} FAIL)")
     if len(drawn) < count:
-        typer.echo(f"missing because only {len(drawn):,} may be used; {SOURCES['RAGTruth'].note}")
+        echo(f"missing because only {len(drawn):,} may be used; {SOURCES['RAGTruth'].note}")
 
 
 def _examples(path: Path) -> Iterable[Example]:

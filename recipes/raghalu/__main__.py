@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.judge.raghalu.weights import EMBEDDED
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -29,7 +29,7 @@ def fit(
 
     with errors_as_messages():
         judge = fit_heads(data, out)
-        typer.echo(f"{out} holds the weights of {judge.name} {judge.version}")
+        echo(f"{out} holds the weights of {judge.name} {judge.version}")
 
 
 @app.command()
@@ -38,7 +38,7 @@ def tier1(data: DataOption) -> None:
     from .tables import render, tier_one
 
     with errors_as_messages():
-        typer.echo(render(tier_one(data)))
+        echo(render(tier_one(data)))
 
 
 @app.command()
@@ -50,7 +50,7 @@ def brands(
     from .brands import measure, render
 
     with errors_as_messages():
-        typer.echo(render(measure(data, rows)))
+        echo(render(measure(data, rows)))
 
 
 @app.command()
@@ -64,7 +64,7 @@ def tier2(
     from .tier2 import measure, read_sets, render
 
     with errors_as_messages():
-        typer.echo(render(measure(load_judge("raghalu"), read_sets(data, rows))))
+        echo(render(measure(load_judge("raghalu"), read_sets(data, rows))))
 
 
 @app.command()
@@ -74,8 +74,8 @@ def single(data: DataOption) -> None:
 
     with errors_as_messages():
         train, test = (read_sentences(data, side) for side in ("train", "validation"))
-        typer.echo(f"{len(train)} sentences to fit to, {len(test)} to measure on\n")
-        typer.echo(render(compare(train, test)))
+        echo(f"{len(train)} sentences to fit to, {len(test)} to measure on\n")
+        echo(render(compare(train, test)))
 
 
 @app.command("end-to-end")
@@ -91,8 +91,8 @@ def end_to_end(
     with errors_as_messages():
         answers = draw_test(data, rows)
         wrong = sum(answer.example.label == "FAIL" for answer in answers)
-        typer.echo(f"{len(answers)} answers, {wrong} of them FAIL\n")
-        typer.echo(render(compare(load_judge("raghalu"), data, rows)))
+        echo(f"{len(answers)} answers, {wrong} of them FAIL\n")
+        echo(render(compare(load_judge("raghalu"), data, rows)))
 
 
 @app.command()
@@ -107,7 +107,7 @@ def sentences(
         found = open_sentences(data)
         lines = (one.model_dump_json() + "\n" for one in found)
         output.write_text("".join(lines), encoding="utf-8")
-        typer.echo(f"{len(found)} sentences are in {output}")
+        echo(f"{len(found)} sentences are in {output}")
 
 
 if __name__ == "__main__":

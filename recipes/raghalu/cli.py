@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.messages import echo
 
 from ..log import show_log
 from ..runs import find_recipe, read_run
@@ -41,7 +42,7 @@ def add_commands(app: typer.Typer) -> None:
         from .brand import read_brand
 
         adapt_heads(read_brand(data), out)
-        typer.echo(f"The weights are in {out}. To use them: moonlynx judge --judge raghalu:{out}")
+        echo(f"The weights are in {out}. To use them: moonlynx judge --judge raghalu:{out}")
 
     @app.command("raghalu-decoder")
     def decoder(
@@ -92,12 +93,12 @@ def add_commands(app: typer.Typer) -> None:
         if dry_run:
             fitting = fit_sentences(run, sentences)
             found = estimate(run, read_shape(run), fitting.tokens or [run.max_length])
-            typer.echo(table(run, found, len(fitting.chats), len(fitting.too_long)))
+            echo(table(run, found, len(fitting.chats), len(fitting.too_long)))
             return
         show_log()
         out = out or Path("runs") / f"raghalu-{path.stem}"
         done = train(run, sentences, rows.stem, out)
-        typer.echo(
+        echo(
             f"{done.steps} steps over {done.rows} prompts ({done.too_long} too long), loss "
             f"{done.losses[0]:.3f} to {done.losses[-1]:.3f}. To use it: moonlynx judge --judge "
             f"'raghalu-prompt:{out / MODEL}?labels={run.labels}&sentences={run.sentences}'"

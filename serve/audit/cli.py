@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
 from rich.table import Table
+
+from moonlynx.judge.messages import Terminal, echo
 
 if TYPE_CHECKING:
     from .database import Database
@@ -46,7 +48,7 @@ def export(
     lines = (row.model_dump_json(exclude_defaults=True) + "\n" for row in exported.rows)
     output.write_text("".join(lines), encoding="utf-8", newline="\n")
     fails = sum(row.label == "FAIL" for row in exported.rows)
-    typer.echo(
+    echo(
         f"{len(exported.rows)} rows ({fails} FAIL); left out: {exported.without_text} whose texts "
         f"were not kept, {exported.overruled} corrections that newer ones overrule",
         err=True,
@@ -68,12 +70,12 @@ def drift(
         found = periods(database.days(), by)
     if format_ == "json":
         for period in found:
-            typer.echo(period.model_dump_json())
+            sys.stdout.write(period.model_dump_json() + "\n")
     else:
         for name, of_judge in groupby(
             found, lambda each: f"{each.judge.name} {each.judge.version}"
         ):
-            Console(highlight=False).print(_table(name, by, of_judge))
+            Terminal().print(_table(name, by, of_judge))
 
 
 @audit_app.command()
@@ -85,7 +87,7 @@ def prune(
     from .database import now
 
     with _opened(url) as database:
-        typer.echo(f"{database.prune(now() - timedelta(days=days))} verdicts deleted", err=True)
+        echo(f"{database.prune(now() - timedelta(days=days))} verdicts deleted", err=True)
 
 
 @contextmanager

@@ -234,8 +234,9 @@ def _parse(url: str) -> URL:
     from sqlalchemy.exc import ArgumentError
 
     try:
+        url.encode()  # a file's name can hold what UTF-8 cannot
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, UnicodeEncodeError):
         message = "write it as sqlite:///audit.db or postgresql+psycopg://user@host/name"
         raise AuditError(f"the audit's database is no URL; {message}") from None
     if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):

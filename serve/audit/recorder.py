@@ -18,6 +18,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from moonlynx.judge.types import Example, MoonlynxError, Verdict
+from moonlynx.judge.visible import visible
 
 from .database import AuditError, Database, Given, now
 from .records import Feedback, Kept
@@ -167,6 +168,7 @@ class Recorder:
                 why = type(error).__name__
             else:
                 return
+            why = visible(why, lines=False)
             _log.error("audit: %d verdicts were not kept: %s", len(batch), why)
             self._on_dropped("failed", len(batch))
             return
@@ -182,7 +184,8 @@ class Recorder:
         try:
             self._database.prune(now() - timedelta(days=days))
         except AuditError as error:
-            _log.error("audit: what is over %d days old was not deleted: %s", days, error)
+            why = visible(str(error), lines=False)
+            _log.error("audit: what is over %d days old was not deleted: %s", days, why)
 
 
 def _size(given: Given) -> int:

@@ -18,7 +18,7 @@ import typer
 
 from moonlynx.eval.bench.origin import OUT, Origin, write
 from moonlynx.judge.luna.weights import EMBEDDED, TOKENIZER, load_tokenizer
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
 from .measures import Subjects, measure_guard, measure_load, measure_memory, measure_starts
@@ -82,7 +82,7 @@ def command(
 
 
 def _say(message: str) -> None:
-    typer.echo(message, err=True)
+    echo(message, err=True)
 
 
 if __name__ == "__main__":

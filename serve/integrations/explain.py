@@ -8,6 +8,7 @@ from rich.cells import cell_len
 
 from moonlynx.judge.text import content_tokens, split_sentences
 from moonlynx.judge.types import Evidence, Example, Sentence, Verdict
+from moonlynx.judge.visible import visible, visible_parts
 
 _WIDTH = 88  # terminal cells of a line, as pytest indents them
 _SHOWN = 240  # characters of evidence shown
@@ -24,7 +25,7 @@ def explain(example: Example, verdict: Verdict) -> str:
         blocks += [_sentence_block(example, verdict, sentence) for sentence in wrong]
     else:
         lines = [*_underlined(example, verdict, 0, len(example.answer))]
-        lines += [f"- {reason}" for reason in verdict.reasoning]
+        lines += [f"- {visible(reason, lines=False)}" for reason in verdict.reasoning]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
 
@@ -36,7 +37,7 @@ def _found(verdict: Verdict, wrong: int) -> str:
 
 
 def _by(verdict: Verdict) -> str:
-    name = f"{verdict.judge.name} {verdict.judge.version}"
+    name = visible(f"{verdict.judge.name} {verdict.judge.version}", lines=False)
     if verdict.probability is None:
         return name
     return f"{name}, P(hallucinated) {verdict.probability:.2f}"
@@ -53,7 +54,7 @@ def _sentence_block(example: Example, verdict: Verdict, sentence: Sentence) -> s
         text = example.context[closest.document][closest.start : closest.end]
         text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
         where = f"document {closest.document + 1}, characters {closest.start}–{closest.end}"
-        lines += [f"closest evidence ({where}):", *_lines(" ".join(text.split()))]
+        lines += [f"closest evidence ({where}):", *_lines(visible(" ".join(text.split())))]
     return "\n".join(lines)
 
 
@@ -79,14 +80,15 @@ def _lines(text: str) -> Iterator[str]:
 
 def _underlined(example: Example, verdict: Verdict, start: int, end: int) -> Iterator[str]:
     """Give a range of the answer in lines, each with carets below the spans within it."""
+    spans = [(span.start - start, span.end - start) for span in verdict.spans]
+    parts = [*visible_parts(example.answer[start:end], spans)]
     # White space of any kind becomes a blank, so that what is below stays below.
-    text = "".join(" " if one.isspace() else one for one in example.answer[start:end])
-    marked = {place - start for span in verdict.spans for place in range(span.start, span.end)}
+    text = "".join(" " if one.isspace() else one for part, _ in parts for one in part)
+    marked = [inside for part, inside in parts for _ in part]
     for first, last in _breaks(text):
         yield f"  {text[first:last].rstrip()}"
         below = "".join(
-            ("^" if place in marked else " ") * cell_len(text[place])
-            for place in range(first, last)
+            ("^" if marked[place] else " ") * cell_len(text[place]) for place in range(first, last)
         ).rstrip()
         if below:
             yield f"  {below}"

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from moonlynx.judge.registry import load_judge
 from moonlynx.judge.types import MoonlynxError
+from moonlynx.judge.visible import visible
 
 from ..service import Service, Settings
 
@@ -99,7 +100,8 @@ class Page:
         except Exception as error:
             # The API goes on. An error that the user can mend needs no traceback.
             fault = None if isinstance(error, MoonlynxError) else error
-            _log.error("the page could not be loaded: %s", error, exc_info=fault)
+            why = visible(str(error), lines=False)
+            _log.error("the page could not be loaded: %s", why, exc_info=fault)
             self._shown = _notice(500, _FAILED)
 
     async def _show(self, folder: str) -> None:

@@ -23,6 +23,7 @@ from typing import Annotated, Any
 
 import typer
 
+from moonlynx.judge.messages import echo
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
 _NODE = {"include_dashboard": False, "object_store_memory": 200 << 20}
@@ -98,7 +99,7 @@ class _Bench:
         waited = "–" if first is None else f"{first - began:.1f}"
         rate, ratio = self._rows / seconds, self._seconds / seconds
         line = f"| {name} | {seconds:.1f} | {waited} | {rate:.1f} | {ratio:.2f} |"
-        typer.echo(line, err=True)
+        echo(line, err=True)
         return line
 
 

@@ -31,6 +31,7 @@ import numpy as np
 import typer
 import yaml
 
+from moonlynx.judge.messages import echo
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
 _APPLICATION = "moonlynx"
@@ -121,7 +122,7 @@ class _Load:
         act()
         replies = self._replies[begin:]
         self.phases.append(_Phase(name, time.monotonic() - started, replies))
-        typer.echo(f"{name}: {len(replies)} requests, {self.phases[-1].failed} failed", err=True)
+        echo(f"{name}: {len(replies)} requests, {self.phases[-1].failed} failed", err=True)
 
     def _ask(self) -> None:
         rows = (files("moonlynx.judge.examples") / "answers.jsonl").read_text(encoding="utf-8")
@@ -135,7 +136,7 @@ class _Load:
                     reply = client.post("/v1/judge", content=next(bodies))
                     status, judge = reply.status_code, reply.json()["judge"]["name"]
                 except (httpx.HTTPError, ValueError, LookupError) as error:
-                    typer.echo(f"failed: {status} {error!r}", err=True)
+                    echo(f"failed: {status} {error!r}", err=True)
                 self._replies.append(_Reply(time.monotonic() - asked, status, judge))
 
     def __enter__(self) -> _Load:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.cli import JudgeOption
+from moonlynx.judge.messages import echo
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
 from .steps import Device, choose_steps
@@ -45,4 +46,4 @@ def triton(
     from .repository import export
 
     export(folder, judge_name, device, choose_steps(device, tensorrt, batching, window, overlap))
-    typer.echo(f"{folder}: see {folder / 'README.md'}")
+    echo(f"{folder}: see {folder / 'README.md'}")

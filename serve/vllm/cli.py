@@ -10,6 +10,7 @@ import typer
 
 from moonlynx.judge.batch import judge_rows
 from moonlynx.judge.cli import summary
+from moonlynx.judge.messages import echo
 from moonlynx.judge.progress import progress_bar
 from moonlynx.judge.rows import describe, read_rows
 from moonlynx.judge.types import ExitCode
@@ -46,7 +47,7 @@ def engine_of(
     chosen, judge = choose(judge_name, deployment, tensor_parallel)
     if dry_run:
         checks = check(chosen)
-        typer.echo("\n".join([*describe(chosen), f"judge: {judge}", *map(str, checks)]))
+        echo("\n".join([*describe(chosen), f"judge: {judge}", *map(str, checks)]))
         require(checks)
         raise typer.Exit
     return Engine(chosen), judge
@@ -65,8 +66,8 @@ def write(
     deployment = read_deployment(deployment_name)
     count = write_requests(read_rows(rows), deployment.name, output)
     replies = output.with_suffix(".replies.jsonl")
-    typer.echo(f"{count} requests are in {output}; next:", err=True)
-    typer.echo(shlex.join(deployment.batch_command(output, replies)))
+    echo(f"{count} requests are in {output}; next:", err=True)
+    echo(shlex.join(deployment.batch_command(output, replies)))
 
 
 @app.command()
@@ -85,5 +86,5 @@ def read(
     run = {"input_sha256": source.sha256, "replies_sha256": describe(replies).sha256}
     with progress_bar(source.rows) as on_progress:
         tally = judge_rows(judge, read_rows(rows), output, run=run, on_progress=on_progress)
-    typer.echo(summary(tally), err=True)
+    echo(summary(tally), err=True)
     raise typer.Exit(ExitCode.UNSCORED if tally.unscored else ExitCode.DONE)

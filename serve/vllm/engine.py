@@ -24,6 +24,7 @@ from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import ChatRequest
 from moonlynx.judge.schemas import load_schema
 from moonlynx.judge.types import MoonlynxError, Turn
+from moonlynx.judge.visible import visible
 
 from .checks import check, require
 from .deployment import Deployment
@@ -173,7 +174,7 @@ class Engine:
             for line in log:
                 text = line.decode("utf-8", "replace")
                 self._said.append(text.rstrip())
-                sys.stderr.write(text)
+                sys.stderr.write(visible(text.replace("\r", "\n")))
                 sys.stderr.flush()
 
     def _ended(self) -> str | None:

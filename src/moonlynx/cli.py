@@ -11,7 +11,7 @@ from .eval.cli import app as eval_app
 from .halubench.cli import app as halubench_app
 from .judge.cli import ENGINES
 from .judge.cli import app as judge_app
-from .judge.messages import errors_as_messages
+from .judge.messages import Group, echo, errors_as_messages
 from .model_card.cli import app as card_app
 from .recipes.cli import app as recipes_app
 from .serve.cli import app as serve_app
@@ -19,6 +19,7 @@ from .serve.ray.batch import judge_on_ray
 
 app = typer.Typer(
     name="moonlynx",
+    cls=Group,
     help="Is this answer supported by the documents it was given?",
     no_args_is_help=True,
     add_completion=False,
@@ -36,7 +37,7 @@ app.add_typer(serve_app)
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(__version__)
+        echo(__version__)
         raise typer.Exit
 
 

@@ -1,5 +1,6 @@
 """What a server refuses, gives up and forgets: too much, too many, too late, gone."""
 
+import asyncio
 import hashlib
 import json
 import socket
@@ -10,9 +11,10 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.types import BadInput, MoonlynxError
 from moonlynx.serve.batching import Batching
-from moonlynx.serve.middleware import read_keys
+from moonlynx.serve.metrics import Metrics
+from moonlynx.serve.middleware import Observe, read_keys
 from moonlynx.serve.service import Settings
 
 from .loopback import EXAMPLE, WRONG, Gated, calling, metric, serving, until
@@ -144,6 +146,28 @@ def test_a_fault_of_ours_is_answered_and_tells_no_text(monkeypatch, caplog):
     assert reply.json()["error"]["code"] == "internal"
     assert "KeyError in /v1/judge" in caplog.text
     assert WRONG["answer"] not in caplog.text + reply.text
+
+
+def test_a_request_writes_no_line_of_its_own_into_the_log(caplog):
+    async def broken(*_):
+        raise KeyError
+
+    class Broken(Gated):
+        def __call__(self, examples):
+            raise MoonlynxError("said\r\nERROR forged \x1b[2J")
+
+    async def ask():
+        transport = httpx.ASGITransport(Observe(broken, Metrics(lambda: 0)))
+        async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+            await client.get("/a%0d%0aERROR%20forged%1b[2J%e2%80%ae")
+
+    asyncio.run(ask())
+    with calling(Broken()) as client:
+        client.post("/v1/judge", json=EXAMPLE)
+    assert r"KeyError in /a\x0d\x0aERROR forged\x1b[2JU+202E" in caplog.text
+    assert r"failed: said\x0aERROR forged \x1b[2J" in caplog.text
+    assert not {"\x1b", "\r", "\u202e"} & set(caplog.text)
+    assert "\nERROR forged" not in caplog.text
 
 
 @pytest.mark.heavy

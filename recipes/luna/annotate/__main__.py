@@ -11,7 +11,7 @@ from moonlynx.judge.backends.base import ChatBackend
 from moonlynx.judge.chat import load_chat_model, parse_chat_model
 from moonlynx.judge.cost import Price
 from moonlynx.judge.journal import read_records
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.judge.names import JudgeSpec
 from moonlynx.judge.progress import progress_bar
 
@@ -74,10 +74,10 @@ def command(
     limits = Limits(answer_tokens, annotation_tokens)
     done = read_done(output)
     tasks = find_tasks(questions, len(generator), done)
-    typer.echo(f"done before: {done.labels.rows:,} answers", err=True)
+    echo(f"done before: {done.labels.rows:,} answers", err=True)
     for word, most in (("likely", False), ("at most", True)):
         bill = estimate(tasks, limits, most=most)
-        typer.echo(f"to do, {word}: {bill.shown(prices)}", err=True)
+        echo(f"to do, {word}: {bill.shown(prices)}", err=True)
     if dry_run:
         return
     *generators, labeller = _load(specs)
@@ -90,7 +90,7 @@ def command(
     models = Models(generators, labeller, limits)
     with progress_bar(len(questions) * len(generators)) as on_progress:
         tally = annotate(questions, models, run, output, on_progress)
-    typer.echo(_summary(tally, prices), err=True)
+    echo(_summary(tally, prices), err=True)
 
 
 def _questions(path: Path | None, source: str | None, data: Path | None) -> list[RagQuestion]:

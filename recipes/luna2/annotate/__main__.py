@@ -13,7 +13,7 @@ from moonlynx.judge.chat import load_chat_model, parse_chat_model
 from moonlynx.judge.cost import Price, show_usage
 from moonlynx.judge.journal import read_records
 from moonlynx.judge.luna2.definition import load_definition
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.judge.types import BadInput, Usage
 
 from ...outcomes import hash_rows
@@ -122,7 +122,7 @@ def _run(
     specs = [parse_chat_model(text) for text in models]
     expected = estimate(task, rows, read_done(output))
     each = _bill(dict.fromkeys(range(len(models)), expected), priced)
-    typer.echo(f"to do, likely: {each}", err=True)
+    echo(f"to do, likely: {each}", err=True)
     if dry_run:
         return
     backends = [load_chat_model(spec) for spec in specs]
@@ -137,8 +137,8 @@ def _run(
             task, rows, backends, run, output, lambda now: bar.update(len(now.done) - bar.pos)
         )
     reasons = "".join(f"\n  {count} {code}" for code, count in sorted(tally.dropped.items()))
-    typer.echo(f"{tally.made} rows, {tally.dropped.total()} dropped{reasons}", err=True)
-    typer.echo(_bill(tally.usage, priced), err=True)
+    echo(f"{tally.made} rows, {tally.dropped.total()} dropped{reasons}", err=True)
+    echo(_bill(tally.usage, priced), err=True)
 
 
 def _bill(usage: dict[int, Usage], prices: Sequence[Price]) -> str:

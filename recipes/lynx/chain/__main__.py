@@ -9,7 +9,7 @@ import typer
 
 from moonlynx.halubench.rows import read_rows, write_rows
 from moonlynx.judge.files import written_whole
-from moonlynx.judge.messages import errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages
 
 from .report import JUDGED_FILE, LEARNED_FILE, SHUFFLED_FILE, build_report, render, write_report
 from .rows import LEARNED, UNSEEN, choose_shortest, exchange_targets, to_example
@@ -63,7 +63,7 @@ def base(learned: FileArgument, output: OutputOption, seed: SeedOption = 0) -> N
     from .base import build_base
 
     weights = build_base(read_rows(learned), output, seed)
-    typer.echo(f"{output}: a Llama of {weights / 1e6:.1f} million random weights")
+    echo(f"{output}: a Llama of {weights / 1e6:.1f} million random weights")
 
 
 @app.command()
@@ -71,7 +71,7 @@ def report(folder: Annotated[Path, typer.Argument(exists=True, file_okay=False)]
     """Write what the chain showed; end with 1 where it did not show what it is to."""
     built = build_report(folder)
     write_report(built, folder)
-    typer.echo(render(built))
+    echo(render(built))
     if not all(check.met for check in built.checks):
         raise typer.Exit(1)
 

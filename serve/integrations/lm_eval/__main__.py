@@ -1,7 +1,6 @@
 """Print the folder that `lm_eval --include_path` takes."""
 
+import sys
 from pathlib import Path
 
-import typer
-
-typer.echo(Path(__file__).resolve().parent)
+sys.stdout.write(f"{Path(__file__).resolve().parent}\n")

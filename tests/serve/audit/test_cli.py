@@ -88,6 +88,22 @@ def test_what_is_no_audit_is_a_message(tmp_path):
     assert "there is no file" in str(done.exception)
 
 
+def test_a_name_that_is_not_utf8_is_a_message():
+    assert "is no URL" in str(run("drift", "sqlite:///\udcff.db").exception)
+
+
+def test_the_table_shows_a_judges_name_and_does_not_obey_it(sqlite):
+    database = Database(sqlite, make=True)
+    (verdict,) = load_judge("token-similarity")(ROWS[:1])
+    judge = verdict.judge.model_copy(update={"name": "\x1b[2J[red]\u202e"})
+    given = Given(uuid4().hex, now(), ROWS[0], verdict.model_copy(update={"judge": judge}))
+    database.add([given], texts=False)
+    database.close()
+    shown = run("drift", sqlite).stdout
+    assert r"\x1b[2J[red]U+202E 1-overlap" in shown
+    assert not {"\x1b", "\u202e"} & set(shown)
+
+
 def test_audit_options_need_an_audit():
     done = CliRunner().invoke(app, ["serve", "--audit-texts"])
     assert done.exit_code == 2

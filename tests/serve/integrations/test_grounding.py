@@ -83,6 +83,23 @@ def test_an_explanation_underlines_what_is_wrong():
     ]
 
 
+def test_an_explanation_shows_what_a_terminal_would_obey():
+    answer = "It was \x1b[32mPASSED\x1b[0m.\nBy \u202eAnna\u202c,\ronce."
+    example = Example(context="Nothing\x1b[2J.", answer=answer)
+    wrong = {"start": 12, "end": 18, "text": "PASSED"}, {"start": 0, "end": 1, "text": "I"}
+    sentence = {"start": 0, "end": len(answer), "label": "UNSUPPORTED"}
+    sentence["evidence"] = [{"document": 0, "start": 0, "end": 12, "relation": "support"}]
+    shown = explain(example, verdict(score="FAIL", sentences=[sentence], spans=wrong))
+    assert shown.splitlines()[3:] == [
+        r"  It was \x1b[32mPASSED\x1b[0m. By U+202EAnnaU+202C,\x0donce.",
+        r"  ^              ^^^^^^",
+        "closest evidence (document 1, characters 0–12):",
+        r"  Nothing\x1b[2J.",
+    ]
+    shown = explain(example, verdict(score="FAIL", reasoning=["a\x1b[2J\nsentence 1: fine"]))
+    assert shown.endswith("\n- a\\x1b[2J\\x0asentence 1: fine")
+
+
 def test_the_closest_evidence_is_found_for_judges_that_name_none():
     example = Example(context=tuple(CONTEXT), answer="The bridge was built in 1950.")
     sentence = {"start": 0, "end": 29, "label": "UNSUPPORTED"}

@@ -54,6 +54,46 @@ def test_a_failure_shows_what_and_where(pytester, run):
     result.stdout.no_fnmatch_line("*raise AssertionError*")
 
 
+def test_what_a_terminal_would_obey_is_shown(pytester, run):
+    evil = "\x1b[32mPASSED\x1b[0m\r\u202e\x9b2J\nE   1 passed"
+    pytester.makeconftest(f"""
+import pytest
+from moonlynx import BadInput, Verdict
+from moonlynx.judge.types import JudgeInfo
+
+class Evil:
+    info = JudgeInfo(name={evil!r}, version="1")
+    def __call__(self, examples):
+        if examples[0].answer == "error":
+            error = {{"code": "backend", "message": {evil!r}}}
+            return [Verdict(score=None, error=error, judge=self.info)]
+        if examples[0].answer == "bad":
+            raise BadInput("bad_input", "answer", {evil!r})
+        return [Verdict(score="FAIL", reasoning=[{evil!r}], judge=self.info)]
+
+@pytest.fixture(scope="session")
+def grounded_judge():
+    return Evil()
+""")
+    pytester.makepyfile(f"""
+def test_wrong(assert_grounded):
+    assert_grounded({evil!r}, {evil!r})
+
+def test_error(assert_grounded):
+    assert_grounded("error", "c")
+
+def test_bad(assert_grounded):
+    assert_grounded("bad", "c")
+""")
+    result = run("-rA")
+    result.assert_outcomes(failed=3)
+    written = "\n".join(result.outlines + result.errlines)
+    assert not set(written) & set("\x1b\r\u202e\x9b")
+    shown = r"\x1b[32mPASSED\x1b[0m\x0dU+202E\x9b2J"
+    for before in ("  ", "- ", "(", "backend): ", "answer: "):
+        assert before + shown in written
+
+
 def test_the_judge_is_loaded_once_and_can_be_replaced(pytester, run):
     pytester.makeconftest("""
 import pytest
