@@ -27,7 +27,7 @@ from .messages import Terminal, echo
 from .metric_cli import app as metric_app
 from .names import CascadeSpec, JudgeSpec, parse_spec
 from .progress import progress_bar
-from .registry import DEFAULT_JUDGE, all_factories, load_judge
+from .registry import CASCADE, DEFAULT_JUDGE, all_factories, load_judge
 from .rows import Row, Source, describe, read_jsonl, read_rows
 from .show import render
 from .types import BadInput, Example, ExitCode, Score, Verdict
@@ -164,6 +164,12 @@ def judges() -> None:
         here = "yes" if not factory.missing() else f"no: pip install 'moonlynx[{factory.extra}]'"
         table.add_row(name, factory.summary + (" (default)" if name == DEFAULT_JUDGE else ""))
         table.add_row("", f"needs {factory.needs}; runs here: {here}", style="dim")
+    table.add_row("cascade", CASCADE)
+    table.add_row(
+        "",
+        "needs judges that abstain, or a policy: cascade(luna?abstain=0.1,lynx@URL)",
+        style="dim",
+    )
     Terminal().print(table)
 
 

@@ -109,6 +109,8 @@ def _parse_single(text: str) -> JudgeSpec:
             f"{_shown(text)}: a judge's name is lower-case letters, digits and dashes, "
             "as in 'token-similarity' or 'lynx:ORG/MODEL@vllm'"
         )
+    if name == "cascade":
+        raise SpecError(f"{_shown(text)}: a cascade names its judges, as in cascade(luna,lynx@URL)")
     if model is not None and not model.strip():
         raise SpecError(f"{_shown(text)}: ':' is followed by no model; give a path or a Hub id")
     if backend is not None:

@@ -23,6 +23,7 @@ from .types import MoonlynxError
 
 GROUP = "moonlynx.judges"
 DEFAULT_JUDGE = "luna"
+CASCADE = "Judges asked one after the other, cheapest first, until one is sure"
 LYNX_MODEL = "PatronusAI/Llama-3-Patronus-Lynx-8B-Instruct"
 
 

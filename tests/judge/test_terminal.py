@@ -283,3 +283,11 @@ def test_a_judge_that_is_missing_an_extra_says_which(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     listed = CliRunner().invoke(top.app, ["judges"]).stdout
     assert "runs here: no: pip install 'moonlynx[embed]'" in listed
+
+
+def test_the_list_of_judges_names_the_cascade(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    listed = CliRunner().invoke(top.app, ["judges"]).stdout
+    assert re.search(r"^cascade +Judges asked one after the other", listed, re.MULTILINE)
+    with pytest.raises(ValueError, match=r"as in cascade\(luna,lynx@URL\)"):
+        load_judge("cascade")
