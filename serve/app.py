@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import moonlynx
@@ -33,7 +34,7 @@ def create_app(
     settings: Settings = Settings(),  # noqa: B008 (frozen)
     tracing: Tracing | None = None,
     compare: Mapping[str, Settings] | None = None,
-    metrics: Sequence[Metric] = (),
+    metrics: Mapping[str, Metric] = MappingProxyType({}),
 ) -> FastAPI:
     """Make the application that serves a judge.
 
@@ -42,7 +43,7 @@ def create_app(
         settings: how the server behaves.
         tracing: told of every verdict.
         compare: names of the other judges on the page, and how each is asked; None: no page.
-        metrics: judged by at /v1/metrics, each under its own name.
+        metrics: judged by at /v1/metrics, by the names that they were asked for by.
 
     Raises:
         MissingExtra: the packages of the extra are not installed.

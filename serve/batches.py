@@ -1,28 +1,32 @@
-"""`POST /v1/batches`: a file of Examples, JSON Lines; its verdicts are fetched when it is done."""
+"""`/v1/batches`: files of Examples, JSON Lines: hand one in, fetch its verdicts, list, delete."""
 
 # FastAPI reads the annotations of routes, whose types are imported with them: so none is deferred.
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 from .errors import responses
-from .jobs import Job, Jobs
+from .job import Job, JobPage
+from .jobs import Jobs
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
 PATH = "/v1/batches"
 _LINES = "application/jsonl"
+KINDS = (_LINES, "application/x-ndjson", "application/octet-stream")
+_PART = 1 << 16  # bytes of an output that are sent at once
 
 
 def routes(jobs: Jobs) -> "APIRouter":
     """Give the routes."""
-    from fastapi import APIRouter, HTTPException, Request
-    from fastapi.responses import FileResponse
+    from fastapi import APIRouter, HTTPException, Query, Request
+    from fastapi.responses import StreamingResponse
 
     router = APIRouter()
     file = {"schema": {"type": "string", "format": "binary", "description": "An Example a line."}}
-    # Any kind is taken; this one says that it is read as bytes.
-    upload: dict[str, Any] = {"required": True, "content": {"application/octet-stream": file}}
+    upload: dict[str, Any] = {"required": True, "content": dict.fromkeys(KINDS, file)}
 
     def find(job_id: str) -> Job:
         if (job := jobs.find(job_id)) is None:
@@ -39,23 +43,45 @@ def routes(jobs: Jobs) -> "APIRouter":
     async def add(request: Request) -> Job:
         return await jobs.add(request.stream())
 
+    @router.get(PATH, responses=responses(422), summary="All files, the newest first")
+    async def page(
+        limit: Annotated[int, Query(ge=1, le=100)] = 20,
+        after: Annotated[str | None, Query(description="`next` of the page before.")] = None,
+    ) -> JobPage:
+        return jobs.page(limit, after)
+
     @router.get(f"{PATH}/{{job_id}}", responses=responses(404, 422), summary="How far it came")
     async def status(job_id: str) -> Job:
         return find(job_id)
+
+    @router.delete(
+        f"{PATH}/{{job_id}}",
+        status_code=204,
+        responses=responses(404, 422),
+        summary="Stop judging a file, and delete it with its verdicts",
+    )
+    async def delete(job_id: str) -> None:
+        await jobs.delete(find(job_id))
 
     lines = {"content": {_LINES: {"schema": {"type": "string"}}}, "description": "Verdicts."}
 
     @router.get(
         f"{PATH}/{{job_id}}/output",
-        response_class=FileResponse,
+        response_class=StreamingResponse,
         responses={200: lines, **responses(404, 409, 422)},
         summary="A Verdict a line, in the order of the rows",
     )
-    async def output(job_id: str) -> FileResponse:
+    async def output(job_id: str) -> StreamingResponse:
         job = find(job_id)
         if job.status != "done":
             why = job.message or f"{job.judged} of {job.rows} rows are judged"
             raise HTTPException(409, f"batch {job_id} is {job.status}: {why}")
-        return FileResponse(jobs.output(job_id), media_type=_LINES)
+        # Opened here, so that it is sent whole though it be deleted meanwhile.
+        return StreamingResponse(_parts(jobs.output(job_id).open("rb")), media_type=_LINES)
 
     return router
+
+
+def _parts(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        yield from iter(partial(file.read, _PART), b"")

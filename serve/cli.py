@@ -110,16 +110,14 @@ def serve(
     from .middleware import read_keys
     from .server import serve as serve_judge
     from .service import Settings
-    from .vllm.choose import metric_of
     from .vllm.cli import engine_of
 
     if audit is None and (audit_texts or audit_days):
         raise typer.BadParameter("--audit-texts and --audit-days go with --audit")
-    engine, metrics = None, metric or []
+    engine = None
     if deployment or tensor_parallel:
         own = None if judge_name == DEFAULT_JUDGE else judge_name
         engine, judge_name = engine_of(own, deployment, tensor_parallel, dry_run=dry_run)
-        metrics = [metric_of(engine.deployment, name) for name in metrics]
     elif dry_run:
         raise typer.BadParameter("--dry-run goes with --vllm or --tensor-parallel")
     settings = Settings(
@@ -143,7 +141,7 @@ def serve(
         when = ", once vLLM is ready" if engine else ""
         echo(f"{judge_name} judges at {address}/v1/judge{when} (Ctrl-C ends)")
 
-    serve_judge(judge_name, host, port, settings, tell, compare, engine, metrics)
+    serve_judge(judge_name, host, port, settings, tell, compare, engine, metric or [])
 
 
 @app.command()

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
 from typing import Any, Self
+from urllib.parse import quote
 
 import httpx
 from pydantic import TypeAdapter
@@ -15,10 +16,12 @@ from moonlynx.judge.types import Example, MoonlynxError, Range, Score, Verdict
 
 from .audit.records import Kept, example_sha256
 from .growing import GrowingAnswer, GuardEvent, may_be_judged
+from .job import Job, JobPage
 
 ADDRESS = "http://127.0.0.1:8000"
 _TRIES = 5
 _PASSING = (429, 503)
+_BATCHES = "/v1/batches"
 _VERDICTS = TypeAdapter(list[Verdict])
 
 
@@ -120,10 +123,33 @@ class Client:
         body = _word(about, label, spans, comment)
         return Kept.model_validate_json(self._post("/v1/feedback", body).content)
 
+    def batches(self) -> Iterator[Job]:
+        """Yield the server's batch files, the newest first; needs a server with --jobs.
+
+        Raises:
+            ServerError: they cannot be listed.
+        """
+        path: str | None = _BATCHES
+        while path is not None:
+            page = JobPage.model_validate_json(self._ask("GET", path).content)
+            yield from page.data
+            path = page.next and f"{_BATCHES}?after={page.next}"
+
+    def delete_batch(self, batch_id: str) -> None:
+        """Stop judging a batch file, and delete it with its verdicts.
+
+        Raises:
+            ServerError: it is not deleted; with status 404 there is none.
+        """
+        self._ask("DELETE", f"{_BATCHES}/{quote(batch_id, safe='')}")
+
     def _post(self, path: str, body: Any) -> httpx.Response:
+        return self._ask("POST", path, body)
+
+    def _ask(self, method: str, path: str, body: Any = None) -> httpx.Response:
         for tried in range(1, _TRIES + 1):
             try:
-                reply = self._http.post(path, json=body)
+                reply = self._http.request(method, path, json=body)
             except httpx.HTTPError as error:
                 raise _unreachable(self._http.base_url, error) from None
             if reply.is_success:
@@ -190,10 +216,26 @@ class AsyncClient:
         body = _word(about, label, spans, comment)
         return Kept.model_validate_json((await self._post("/v1/feedback", body)).content)
 
+    async def batches(self) -> AsyncIterator[Job]:
+        """Yield the server's batch files; see `Client.batches`."""
+        path: str | None = _BATCHES
+        while path is not None:
+            page = JobPage.model_validate_json((await self._ask("GET", path)).content)
+            for job in page.data:
+                yield job
+            path = page.next and f"{_BATCHES}?after={page.next}"
+
+    async def delete_batch(self, batch_id: str) -> None:
+        """Stop judging a batch file, and delete it; see `Client.delete_batch`."""
+        await self._ask("DELETE", f"{_BATCHES}/{quote(batch_id, safe='')}")
+
     async def _post(self, path: str, body: Any) -> httpx.Response:
+        return await self._ask("POST", path, body)
+
+    async def _ask(self, method: str, path: str, body: Any = None) -> httpx.Response:
         for tried in range(1, _TRIES + 1):
             try:
-                reply = await self._http.post(path, json=body)
+                reply = await self._http.request(method, path, json=body)
             except httpx.HTTPError as error:
                 raise _unreachable(self._http.base_url, error) from None
             if reply.is_success:

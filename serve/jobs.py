@@ -9,43 +9,42 @@ from __future__ import annotations
 
 import asyncio
 import re
+import secrets
 import shutil
 import threading
+import time
 from asyncio import AbstractEventLoop
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Literal
-from uuid import uuid4
-
-from pydantic import Field
+from typing import NamedTuple
 
 from moonlynx.judge.batch import BATCH_SIZE, Tally, judge_rows
 from moonlynx.judge.files import InUse, written_whole
 from moonlynx.judge.rows import describe, read_rows
-from moonlynx.judge.types import BadInput, Count, Example, MoonlynxError, Record, Text, Verdict
+from moonlynx.judge.types import BadInput, Example, MoonlynxError, Verdict
 
 from .batching import QueueFull
+from .job import Job, JobPage
 from .service import Service
 
 _PAUSE = 0.5  # seconds before rows of a file are offered to a full queue again
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
-class Job(Record):
-    """How far a batch file came: `passed`, `hallucinated` and `unscored` add up to `judged`."""
-
-    id: Text
-    status: Literal["waiting", "running", "done", "failed"] = "waiting"
-    rows: Count
-    judged: Count = 0
-    passed: Count = 0
-    hallucinated: Count = 0
-    unscored: dict[Text, Count] = Field(default_factory=dict, description="Counts by error code.")
-    message: Text | None = Field(default=None, description="Why it failed.")
-
-
 class _Stopped(Exception):
-    """The server ends; the file is gone on with when it is started again."""
+    """The server ends, and goes on with the file when it is started again; or it is deleted."""
+
+
+class _Running(NamedTuple):
+    """The file that is being judged."""
+
+    id: str
+    rows: _Queued
+    judging: asyncio.Task[None]
 
 
 class Jobs:
@@ -57,6 +56,8 @@ class Jobs:
         self._service = service
         self._waiting: asyncio.Queue[str] = asyncio.Queue()
         self._stopping = threading.Event()
+        self._running: _Running | None = None
+        self._deleted: set[str] = set()  # whose folder may still be there
         folder.mkdir(parents=True, exist_ok=True)
 
     async def add(self, body: AsyncIterator[bytes]) -> Job:
@@ -65,7 +66,8 @@ class Jobs:
         Raises:
             BadInput: it holds no rows.
         """
-        job_id = uuid4().hex
+        # The newest sorts last; nobody can guess another's.
+        job_id = f"{time.time_ns():016x}{secrets.token_hex(8)}"
         folder = self._folder / job_id
         folder.mkdir()
         try:
@@ -87,10 +89,42 @@ class Jobs:
 
     def find(self, job_id: str) -> Job | None:
         """Give a job as it stands; None where there is none of that id."""
-        path = self._folder / job_id / "job.json"
-        if not _ID.fullmatch(job_id) or not path.exists():
+        if not _ID.fullmatch(job_id) or job_id in self._deleted:
             return None
-        return Job.model_validate_json(path.read_bytes())
+        try:
+            return Job.model_validate_json((self._folder / job_id / "job.json").read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def page(self, limit: int, after: str | None) -> JobPage:
+        """Return jobs, the newest first.
+
+        Args:
+            limit: how many at most.
+            after: the id before the first; None begins with the newest.
+        """
+        names = sorted((path.name for path in self._folder.iterdir()), reverse=True)
+        older = (name for name in names if after is None or name < after)
+        jobs = list(islice(filter(None, map(self.find, older)), limit + 1))
+        rest = jobs[limit - 1].id if len(jobs) > limit else None
+        return JobPage(data=tuple(jobs[:limit]), next=rest)
+
+    async def delete(self, job: Job) -> None:
+        """Stop judging a job that was found, and delete its files."""
+        self._deleted.add(job.id)
+        try:
+            if self._running is not None and self._running.id == job.id:
+                self._running.rows.cancel()
+                await asyncio.wait([self._running.judging])
+            with suppress(FileNotFoundError):  # another server on this folder deletes it too
+                # First, so that what a kill leaves here is of no job.
+                (self._folder / job.id / "job.json").unlink()
+                await asyncio.to_thread(shutil.rmtree, self._folder / job.id)
+        finally:
+            self._deleted.discard(job.id)
+
+    def _is_gone(self, job_id: str) -> bool:
+        return self.find(job_id) is None
 
     def output(self, job_id: str) -> Path:
         """Give the file of a job's verdicts."""
@@ -106,18 +140,23 @@ class Jobs:
             job = self.find(await self._waiting.get())
             if job is not None:
                 loop = asyncio.get_running_loop()
-                await asyncio.to_thread(self._judge, job, loop)
+                rows = _Queued(self._service, loop, partial(self._is_gone, job.id))
+                judging = asyncio.create_task(asyncio.to_thread(self._judge, job, rows))
+                self._running = _Running(job.id, rows, judging)
+                await judging
 
     def stop(self) -> None:
         """Let the batch under way be the last."""
         self._stopping.set()
         self._waiting.put_nowait("")  # wakes up `run`
 
-    def _judge(self, job: Job, loop: AbstractEventLoop) -> None:
+    def _judge(self, job: Job, rows: _Queued) -> None:
         """Judge one file, in a thread."""
         folder = self._folder / job.id
 
         def on_progress(tally: Tally) -> None:
+            if rows.unwanted():
+                raise _Stopped
             status = "done" if tally.rows == job.rows else "running"
             counts = {
                 "judged": tally.rows,
@@ -132,20 +171,22 @@ class Jobs:
         path = folder / "input.jsonl"
         try:
             judge_rows(
-                _Queued(self._service, loop),
+                rows,
                 read_rows(path),
                 folder / "output.jsonl",
                 run={"input_sha256": describe(path).sha256},
                 batch_size=min(BATCH_SIZE, self._service.settings.batching.queue),
                 on_progress=on_progress,
             )
-        except (_Stopped, InUse):  # by another server on this folder, which tells how far it came
+        # Deleted, or judged by another server on this folder, which tells how far it came.
+        except (_Stopped, CancelledError, InUse):
             return
         except Exception as error:
             # It must not keep the files behind it waiting. What a fault of ours says may be text.
             known = isinstance(error, MoonlynxError | OSError)
             failed = {"status": "failed", "message": str(error) if known else type(error).__name__}
-            self._write(job.model_copy(update=failed))
+            if not rows.unwanted():
+                self._write(job.model_copy(update=failed))
 
     def _write(self, job: Job) -> None:
         with written_whole(self._folder / job.id / "job.json") as draft:
@@ -155,19 +196,30 @@ class Jobs:
 class _Queued:
     """The server's judge as seen from a thread: through the queue, waiting where it is full."""
 
-    def __init__(self, service: Service, loop: AbstractEventLoop) -> None:
+    def __init__(
+        self, service: Service, loop: AbstractEventLoop, unwanted: Callable[[], bool]
+    ) -> None:
         self.info = service.info
+        self.unwanted = unwanted
         self._service = service
         self._loop = loop
+        self._task: asyncio.Task[list[Verdict]] | None = None
 
     def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
         return asyncio.run_coroutine_threadsafe(self._judge(examples), self._loop).result()
 
+    def cancel(self) -> None:
+        """Drop the rows under way; called in the event loop, once they are unwanted."""
+        if self._task is not None:
+            self._task.cancel()
+
     async def _judge(self, examples: Sequence[Example]) -> list[Verdict]:
-        while True:
+        self._task = asyncio.current_task()
+        while not self.unwanted():
             try:
                 futures = self._service.submit(examples)
             except QueueFull:
                 await asyncio.sleep(_PAUSE)
             else:
                 return await asyncio.gather(*futures)
+        raise _Stopped

@@ -1,6 +1,7 @@
 """`POST /v1/metrics/{name}`: a MetricInput in, a MetricVerdict out, or a list of each.
 
-The metrics are those of Luna-2 that the server was started with. An input that cannot be read is
+The metrics are those of Luna-2 that the server was started with. Each has its own name, `tone`, and
+the one that it was asked for by, `luna2:tone`. An input that cannot be read is
 refused with 422; in a list it becomes a verdict with an error, in its place.
 """
 
@@ -8,7 +9,7 @@ refused with 422; in a list it becomes a verdict with an error, in its place.
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -54,10 +55,21 @@ Body = Annotated[
 class Measures:
     """The metrics of a server: each takes one request at a time, in the order they came."""
 
-    def __init__(self, metrics: Iterable[Metric], service: Service) -> None:
-        """Set up; `service` gives the deadline, the room and the counts."""
+    def __init__(self, metrics: Mapping[str, Metric], service: Service) -> None:
+        """Set up.
+
+        Args:
+            metrics: by the names that they were asked for by.
+            service: gives the deadline, the room and the counts.
+        """
         self._workers = {
-            metric.definition.name: (metric, ThreadPoolExecutor(1)) for metric in metrics
+            metric.definition.name: (metric, ThreadPoolExecutor(1)) for metric in metrics.values()
+        }
+        self._own = {
+            name: own
+            for asked, metric in metrics.items()
+            for own in [metric.definition.name]
+            for name in (asked, metric.info.name, own)
         }
         self._service = service
         self._waiting = 0
@@ -78,7 +90,8 @@ class Measures:
         """
         from fastapi import HTTPException
 
-        if name not in self._workers:
+        own = self._own.get(name)
+        if own is None:
             served = ", ".join(self._workers)
             raise HTTPException(404, f"there is no metric {name!r} here; there are: {served}")
         most = self._service.settings.batching.queue
@@ -86,7 +99,7 @@ class Measures:
             raise HTTPException(413, f"{len(rows)} rows; send at most {most} at once")
         if self._waiting + len(rows) > most:
             raise QueueFull(self._waiting, _PAUSE)
-        verdicts = await self._service.finish(request, asyncio.ensure_future(self._run(name, rows)))
+        verdicts = await self._service.finish(request, asyncio.ensure_future(self._run(own, rows)))
         for verdict in verdicts:
             self._service.metrics.on_metric(verdict.metric, outcome(verdict))
         return verdicts
@@ -120,7 +133,7 @@ def routes(measures: Measures) -> "APIRouter":
         return measures.names
 
     @router.post(
-        PATH + "/{name}",
+        PATH + "/{name:path}",  # a head's may be that of its folder
         response_model=MetricVerdict | list[MetricVerdict],
         responses=responses(404, 422, 429, 504),
         summary="Judge inputs by a metric",

@@ -22,6 +22,7 @@ from .app import create_app
 from .service import Settings
 from .tracing import open_tracing
 from .vllm.engine import Engine
+from .vllm.choose import metric_of
 from .vllm.waiting import WaitingJudge, WaitingMetric
 
 _CONNECTIONS = 4_096  # that may wait to be accepted
@@ -53,7 +54,8 @@ def serve(
         settings: how the server behaves.
         tell: told the address, once requests are taken there.
         compare: names of other judges that the page offers beside it.
-        metrics: names of metrics to serve beside it, as `load_metric` takes them.
+        metrics: names of metrics to serve beside it, as `load_metric` takes them; the engine
+            serves those that it has the heads of.
         engine: that the judge asks, to be started, and ended with the server; None: there is none.
 
     Raises:
@@ -72,12 +74,16 @@ def serve(
         others = {name: _fit(replace(settings, audit=None), name) for name in compare}
         # A browser has no way to send a key along, so with keys there is no page.
         page = None if settings.keys else others
-        judge, measures = load_judge(judge_name), load_metrics(metrics)
+        judge = load_judge(judge_name)
+        measures = load_metrics(
+            [metric_of(engine.deployment, metric) for metric in metrics] if engine else metrics
+        )
         if engine is not None:
             judge = WaitingJudge(judge, engine)
             measures = [WaitingMetric(one, engine) for one in measures]
             settings = replace(settings, fault=engine.fault)
-        app = create_app(judge, settings, open_tracing(), page, measures)
+        served = dict(zip(metrics, measures, strict=True))
+        app = create_app(judge, settings, open_tracing(), page, served)
         config = uvicorn.Config(
             app,
             log_level="warning",

@@ -25,7 +25,8 @@ WRONG = EXAMPLE | {"id": "wrong", "answer": "Peter Smith tore down two towers ne
 def serving(judge=None, settings=None, tracing=None, metrics=()):
     """Serve a judge for as long as the context lasts; give its address."""
     judge = judge or load_judge("token-similarity")
-    app = create_app(judge, settings or Settings(), tracing, metrics=metrics)
+    measures = {one.info.name: one for one in metrics}
+    app = create_app(judge, settings or Settings(), tracing, metrics=measures)
     with socket.create_server(("127.0.0.1", 0), backlog=2_048) as listener:
         config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="on")
         server = uvicorn.Server(config)

@@ -1,8 +1,11 @@
 """Files of rows: judged in the background, gone on with after a stop, never judged twice."""
 
+import asyncio
 import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
+import httpx
 import pytest
 
 from moonlynx import Example, load_judge
@@ -10,16 +13,18 @@ from moonlynx.judge.batch import read_verdicts
 from moonlynx.judge.files import held
 from moonlynx.judge.types import JudgeInfo
 from moonlynx.serve.batching import Batching
+from moonlynx.serve.client import AsyncClient, Client, ServerError
 from moonlynx.serve.service import Settings
 
-from .loopback import EXAMPLE, WRONG, Gated, calling, until
+from .loopback import EXAMPLE, WRONG, Gated, calling, metric, serving, until
 
 ROWS = [(WRONG if number % 3 else EXAMPLE) | {"id": number} for number in range(70)]
+JSONL = {"Content-Type": "application/jsonl"}
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
 
 
 def hand_in(client, lines=LINES):
-    reply = client.post("/v1/batches", content=lines)
+    reply = client.post("/v1/batches", content=lines, headers=JSONL)
     assert reply.status_code == 202
     return reply.json()["id"]
 
@@ -111,7 +116,7 @@ def test_files_of_two_judges_are_not_mixed(killed, tmp_path):
 
 def test_what_is_no_file_leaves_nothing_behind(tmp_path):
     with calling(settings=Settings(jobs=tmp_path)) as client:
-        reply = client.post("/v1/batches", content=b"\n\n")
+        reply = client.post("/v1/batches", content=b"\n\n", headers=JSONL)
         assert reply.status_code == 422
         assert "holds no rows" in reply.json()["error"]["message"]
         assert list(tmp_path.iterdir()) == []
@@ -119,8 +124,118 @@ def test_what_is_no_file_leaves_nothing_behind(tmp_path):
             assert client.get(f"/v1/batches/{name}").status_code == 404
 
 
+def ids(client, **query):
+    found = client.get("/v1/batches", params=query).json()
+    return [job["id"] for job in found["data"]], found["next"]
+
+
+def test_files_are_listed_by_pages_the_newest_first(tmp_path):
+    with calling(settings=Settings(jobs=tmp_path)) as client:
+        assert ids(client) == ([], None)
+        jobs = [hand_in(client, LINES[: LINES.index(b"\n")]) for _ in range(25)][::-1]
+        until(lambda: state(client, jobs[0])["status"] == "done")
+        (tmp_path / "notes.txt").write_text("no file of ours")
+        (tmp_path / ("f" * 32)).mkdir()  # one that is only coming in
+        assert ids(client) == (jobs[:20], jobs[19])
+        assert ids(client, after=jobs[19]) == (jobs[20:], None)
+        assert ids(client, limit=25) == (jobs, None)
+        assert ids(client, limit=1, after=jobs[3]) == (jobs[4:5], jobs[4])
+        # What was deleted meanwhile is no reason to begin anew.
+        assert client.delete(f"/v1/batches/{jobs[19]}").status_code == 204
+        assert ids(client, after=jobs[19]) == (jobs[20:], None)
+        first = client.get("/v1/batches").json()["data"][0]
+        assert first == state(client, jobs[0])
+
+
+@pytest.mark.parametrize("limit", ["0", "101", "many", ""])
+def test_a_page_has_its_bounds(tmp_path, limit):
+    with calling(settings=Settings(jobs=tmp_path)) as client:
+        reply = client.get("/v1/batches", params={"limit": limit})
+    assert (reply.status_code, reply.json()["error"]["param"]) == (422, "limit")
+
+
+def test_a_deleted_file_is_gone(tmp_path):
+    with calling(settings=Settings(jobs=tmp_path)) as client:
+        job, other = hand_in(client), hand_in(client)
+        until(lambda: state(client, other)["status"] == "done")
+        url = f"/v1/batches/{job}"
+        assert client.delete(url).status_code == 204
+        again = client.delete(url)
+        assert (again.status_code, again.json()["error"]["code"]) == (404, "not_found")
+        assert client.get(url).status_code == client.get(f"{url}/output").status_code == 404
+        assert [path.name for path in tmp_path.iterdir()] == [other]
+        assert client.get(f"/v1/batches/{other}/output").status_code == 200
+        for name in ("0" * 32, "..", "%2e%2e", "a%2Fb"):
+            assert client.delete(f"/v1/batches/{name}").status_code in (404, 405)
+    assert [path.name for path in tmp_path.iterdir()] == [other]
+
+
+def test_a_running_file_is_stopped_and_deleted_and_the_next_one_judged(tmp_path):
+    judge = Gated()
+    settings = Settings(jobs=tmp_path, batching=Batching(queue=10, characters=1))
+    with calling(judge, settings) as client:
+        running, waiting, last = hand_in(client), hand_in(client), hand_in(client)
+        until(lambda: state(client, running)["status"] == "running" and judge.batches)
+        assert metric(client, "moonlynx_queue_rows") == 9
+        # The judge is at a row, and would be for good: nobody waits for it.
+        with ThreadPoolExecutor() as pool:
+            urls = [f"/v1/batches/{job}" for job in (running, running, waiting)]
+            statuses = [reply.status_code for reply in pool.map(client.delete, urls)]
+        assert sorted(statuses[:2]) == [204, 404]
+        assert statuses[2] == 204
+        assert [path.name for path in tmp_path.iterdir()] == [last]
+        judge.gate.set()
+        until(lambda: state(client, last)["status"] == "done")
+    assert sum(map(len, judge.batches)) == 1 + 70
+
+
+def test_what_is_deleted_is_not_gone_on_with(killed, tmp_path):
+    job, _ = killed
+    judge = Gated()
+    with calling(judge, Settings(jobs=tmp_path)) as client:
+        until(lambda: judge.batches)
+        assert client.delete(f"/v1/batches/{job}").status_code == 204
+        judge.gate.set()
+    with calling(judge, Settings(jobs=tmp_path)) as client:
+        assert ids(client) == ([], None)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_output_that_is_being_sent_is_sent_whole(tmp_path):
+    with calling(settings=Settings(jobs=tmp_path)) as client:
+        job = hand_in(client, LINES * 40)
+        until(lambda: state(client, job)["status"] == "done")
+        whole = client.get(f"/v1/batches/{job}/output").content
+        with client.stream("GET", f"/v1/batches/{job}/output") as reply:
+            assert client.delete(f"/v1/batches/{job}").status_code == 204
+            assert reply.read() == whole
+    assert len(whole.splitlines()) == 70 * 40
+
+
+def test_the_clients_list_and_delete(tmp_path):
+    with serving(settings=Settings(jobs=tmp_path)) as address, Client(address) as own:
+        with httpx.Client(base_url=address) as client:
+            jobs = [hand_in(client) for _ in range(23)][::-1]
+        assert [job.id for job in own.batches()] == jobs
+        own.delete_batch(jobs[0])
+        with pytest.raises(ServerError, match="there is no batch") as error:
+            own.delete_batch(jobs[0])
+        assert error.value.status == 404
+        with pytest.raises(ServerError, match="404"):
+            own.delete_batch("a/../b")
+
+        async def run():
+            async with AsyncClient(address) as other:
+                await other.delete_batch(jobs[1])
+                return [job async for job in other.batches()]
+
+        found = asyncio.run(run())
+        assert [job.id for job in found] == jobs[2:]
+        assert found[0].rows == 70
+
+
 def test_without_a_folder_there_are_no_files(client):
-    assert client.post("/v1/batches", content=LINES).status_code == 404
+    assert client.post("/v1/batches", content=LINES, headers=JSONL).status_code == 404
 
 
 def test_a_file_that_another_server_is_judging_is_left_to_it(killed, tmp_path):

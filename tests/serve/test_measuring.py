@@ -4,11 +4,14 @@ import threading
 
 import httpx
 import pytest
+from starlette.testclient import TestClient
 
+from moonlynx import load_judge
 from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.luna2.encoder.head import save_heads
 from moonlynx.judge.luna2.heads import EncoderMetric
 from moonlynx.judge.types import MetricInput, MetricVerdict
+from moonlynx.serve.app import create_app
 from moonlynx.serve.batching import Batching
 from moonlynx.serve.server import ServeError, load_metrics
 from moonlynx.serve.service import Settings
@@ -41,6 +44,19 @@ def test_a_verdict_is_the_metrics_own(client, metric):
     assert found.status_code == 200
     assert MetricVerdict.model_validate_json(found.content) == own
     assert own.error is None
+    assert client.get("/v1/metrics").json() == ["toxicity"]
+
+
+@pytest.mark.parametrize(
+    "name", ["toxicity", "luna2:toxicity", "luna2%3Atoxicity", "luna2:.%2Fheads%2Ftoxicity@vllm"]
+)
+def test_a_metric_answers_to_the_name_that_it_was_asked_for_by(metric, name):
+    app = create_app(
+        load_judge("token-similarity"), metrics={"luna2:./heads/toxicity@vllm": metric}
+    )
+    client = TestClient(app, base_url="http://localhost")
+    found = client.post(f"/v1/metrics/{name}", json=TEXT)
+    assert (found.status_code, found.json()["metric"]) == (200, "toxicity")
     assert client.get("/v1/metrics").json() == ["toxicity"]
 
 
