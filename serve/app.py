@@ -18,6 +18,7 @@ from .audit import routes as audit
 from .errors import answer_errors
 from .jobs import Jobs
 from .middleware import Limit, LimitBody, Observe, RequireKey
+from .origin import CheckOrigin, read_hosts, read_origins
 from .page.front import JUDGING, Page, route_of
 from .service import Service, Settings
 from .tracing import Tracing
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _FILE = 1 << 30  # bytes of a batch file
 _FILE_SECONDS = 3_600.0  # in which it has to be in
+_UPLOAD = "/gradio_api/upload"  # where the page sends files to
 
 
 def create_app(
@@ -48,6 +50,7 @@ def create_app(
     Raises:
         MissingExtra: the packages of the extra are not installed.
         AuditError: the audit's database cannot be used.
+        BadInput: a host or an origin of the settings is none.
     """
     try:
         import prometheus_client  # noqa: F401 (of metrics.py)
@@ -121,23 +124,26 @@ def _add_routes(
 
 
 def _surround(app: FastAPI, service: Service) -> None:
-    """Put counting, keys and limits around the routes; the last one added is the outermost."""
+    """Put checks, limits and counts around the routes; the last one added is the outermost."""
     from fastapi.middleware.cors import CORSMiddleware
 
     settings = service.settings
     others = {
-        batches.PATH: Limit(_FILE, _FILE_SECONDS),
+        batches.PATH: Limit(_FILE, _FILE_SECONDS, batches.KINDS),
         # The page says itself what is too much, where it gets to see it.
         JUDGING: Limit(2 * settings.max_body, settings.timeout),
+        _UPLOAD: Limit(settings.max_body, settings.timeout, ("multipart/form-data",)),
     }
+    hosts, origins = read_hosts(settings.hosts), read_origins(settings.origins)
     app.add_middleware(LimitBody, Limit(settings.max_body, settings.timeout), others)
     if settings.keys:
         app.add_middleware(RequireKey, settings.keys)
-    if settings.origins:
+    if origins:
         app.add_middleware(
             CORSMiddleware,
-            allow_origins=settings.origins,
-            allow_methods=["GET", "POST"],
+            allow_origins=origins,
+            allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["Authorization", "Content-Type"],
         )
+    app.add_middleware(CheckOrigin, hosts, origins, exposed=settings.exposed)
     app.add_middleware(Observe, service.metrics)

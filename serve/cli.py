@@ -45,9 +45,23 @@ def serve(
             "Without it everybody is let in.",
         ),
     ] = None,
-    allow_origin: Annotated[
+    allowed_host: Annotated[
         list[str] | None,
-        typer.Option(help="A site whose pages may call the server (CORS). Repeatable."),
+        typer.Option(
+            metavar="NAME",
+            help="A name under which the server may be asked, as judge.example.org or "
+            "*.example.org; * for any. Repeatable. This machine's own are always taken; with a "
+            "--host that others reach, it too, every address and every name without a dot.",
+        ),
+    ] = None,
+    allowed_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allowed-origin",
+            "--allow-origin",
+            metavar="SITE",
+            help="A site whose pages may call the server, as https://example.org. Repeatable.",
+        ),
     ] = None,
     jobs: Annotated[
         Path | None,
@@ -129,7 +143,8 @@ def serve(
         timeout=timeout,
         max_body=max_body,
         keys=read_keys(keys) if keys else (),
-        origins=tuple(allow_origin or ()),
+        origins=tuple(allowed_origin or ()),
+        hosts=tuple(allowed_host or ()),
         jobs=jobs,
         upstream=upstream,
         audit=AuditSettings(audit, audit_texts, audit_days) if audit else None,

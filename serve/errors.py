@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
 _CODES = {
     401: "unauthorized",
+    403: "other_site",
     404: "not_found",
     405: "method_not_allowed",
     408: "timeout",
     409: "not_done",
     413: "too_large",
+    415: "not_json",
+    421: "other_host",
     429: "busy",
     499: "client_gone",
     500: "internal",
@@ -57,8 +60,8 @@ class ErrorBody(BaseModel):
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe error answers for OpenAPI; every route may give 401, 408, 413 and 500 too."""
-    wanted = sorted({401, 408, 413, 500, *statuses})
+    """Describe error answers for OpenAPI; the others here every route may give."""
+    wanted = sorted({401, 403, 408, 413, 415, 421, 500, *statuses})
     return {
         status: {"model": ErrorBody, "description": _CODES.get(status, "")} for status in wanted
     }
@@ -127,9 +130,8 @@ def _gone(_: Request, __: Exception) -> Response:
 
 def _bad_body(request: Request, error: RequestValidationError) -> Response:
     """Turn the first complaint about a body into one that names field and fix."""
-    if isinstance(error.body, bytes) or (error.body is None and request.method == "POST"):
-        message = "send a JSON object, with the header Content-Type: application/json"
-        return error_response(422, f"body: {message}", code="bad_input", param="body")
+    if error.body is None and request.method == "POST":
+        return error_response(422, "body: send a JSON object", code="bad_input", param="body")
     first = error.errors()[0]
     cause = (first.get("ctx") or {}).get("error")
     if isinstance(cause, BadInput):

@@ -20,9 +20,12 @@ from .errors import error_response
 from .metrics import Metrics
 
 if TYPE_CHECKING:
+    from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 OPEN_ROUTES = ("/healthz", "/readyz")
+# Each has counters of its own; a client may make up any number of others.
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _log = logging.getLogger("moonlynx.serve")
 
 
@@ -64,7 +67,8 @@ class Observe:
         finally:
             route = getattr(scope.get("route"), "path", "none")
             seconds = time.perf_counter() - started
-            self._metrics.on_request(scope["method"], route, status or 499, seconds)
+            method = scope["method"] if scope["method"] in _METHODS else "other"
+            self._metrics.on_request(method, route, status or 499, seconds)
 
 
 class RequireKey:
@@ -114,14 +118,17 @@ def read_keys(path: Path) -> tuple[bytes, ...]:
 
 
 class Limit(NamedTuple):
-    """What a body may be: its bytes, and the seconds in which it has to be in."""
+    """What a body may be: its bytes, the seconds in which it has to be in, and its media types."""
 
     size: int
     seconds: float
+    kinds: tuple[str, ...] = ("application/json",)
 
 
 class LimitBody:
-    """Refuses bodies over a limit, by their announced length or while they come in, and slow ones.
+    """Refuses bodies of another kind, over a limit (announced, or while they come in), or slow.
+
+    A browser lets the page of any site send forms and plain text, and asks first for other kinds.
 
     Args:
         app: what is behind.
@@ -141,13 +148,16 @@ class LimitBody:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        most, seconds = self._others.get(scope["path"], self._limit)
+        most, seconds, kinds = self._others.get(scope["path"], self._limit)
         too_large = f"the body holds more than {most:,} bytes; send fewer or shorter rows at once"
         announced = dict(scope["headers"]).get(b"content-length", b"0")
+        refused = _other_kind(scope, kinds)
         if announced.isdigit() and int(announced) > most:
+            refused = error_response(413, too_large)
+        if refused is not None:
             # The client may read an answer only once it has sent all.
             await _discard(receive, seconds)
-            await error_response(413, too_large)(scope, receive, send)
+            await refused(scope, receive, send)
             return
         left, more = most, True
         due = asyncio.get_running_loop().time() + seconds
@@ -167,6 +177,22 @@ class LimitBody:
             return message
 
         await self._app(scope, receive_within_limits, send)
+
+
+def _other_kind(scope: Scope, kinds: Sequence[str]) -> Response | None:
+    """Return the refusal of a body that is not of these media types; None where there is none."""
+    headers = dict(scope["headers"])
+    if scope["method"] in ("GET", "HEAD") or not (
+        headers.get(b"content-length", b"0").strip(b"0") or b"transfer-encoding" in headers
+    ):
+        return None
+    given = [value for name, value in scope["headers"] if name == b"content-type"]
+    if len(given) == 1:
+        kind = given[0].partition(b";")[0].strip().lower().decode("latin-1")
+        if kind in kinds:
+            return None
+    message = f"Content-Type: send the body as {' or '.join(kinds)}"
+    return error_response(415, message, param="Content-Type")
 
 
 async def _discard(receive: Receive, seconds: float) -> None:

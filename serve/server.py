@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from ipaddress import ip_address
 
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.luna2.metric import Metric
@@ -21,8 +22,8 @@ from moonlynx.judge.types import ExitCode, MoonlynxError
 from .app import create_app
 from .service import Settings
 from .tracing import open_tracing
-from .vllm.engine import Engine
 from .vllm.choose import metric_of
+from .vllm.engine import Engine
 from .vllm.waiting import WaitingJudge, WaitingMetric
 
 _CONNECTIONS = 4_096  # that may wait to be accepted
@@ -69,7 +70,10 @@ def serve(
     except ImportError:
         raise MissingExtra("The server", "serve") from None
 
+    name = f"[{host}]" if ":" in host else host
     with closing(_listen(host, port)) as listener:
+        exposed = not ip_address(listener.getsockname()[0]).is_loopback
+        settings = replace(settings, hosts=(*settings.hosts, name), exposed=exposed)
         settings = replace(_fit(settings, judge_name), over=lambda: server.should_exit)
         others = {name: _fit(replace(settings, audit=None), name) for name in compare}
         # A browser has no way to send a key along, so with keys there is no page.
@@ -95,7 +99,6 @@ def serve(
         # Before uvicorn listens to signals, and after. An exception in its place could come up
         # where Python only complains of it, and the signal were lost.
         signal.signal(signal.SIGTERM, server.handle_exit)
-        name = f"[{host}]" if ":" in host else host
         with suppress(KeyboardInterrupt), _sure_end(settings), engine or nullcontext():
             if engine is not None:
                 engine.bring_up(lambda: setattr(server, "should_exit", True), settings.over)

@@ -37,7 +37,9 @@ class Settings:
         timeout: seconds within which a request is answered.
         max_body: bytes of a request.
         keys: SHA-256 of the API keys, in hex; none: everybody is let in.
-        origins: sites whose pages may call the server (CORS).
+        origins: other sites whose pages may call the server.
+        hosts: names under which it may be asked, besides those of this machine.
+        exposed: it is reached from other machines, by addresses and names without a dot too.
         jobs: folder of batch files; None: there are none.
         upstream: base URL of a chat endpoint to guard; None: there is none.
         audit: what is kept of verdicts; None: nothing.
@@ -50,6 +52,8 @@ class Settings:
     max_body: int = 8 << 20
     keys: tuple[bytes, ...] = ()
     origins: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    exposed: bool = False
     jobs: Path | None = None
     upstream: str | None = None
     audit: AuditSettings | None = None

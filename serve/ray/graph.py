@@ -48,7 +48,8 @@ class Arguments(Record):
         batch_characters: characters of text that a replica judges at once.
         batch_wait: seconds that a row waits for others.
         keys: file of API keys' hashes, on every node; None: everybody is let in.
-        origins: sites whose pages may call the server (CORS).
+        origins: other sites whose pages may call the server.
+        hosts: names under which it is asked, besides addresses and names without a dot.
     """
 
     judge: str = DEFAULT_JUDGE
@@ -59,6 +60,7 @@ class Arguments(Record):
     batch_wait: Seconds = 0.003
     keys: Path | None = None
     origins: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
 
 
 def build(args: Mapping[str, Any]) -> Any:
@@ -170,5 +172,7 @@ class Gateway:
             max_body=arguments.max_body,
             keys=read_keys(arguments.keys) if arguments.keys else (),
             origins=arguments.origins,
+            hosts=arguments.hosts,
+            exposed=True,  # Ray's proxies listen, and do not say where
         )
         return create_app(judge, settings, open_tracing())

@@ -27,7 +27,7 @@ from .test_server import command
 pytestmark = pytest.mark.heavy
 
 JSON = {"Content-Type": "application/json"}
-HEAD = "POST /v1/judge HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+HEAD = "POST /v1/judge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 LARGE = json.dumps(EXAMPLE | {"answer": "long " * 2_000_000}).encode()  # 10 MB
 
 
@@ -138,7 +138,7 @@ def test_a_thousand_connections_get_a_verdict_or_are_told_to_come_back():
     """More than the queue holds: whoever finds no room hears so, and nobody hears nothing."""
     with command("--judge", "token-similarity", "--queue", "50") as (server, address):
         connections = [connect(address) for _ in range(1_000)]
-        request = raw([EXAMPLE] * 10).replace(b"Host: x", b"Host: x\r\nConnection: close")
+        request = raw([EXAMPLE] * 10).replace(b"Host:", b"Connection: close\r\nHost:")
         for connection in connections:
             connection.sendall(request)
         replies = [read(connection) for connection in connections]

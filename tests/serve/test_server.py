@@ -50,7 +50,7 @@ def test_sigterm_under_load_loses_no_accepted_request():
     with command(*options) as (server, address):
         split = httpx.URL(address)
         body = httpx.Request("POST", address, json=[EXAMPLE, WRONG] * 2).read()
-        head = "POST /v1/judge HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        head = "POST /v1/judge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         request = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
         connections = [socket.create_connection((split.host, split.port)) for _ in range(300)]
         with httpx.Client(base_url=address) as client:

@@ -5,11 +5,13 @@ import json
 import pytest
 import typer
 import yaml
+from starlette.testclient import TestClient
 
 import moonlynx
 from moonlynx import load_judge
 from moonlynx.serve.app import create_app
 from moonlynx.serve.cli import app
+from moonlynx.serve.service import Settings
 
 helm = pytest.importorskip("helm_python.chart", reason="pip install helm-python-sdk")
 
@@ -18,6 +20,7 @@ HASH = "0" * 64
 FULL = {
     "judge": "luna?calibration=/files/mine.json",
     "options": ["--timeout", "60"],
+    "hosts": ["judge.example.org"],
     "keys": [HASH],
     "files": {"mine.json": "{}\n"},
     "environmentSecret": "endpoint",
@@ -110,13 +113,20 @@ def test_the_encoder_gets_a_thread_for_each_core_of_the_limit(render):
 
 
 def test_the_command_line_and_the_probes_are_the_servers_own(render):
-    values = {key: FULL[key] for key in ("judge", "options")}
+    values = {key: FULL[key] for key in ("judge", "options", "hosts")}
     _, container = gateway(render(values))
     serve = typer.main.get_command(app).commands["serve"]
     context = serve.make_context("serve", ["--host", "0.0.0.0", *container["args"]])
     assert context.params["judge_name"] == FULL["judge"]
     assert context.params["timeout"] == 60.0
-    paths = create_app(load_judge("token-similarity")).openapi()["paths"]
+    hosts = tuple(context.params["allowed_host"])
+    judge_app = create_app(load_judge("token-similarity"), Settings(hosts=hosts, exposed=True))
+    paths = judge_app.openapi()["paths"]
+    client = TestClient(judge_app)
+    names = ("demo-moonlynx", "demo-moonlynx.judges", "demo-moonlynx.judges.svc.cluster.local")
+    for host in (*names, "judge.example.org", "10.0.0.7:8000", "[fd00::7]:8000"):
+        assert client.get("/healthz", headers={"Host": host}).status_code == 200, host
+    assert client.get("/healthz", headers={"Host": "site.example"}).status_code == 421
     probes = {container[f"{name}Probe"]["httpGet"]["path"] for name in ("startup", "liveness")}
     assert probes == {"/healthz"}
     assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"

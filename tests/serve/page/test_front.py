@@ -21,13 +21,17 @@ from .browsing import PATIENCE, serving_page
 NAME = "token-similarity"
 
 
+def started(compare):
+    return TestClient(create_app(load_judge(NAME), compare=compare), base_url="http://localhost")
+
+
 @pytest.fixture
 def calling():
     """Give a function that starts a server with a page and gives a client of it."""
     clients = []
 
     def start(compare=None):
-        client = TestClient(create_app(load_judge(NAME), compare=compare or {}))
+        client = started(compare or {})
         clients.append(client)
         return client.__enter__()
 
@@ -90,7 +94,7 @@ def test_a_page_that_is_being_imported_does_not_hold_up_the_end(monkeypatch, tmp
     monkeypatch.setattr(front, "_GRACE", 0)
     monkeypatch.setattr(front.Page, "_load", lambda *_: import_module("slow_to_import"))
     finders = list(sys.meta_path)
-    with TestClient(create_app(load_judge(NAME), compare={})):
+    with started({}):
         until(lambda: "slow_to_import.part0" in sys.modules)
         began = time.monotonic()
     assert time.monotonic() - began < 5
@@ -129,5 +133,5 @@ def test_the_browser_is_told_to_ask_nobody_else(calling, monkeypatch):
 
 
 def test_without_a_page_nothing_stands_there():
-    with TestClient(create_app(load_judge(NAME))) as client:
+    with started(None) as client:
         assert client.get("/").status_code == 404
