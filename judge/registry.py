@@ -5,7 +5,7 @@ Another package registers a judge under the entry point group `moonlynx.judges`,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import partial
@@ -13,10 +13,11 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from .backends import load_chat_backend
 from .backends.base import ChatBackend
-from .backends.options import finite, one_of, read_options, share, whole
+from .backends.options import also_known, finite, one_of, read_options, share, whole
 from .base import Judge
 from .names import CascadeSpec, JudgeSpec, SpecError, parse_spec
 from .types import MoonlynxError
@@ -102,7 +103,8 @@ def _load_cascade(spec: CascadeSpec) -> Judge:
         "policy": Path,
         "on-failure": one_of(*ON_FAILURE),
     }
-    options = read_options("cascade", spec.options, readers)
+    with also_known("cascade", ["rules"]):
+        options = read_options("cascade", spec.options, readers)
     policy = load_policy(options["policy"]) if "policy" in options else None
     stages = [_load(stage) for stage in spec.stages]
     return Cascade(stages, policy, options.get("on-failure", "unscored"))
@@ -115,19 +117,23 @@ def _load_single(spec: JudgeSpec) -> Judge:
     readers = {**_COMMON, "threshold": share} if factory.bounded else _COMMON
     options = read_options(spec.name, common, readers)
     _check_common(options)
-    if "calibration" in options:
-        from .calibration import Calibrated, load_calibration
-
-        calibration = load_calibration(options["calibration"])
-        judge: Judge = Calibrated(factory.build(spec, calibration.threshold), calibration)
-    else:
-        judge = factory.build(spec, options.get("threshold"))
+    with also_known(spec.name, [*_COMMON, "rules"]):
+        judge = _build(factory, spec, options)
     if "abstain" not in options:
         return judge
     from .abstain import Abstaining
     from .conformal import CONFIDENCE
 
     return Abstaining(judge, options["abstain"], options.get("confidence", CONFIDENCE))
+
+
+def _build(factory: Factory, spec: JudgeSpec, options: Mapping[str, Any]) -> Judge:
+    if "calibration" not in options:
+        return factory.build(spec, options.get("threshold"))
+    from .calibration import Calibrated, load_calibration
+
+    calibration = load_calibration(options["calibration"])
+    return Calibrated(factory.build(spec, calibration.threshold), calibration)
 
 
 # Options that work with every judge but a cascade, and their readers.
@@ -199,21 +205,19 @@ def _bert_stochastic(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .backends.embeddings import load_token_embeddings
     from .detectors.bert_stochastic import BertStochastic
 
-    for_chat, own = _split(spec.options, "samples", "embeddings")
-    options = read_options(spec.name, own, {"samples": whole(1), "embeddings": str})
+    readers: dict[str, Callable[[str], object]] = {"samples": whole(1), "embeddings": str}
+    options = _own_options(spec, readers)
     if "embeddings" not in options:
         raise SpecError(f"{spec.name} needs the option embeddings=MODEL, a path or a Hub id")
+    backend = _chat_backend_if_named(spec, readers)
     tokens = load_token_embeddings(options.pop("embeddings"))
-    if spec.model is None and spec.backend is None:
-        read_options(spec.name, for_chat, {})
-        return BertStochastic(None, tokens, **options, threshold=threshold)
-    return BertStochastic(_chat_backend(spec, for_chat), tokens, **options, threshold=threshold)
+    return BertStochastic(backend, tokens, **options, threshold=threshold)
 
 
 def _llm_prompt(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .detectors.llm_prompt import LlmPrompt
 
-    backend = _chat_backend(spec, spec.options)
+    backend = _chat_backend(spec)
     return LlmPrompt(backend, backend.name, threshold)
 
 
@@ -222,7 +226,7 @@ def _lynx(spec: JudgeSpec, threshold: float | None) -> Judge:
 
     if spec.backend is None or spec.backend in ("transformers", "vllm"):
         spec = replace(spec, model=spec.model or LYNX_MODEL)
-    backend = _chat_backend(spec, spec.options)
+    backend = _chat_backend(spec)
     return LynxJudge(backend, model=backend.name, threshold=threshold)
 
 
@@ -240,11 +244,10 @@ def _prompted(
     def build(spec: JudgeSpec, threshold: float | None) -> Judge:
         from .prompted.talk import PromptedJudge
 
-        for_chat, own = _split(spec.options, *readers)
-        options = read_options(spec.name, own, readers)
+        options = _own_options(spec, readers)
         if threshold is not None:
             options["threshold"] = threshold
-        backend = _chat_backend(spec, for_chat)
+        backend = _chat_backend(spec, readers)
         make = getattr(import_module(f".prompted.{module}", __package__), method)
         return PromptedJudge(backend, make(backend.name, **options))
 
@@ -260,17 +263,16 @@ def _selfcheck(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .prompted.selfcheck import SelfCheck
     from .prompted.talk import PromptedJudge
 
-    for_chat, own = _split(spec.options, "samples", "nli")
-    options = read_options(spec.name, own, {"samples": whole(1), "nli": str})
+    readers: dict[str, Callable[[str], object]] = {"samples": whole(1), "nli": str}
+    options = _own_options(spec, readers)
     if threshold is not None:
         options["threshold"] = threshold
-    if "nli" in options:
-        options["nli"] = NliModel(options["nli"])
-        if spec.model is None and spec.backend is None:
-            read_options(spec.name, for_chat, {})
-            return PromptedJudge(None, SelfCheck(None, **options))
-    backend = _chat_backend(spec, for_chat)
-    return PromptedJudge(backend, SelfCheck(backend.name, **options))
+    if "nli" not in options:
+        backend = _chat_backend(spec, readers)
+        return PromptedJudge(backend, SelfCheck(backend.name, **options))
+    helper = _chat_backend_if_named(spec, readers)
+    options["nli"] = NliModel(options["nli"])
+    return PromptedJudge(helper, SelfCheck(helper.name if helper else None, **options))
 
 
 def _nli(spec: JudgeSpec, threshold: float | None) -> Judge:
@@ -338,9 +340,25 @@ def _as_calibrated(
     return Calibrated(make(calibration.threshold) if threshold is None else judge, calibration)
 
 
-def _chat_backend(spec: JudgeSpec, options: Mapping[str, str]) -> ChatBackend:
+def _own_options(spec: JudgeSpec, readers: Mapping[str, Callable[[str], object]]) -> dict[str, Any]:
+    """Read the judge's own options; the others are its backend's."""
+    return read_options(spec.name, _split(spec.options, *readers)[1], readers)
+
+
+def _chat_backend(spec: JudgeSpec, own: Iterable[str] = ()) -> ChatBackend:
     """Bring up the spec's chat model: in this process where no backend is named."""
-    return load_chat_backend(spec.backend or "transformers", spec.model, options)
+    options, _ = _split(spec.options, *own)
+    with also_known(spec.name, own):
+        return load_chat_backend(spec.backend or "transformers", spec.model, options)
+
+
+def _chat_backend_if_named(spec: JudgeSpec, own: Iterable[str]) -> ChatBackend | None:
+    """Bring up the spec's chat model, where it names a model or a backend."""
+    if spec.model is not None or spec.backend is not None:
+        return _chat_backend(spec, own)
+    with also_known(spec.name, own):
+        read_options(spec.name, _split(spec.options, *own)[0], {})
+    return None
 
 
 def _model_of(spec: JudgeSpec) -> str:

@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from ..names import SpecError
+
+
+class UnknownOption(SpecError):
+    """An option that its owner does not have."""
+
+    def __init__(self, owner: str, name: str, known: Iterable[str]) -> None:
+        self.name, self.known = name, tuple(dict.fromkeys(known))
+        has = ", ".join(self.known) or "none"
+        super().__init__(f"{owner} has no option {name!r}; it has {has}")
+
+
+@contextmanager
+def also_known(owner: str, names: Iterable[str]) -> Iterator[None]:
+    """List options that `owner` reads itself in the error about one that its parts do not have."""
+    try:
+        yield
+    except UnknownOption as error:
+        raise UnknownOption(owner, error.name, (*error.known, *names)) from None
 
 
 def read_options(
@@ -15,13 +34,13 @@ def read_options(
     """Read each option with the reader of its name.
 
     Raises:
-        SpecError: an option is unknown or has a wrong value; names it and what is allowed.
+        UnknownOption: names it and those that there are.
+        SpecError: an option has a wrong value; names it and what is allowed.
     """
     values = {}
     for name, text in options.items():
         if name not in readers:
-            known = f"it has {', '.join(readers)}" if readers else "it has none"
-            raise SpecError(f"{owner} has no option {name!r}; {known}")
+            raise UnknownOption(owner, name, readers)
         try:
             values[name] = readers[name](text)
         except ValueError as error:

@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 from ..backends import load_chat_backend
 from ..backends.labels import LabelBackend, load_label_backend
-from ..backends.options import read_options, whole
+from ..backends.options import also_known, read_options, whole
 from ..names import JudgeSpec, SpecError, parse_spec
 from ..types import JudgeInfo
 from .chainpoll import POLLS, ChainPollMetric, prompt_of
@@ -142,7 +142,8 @@ def _poll_a_chat_model(metric: str, spec: JudgeSpec) -> ChainPollMetric:
     options = dict(spec.options)
     model, polls = options.pop("model", None), options.pop("polls", str(POLLS))
     own = read_options(CHAINPOLL, {"polls": polls}, {"polls": whole(1)})
-    chat = load_chat_backend(spec.backend or "transformers", model, options)
+    with also_known(CHAINPOLL, ["model", "polls"]):
+        chat = load_chat_backend(spec.backend or "transformers", model, options)
     return ChainPollMetric(chat, metric, **own)
 
 

@@ -52,7 +52,7 @@ def test_threshold_decides():
         ("raghalu-prompt@fake?sentences=two", SpecError, "must be one of one, many"),
         ("chainpoll@fake?polls=0", SpecError, "a whole number of at least 1"),
         ("plain-prompt@fake?form=xml", SpecError, "must be one of boolean, token"),
-        ("ragas@fake?rounds=2", SpecError, "fake has no option 'rounds'"),
+        ("ragas@fake?rounds=2", SpecError, "ragas has no option 'rounds'; it has script, calib"),
         ("trulens", SpecError, "needs a model"),
         ("nli:/nowhere/weights", BackendError, "/nowhere/weights"),
     ],
@@ -61,6 +61,36 @@ def test_a_name_that_cannot_work_says_why(name, error, says):
     with pytest.raises(error) as caught:
         load_judge(name)
     assert says in str(caught.value)
+
+
+_URL = "concurrency, timeout, retries"
+_ANY = "calibration, threshold, abstain, confidence, rules"
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("luna?colour=red", f"windows, {_ANY}"),
+        ("luna?colour=red&rules=on&threshold=0.5", f"windows, {_ANY}"),
+        ("token-similarity?colour=red", f"metric, {_ANY}"),
+        ("raghalu?colour=red", f"luna, windows, {_ANY}"),
+        ("chainpoll@fake?colour=red&polls=2", f"script, polls, {_ANY}"),
+        (
+            "chainpoll@http://127.0.0.1:9/v1?colour=red",
+            f"concurrency, timeout, retries, polls, {_ANY}",
+        ),
+        ("lynx@fake?colour=red", f"script, {_ANY}"),
+        ("selfcheck@fake?colour=red", f"script, samples, nli, {_ANY}"),
+        ("selfcheck?nli=/nowhere&colour=red", f"samples, nli, {_ANY}"),
+        ("bert-stochastic?embeddings=/nowhere&colour=red", f"samples, embeddings, {_ANY}"),
+        ("cascade(luna,lynx@fake)?colour=red", "policy, on-failure, rules"),
+        ("cascade(luna?colour=red,lynx@fake)", f"windows, {_ANY}"),
+    ],
+)
+def test_an_unknown_option_lists_all_that_there_are(name, known):
+    with pytest.raises(SpecError) as caught:
+        load_judge(name)
+    assert str(caught.value).endswith(f"has no option 'colour'; it has {known}")
 
 
 def test_a_missing_package_is_named():
