@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from moonlynx import Example, Judge, Unscored, load_judge
+from moonlynx import Example, Judge, MoonlynxError, Unscored, load_judge
+from moonlynx.judge.names import CascadeSpec, JudgeSpec, parse_spec
+from moonlynx.judge.registry import DEFAULT_JUDGE, find_factory
 
 AssertGrounded = Callable[..., None]
 
@@ -20,9 +22,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.getgroup("moonlynx").addoption(
         "--grounded-judge",
         metavar="NAME",
-        default="luna",
+        default=DEFAULT_JUDGE,
         help="judge behind assert_grounded, as `moonlynx judge --judge` takes it (default: luna)",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Look up the judge's name, without loading the judge.
+
+    Raises:
+        UsageError: no judge has that name.
+    """
+    name = config.getoption("--grounded-judge")
+    try:
+        if name != DEFAULT_JUDGE:
+            _look_up(parse_spec(name))
+    except MoonlynxError as error:
+        raise pytest.UsageError(f"--grounded-judge={name}: {error}") from None
+
+
+def _look_up(spec: JudgeSpec | CascadeSpec) -> None:
+    if isinstance(spec, JudgeSpec):
+        find_factory(spec.name)
+    else:
+        for stage in spec.stages:
+            _look_up(stage)
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +55,14 @@ def grounded_judge(request: pytest.FixtureRequest) -> Judge:
 
     A fixture of this name in a conftest.py puts another in its place.
     """
-    return load_judge(request.config.getoption("--grounded-judge"))
+    name = request.config.getoption("--grounded-judge")
+    try:
+        return load_judge(name)
+    except MoonlynxError as error:
+        message = f"--grounded-judge={name}: {error}"
+    if hasattr(request.config, "workerinput"):  # pytest-xdist takes an exit for a crash
+        pytest.fail(message, pytrace=False)
+    pytest.exit(message, pytest.ExitCode.USAGE_ERROR)
 
 
 @pytest.fixture(scope="session")

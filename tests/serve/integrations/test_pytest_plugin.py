@@ -119,11 +119,25 @@ def grounded_judge():
     result.stdout.fnmatch_lines(["E*Unscored: unscored (timeout): took too long"])
 
 
-def test_an_unknown_judge_is_named(pytester, run):
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("lunar", "no judge is called 'lunar'; did you mean luna"),
+        ("token-similarity?metrc=2", "no option 'metrc'; it has metric, calibration, "),
+        ("cascade(token-similarity,lunar)", "no judge is called 'lunar'; did you mean luna"),
+        ("cascade(lunar", "the bracket of cascade( must close"),
+        ("token-similarity:x", "takes no model and no backend"),
+    ],
+)
+def test_a_judge_that_cannot_be_loaded_is_one_usage_error(pytester, run, name, says):
     pytester.makepyfile(SUITE)
-    result = run("--grounded-judge=lunar")
-    result.assert_outcomes(errors=3)
-    result.stdout.fnmatch_lines(["E*UnknownJudge: no judge is called 'lunar'; did you mean luna*"])
+    result = run(f"--grounded-judge={name}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    lines = [line for line in result.outlines + result.errlines if "--grounded-judge=" in line]
+    assert len(lines) == 1
+    assert f"--grounded-judge={name}: " in lines[0]
+    assert says in lines[0]
+    assert "Traceback" not in str(result.outlines + result.errlines)
 
 
 def test_it_loads_no_model_library_before_a_test_asks():
