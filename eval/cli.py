@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.batch import BATCH_SIZE, read_verdicts
-from moonlynx.judge.messages import echo
+from moonlynx.judge.files import keep_apart
+from moonlynx.judge.messages import echo, make_folder
 from moonlynx.judge.progress import progress_bar
 from moonlynx.judge.types import BadInput, ExitCode
 
@@ -84,8 +85,10 @@ def evaluate(
         seed=[seed],
         prices=[prices],
     )
+    loaded = load_benchmark(benchmark, split=split, data=data, limit=limit, seed=seed)
+    make_folder(output)
     report = run_evaluation(
-        load_benchmark(benchmark, split=split, data=data, limit=limit, seed=seed),
+        loaded,
         judge,
         output,
         command=command,
@@ -142,8 +145,10 @@ def frontier(
         resamples=[resamples],
         seed=[seed],
     )
+    loaded = load_benchmark(benchmark, split=split, data=data)
+    make_folder(output)
     run_frontier(
-        load_benchmark(benchmark, split=split, data=data),
+        loaded,
         first,
         second,
         output,
@@ -176,6 +181,7 @@ def compare(
     from .compare import render
     from .provenance import File
 
+    keep_apart({"--output": output, "A": a, "B": b})
     # With their folders: files of two runs may have the same name.
     files = (File.of(path).model_copy(update={"path": str(path)}) for path in (a, b))
     one, other = ((file, list(read_verdicts(Path(file.path)))) for file in files)

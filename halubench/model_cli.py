@@ -11,8 +11,9 @@ import typer
 
 from moonlynx.judge.chat import load_chat_model, parse_chat_model
 from moonlynx.judge.cost import Price, show_usage
+from moonlynx.judge.files import beside, keep_apart
 from moonlynx.judge.journal import read_journal
-from moonlynx.judge.messages import echo
+from moonlynx.judge.messages import echo, make_folder, resumable
 from moonlynx.judge.types import Usage
 
 from .asking import Asker, Outcome, Tally, estimate
@@ -51,6 +52,7 @@ def perturb(
     """
     from .perturb.by_model import Perturbation
 
+    keep_apart({"--output": output, "FILE": file})
     _ask(read_rows(file), Perturbation(max_tokens), model, output, price, dry_run=dry_run)
 
 
@@ -72,6 +74,7 @@ def trace(
     """
     from .reasoning import Tracing
 
+    keep_apart({"--output": output, "FILE": file})
     rows = read_rows(file)
     if model is None:
         _trace_by_template(rows, output, seed)
@@ -101,7 +104,7 @@ def _ask(
     """Ask about the rows that are not done yet, and write all that were made, in their order."""
     spec = parse_chat_model(model)
     cost = None if price is None else Price.parse(price)
-    journal = output.with_name(f"{output.name}.asked.jsonl")
+    journal = beside(output, ".asked.jsonl")
     done = {outcome.id for outcome in read_journal(journal, Outcome)}
     todo = [row for row in rows if row.id not in done]
     echo(f"done before: {len(rows) - len(todo):,} of {len(rows):,} rows", err=True)
@@ -115,7 +118,9 @@ def _ask(
     def on_progress(tally: Tally) -> None:
         echo(f"{tally.rows:,} of {len(rows):,} rows done", err=True)
 
-    made = asker.ask(rows, on_progress)
+    make_folder(output.parent)
+    with resumable(lambda: f"{asker.tally.rows:,} of {len(rows):,} rows are done"):
+        made = asker.ask(rows, on_progress)
     write_rows(output, [row for row in made if row is not None])
     tally = asker.tally
     echo(_made_and_dropped(tally.made, tally.dropped), err=True)

@@ -23,7 +23,8 @@ from .batch import (
     read_timings,
     read_verdicts,
 )
-from .messages import Terminal, echo
+from .files import beside, keep_apart
+from .messages import Terminal, echo, make_folder
 from .metric_cli import app as metric_app
 from .names import CascadeSpec, JudgeSpec, parse_spec
 from .progress import progress_bar
@@ -122,7 +123,14 @@ def judge(
         str | None, typer.Option(help="Of the cluster (default: one on this machine alone).")
     ] = None,
     fail_on_hallucination: Annotated[
-        bool, typer.Option("--fail-on-hallucination", help="End with 4 if an answer FAILs.")
+        bool,
+        typer.Option(
+            "--fail-on-hallucination",
+            help="End with 4 if an answer FAILs, with 2 if there is none.",
+        ),
+    ] = False,
+    require_rows: Annotated[
+        bool, typer.Option("--require-rows", help="End with 2 if there are no rows.")
     ] = False,
 ) -> None:
     """Judge whether answers are supported by the documents they were given.
@@ -133,12 +141,11 @@ def judge(
         raise typer.BadParameter("--timings goes with --output")
     if engine is None and address is not None:
         raise typer.BadParameter("--address goes with --engine")
-    if abstain_at is not None:
-        judge_name = _abstaining(judge_name, abstain_at)
-    if rules:
-        spec = parse_spec(judge_name)
-        judge_name = str(replace(spec, options={**spec.options, "rules": "on"}))
     path = None if input_file is None else Path(input_file)
+    if engine is None:
+        verdicts = None if output is None else Path(output)
+        keep_apart({"--timings": timings, "--output": verdicts, "--input": path})
+    judge_name = _with_options(judge_name, abstain_at, rules)
     if engine is not None:
         if input_file is None or output is None or timings is not None:
             raise typer.BadParameter("--engine goes with --input and --output, without --timings")
@@ -151,6 +158,8 @@ def judge(
     else:
         rows = _rows(question, context, answer, path)
         tally = _print_verdicts(load_judge(judge_name), rows, batch_size, format_)
+    if require_rows or fail_on_hallucination:
+        _check_rows(tally.rows, "standard input" if input_file is None else input_file)
     raise typer.Exit(_exit_code(tally, fail_on_hallucination))
 
 
@@ -195,10 +204,12 @@ def calibrate(
     # Calibration brings numpy, which the other commands start without.
     from .calibration import fit_calibration, save_calibration
 
+    keep_apart({"--output": output, "--data": data})
+    verdicts = beside(output, ".verdicts.jsonl")
     labels = [_gold(row) for row in read_rows(data)]
+    _check_rows(len(labels), data)
     judge = load_judge(judge_name)
     source = describe(data)
-    verdicts = output.with_name(output.name + ".verdicts.jsonl")
     tally = _judge_file(judge, judge_name, data, source, verdicts, batch_size)
     calibration = fit_calibration(
         judge.info,
@@ -257,11 +268,13 @@ def cascade(
     if not isinstance(spec, CascadeSpec) or len(spec.stages) != 2 or "policy" in spec.options:
         raise typer.BadParameter("--judge is a cascade of two judges, without policy=")
     limit = None if budget is None else Budget.parse(budget)
+    keep_apart({"--output": output, "--data": data, "--prices": prices})
     table, source = load_prices(prices), describe(data)
     labels = [_gold(row) for row in read_rows(data)]
+    _check_rows(len(labels), data)
     verdicts, seconds = [], []
     for number, stage in enumerate(spec.stages[: 1 if limit is None else 2], start=1):
-        path = output.with_name(f"{output.name}.stage-{number}.jsonl")
+        path = beside(output, f".stage-{number}.jsonl")
         timings = path.with_suffix(".timings.jsonl")
         # The time of one answer is not its share of a batch's.
         size = 1 if limit is not None and limit.kind == "p95" else batch_size
@@ -289,6 +302,11 @@ def cascade(
     )
 
 
+def _check_rows(rows: int, source: object) -> None:
+    if not rows:
+        raise BadInput("bad_input", str(source), "holds no rows; give at least one")
+
+
 def _gold(row: Row) -> Score:
     if isinstance(row.example, BadInput):
         raise row.example
@@ -297,13 +315,18 @@ def _gold(row: Row) -> Score:
     return row.example.label
 
 
-def _abstaining(judge_name: str, risk: float) -> str:
+def _with_options(judge_name: str, risk: float | None, rules: bool) -> str:
+    """Write --abstain-at and --rules as the options of the judge that they are."""
     spec = parse_spec(judge_name)
-    if not isinstance(spec, JudgeSpec):
-        raise typer.BadParameter("--abstain-at goes with one judge, not with a cascade")
-    if "abstain" in spec.options:
-        raise typer.BadParameter("give --abstain-at or the judge's option abstain=, not both")
-    return str(replace(spec, options={**spec.options, "abstain": str(risk)}))
+    if risk is not None:
+        if not isinstance(spec, JudgeSpec):
+            raise typer.BadParameter("--abstain-at goes with one judge, not with a cascade")
+        if "abstain" in spec.options:
+            raise typer.BadParameter("give --abstain-at or the judge's option abstain=, not both")
+        spec = replace(spec, options={**spec.options, "abstain": str(risk)})
+    if rules:
+        spec = replace(spec, options={**spec.options, "rules": "on"})
+    return str(spec)
 
 
 def _judge_file(
@@ -315,6 +338,7 @@ def _judge_file(
     batch_size: int,
     timings: Path | None = None,
 ) -> Tally:
+    make_folder(output.parent)
     with progress_bar(source.rows) as on_progress:
         tally = judge_rows(
             judge,

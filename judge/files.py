@@ -1,12 +1,13 @@
-"""Files that are written whole or not at all, and files that one process writes at a time."""
+"""Files that are written whole or not at all, or by one process at a time; and where they lie."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import combinations
 from pathlib import Path
 from socket import gethostname
 
@@ -27,6 +28,46 @@ class InUse(MoonlynxError, RuntimeError):
     """Another process is writing the file."""
 
 
+class Unusable(MoonlynxError, ValueError):
+    """A path that cannot be what an option asks for."""
+
+
+def keep_apart(files: Mapping[str, Path | None]) -> None:
+    """Refuse two options that name one regular file, by whatever path or link.
+
+    Args:
+        files: by option; of two that clash, the first is to be another.
+
+    Raises:
+        Unusable: names the two.
+    """
+    given = [(option, path) for option, path in files.items() if path is not None]
+    for (option, one), (other, two) in combinations(given, 2):
+        if _are_one_file(one, two):
+            name = option.removeprefix("--")
+            raise Unusable(f"{option} and {other} are the same file; choose another {name}.")
+
+
+def _are_one_file(one: Path, two: Path) -> bool:
+    if one.exists() and two.exists():
+        return one.samefile(two) and one.is_file()
+    return one.resolve() == two.resolve()
+
+
+def beside(output: Path, ending: str) -> Path:
+    """Return the path of a file that belongs beside an output, under its name and an ending.
+
+    Raises:
+        Unusable: the output is no regular file, such as /dev/null: nothing belongs beside it.
+    """
+    if output.exists() and not output.is_file():
+        raise Unusable(
+            f"--output {output} is no regular file, beside which *{ending} would be written; "
+            "choose another output."
+        )
+    return output.with_name(output.name + ending)
+
+
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """Yield a path beside `path` to write a file or folder to, which takes its name at the end.
@@ -44,9 +85,9 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Hold a file for this process alone, by a lock on `PATH.lock` that ends with the process.
+    """Hold a file for this process alone, by a lock that ends with the process.
 
-    The file's folder is made where it is missing.
+    The lock is on `PATH.run.lock`. The file's folder is made where it is missing.
 
     Raises:
         InUse: the file is held already; says by which process, where and since when.
@@ -54,7 +95,7 @@ def held(path: Path) -> Iterator[None]:
     """
     real = path.resolve()
     real.parent.mkdir(parents=True, exist_ok=True)
-    lock = real.with_name(f"{real.name}.lock")
+    lock = real.with_name(f"{real.name}.run.lock")
     descriptor = _take(lock)
     if descriptor is None:
         raise InUse(

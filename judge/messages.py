@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -82,3 +83,20 @@ def errors_as_messages() -> Iterator[None]:
     # Indented, so that no line of it looks like a message of its own.
     echo("error: " + message.rstrip().replace("\n", "\n  "), err=True)
     sys.exit(code)
+
+
+@contextmanager
+def resumable(how_far: Callable[[], str]) -> Iterator[None]:
+    """Say on Ctrl-C how far a run came and how to go on; the command then ends with 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        echo(f"interrupted: {how_far()}; run the same command again to go on", err=True)
+        raise
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder where it is missing, and say so: it may be a slip."""
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        echo(f"made the folder {folder}", err=True)

@@ -12,13 +12,14 @@ import typer
 from rich.table import Table
 
 from .batch import BATCH_SIZE
+from .files import keep_apart
 from .luna2.definition import definitions, load_definition
 from .luna2.metric import Metric
 from .luna2.registry import load_metric
-from .messages import Terminal, echo
+from .messages import Terminal, echo, make_folder, resumable
 from .metric_rows import measure_file, measure_rows, outcome, read_inputs, to_line
 from .rows import describe
-from .types import ExitCode
+from .types import BadInput, ExitCode
 
 app = typer.Typer()
 
@@ -43,14 +44,19 @@ def metric(
     batch_size: Annotated[int, typer.Option(min=1, help="Rows judged at once.")] = BATCH_SIZE,
 ) -> None:
     """Judge inputs by a metric: tone, toxicity, tool selection and the like."""
+    keep_apart({"--output": output, "--input": input_file})
     source = describe(input_file)
+    if not source.rows:
+        raise BadInput("bad_input", str(input_file), "holds no rows; give at least one")
     loaded = load_metric(name)
     if output is None:
         counts = _print_verdicts(loaded, input_file, batch_size)
     else:
-        counts = measure_file(
-            loaded, input_file, output, sha256=source.sha256, batch_size=batch_size
-        )
+        make_folder(output.parent)
+        with resumable(lambda: f"what is done of {source.rows:,} rows is in {output}"):
+            counts = measure_file(
+                loaded, input_file, output, sha256=source.sha256, batch_size=batch_size
+            )
     listed = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
     echo(f"{counts.total()} rows: {listed or 'none'}", err=True)
     unscored = counts.total() - counts["scored"]

@@ -18,7 +18,7 @@ from rich.progress import (
 from rich.text import Text
 
 from .batch import Tally
-from .messages import Terminal
+from .messages import Terminal, resumable
 
 
 class _Rate(ProgressColumn):
@@ -30,7 +30,10 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def progress_bar(total: int) -> Iterator[Callable[[Tally], None]]:
-    """Show a bar over `total` rows while the block runs; gives what to call with each tally."""
+    """Show a bar over `total` rows while the block runs; yields what to call with each tally.
+
+    Ctrl-C leaves word of how far the run came.
+    """
     console = Terminal(stderr=True)
     progress = Progress(
         TextColumn("judging"),
@@ -43,14 +46,16 @@ def progress_bar(total: int) -> Iterator[Callable[[Tally], None]]:
         disable=not console.is_terminal,
     )
     task: TaskID | None = None
+    done = 0
 
     def update(tally: Tally) -> None:
-        nonlocal task
+        nonlocal task, done
+        done = tally.rows
         counts = f"{tally.passed} PASS, {tally.failed} FAIL, {tally.unscored.total()} unscored"
         if task is None:  # rows done by an earlier run do not count towards the rate
             task = progress.add_task("", total=total, completed=tally.rows, counts=counts)
         else:
             progress.update(task, completed=tally.rows, counts=counts)
 
-    with progress:
+    with resumable(lambda: f"{done:,} of {total:,} rows are done"), progress:
         yield update

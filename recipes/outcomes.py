@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from moonlynx.judge.files import beside
 from moonlynx.judge.journal import Journal, read_journal, resume, to_line
 from moonlynx.judge.types import Record
 
@@ -93,4 +94,4 @@ def read_outcomes(
 
 
 def _dropped(output: Path) -> Path:
-    return output.with_name(output.name + ".dropped.jsonl")
+    return beside(output, ".dropped.jsonl")

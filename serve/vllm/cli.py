@@ -10,6 +10,7 @@ import typer
 
 from moonlynx.judge.batch import judge_rows
 from moonlynx.judge.cli import summary
+from moonlynx.judge.files import keep_apart
 from moonlynx.judge.messages import echo
 from moonlynx.judge.progress import progress_bar
 from moonlynx.judge.rows import describe, read_rows
@@ -63,6 +64,7 @@ def write(
     from .deployment import read_deployment
     from .run_batch import write_requests
 
+    keep_apart({"--output": output, "--input": rows})
     deployment = read_deployment(deployment_name)
     count = write_requests(read_rows(rows), deployment.name, output)
     replies = output.with_suffix(".replies.jsonl")
@@ -81,6 +83,7 @@ def read(
     from .deployment import read_deployment
     from .run_batch import replying_judge
 
+    keep_apart({"--output": output, "--input": rows, "--replies": replies})
     judge = replying_judge(replies, read_deployment(deployment_name).name)
     source = describe(rows)
     run = {"input_sha256": source.sha256, "replies_sha256": describe(replies).sha256}

@@ -11,11 +11,12 @@ from jsonschema import validate
 from typer.testing import CliRunner
 
 from moonlynx import cli as top
-from moonlynx.judge.files import held
+from moonlynx.judge.files import Unusable, held
 from moonlynx.judge.schemas import load_schema
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.types import BadInput, MoonlynxError
 
 EXAMPLES = Path(__file__).parents[2] / "judge" / "examples" / "answers.jsonl"
+LABELLED = EXAMPLES.with_name("labelled.jsonl")
 CONTEXT = "The bridge is 90 m long and was opened in 1932."
 GROUNDED, HALLUCINATED = "The bridge is 90 m long.", "Tourists adore its golden lanterns."
 
@@ -189,6 +190,182 @@ def test_a_second_run_on_an_output_ends_with_2_and_says_who_writes_it(tmp_path):
     assert f"{output} is being written by process {os.getpid()} on " in err
     assert "wait for it to end or stop it, or choose another --output" in err
     assert not output.exists()
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    """Give a file of rows, in the folder that commands run in."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(EXAMPLES.read_bytes())
+    return path
+
+
+def link(rows):
+    rows.with_name("link.jsonl").symlink_to(rows)
+    rows.with_name("hard.jsonl").hardlink_to(rows)
+    rows.with_name("folder").mkdir()
+
+
+@pytest.mark.parametrize(
+    "output", ["rows.jsonl", "./rows.jsonl", "folder/../rows.jsonl", "link.jsonl", "hard.jsonl"]
+)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("judge", "--input", "rows.jsonl"),
+        ("metric", "luna2:sexism", "--input", "rows.jsonl"),
+        ("calibrate", "--judge", "token-similarity", "--data", "rows.jsonl"),
+        ("cascade", "--judge", "cascade(luna,lynx)", "--risk", "0.1", "--data", "rows.jsonl"),
+        ("halubench", "perturb", "rows.jsonl", "--model", "fake@fake"),
+        ("halubench", "trace", "rows.jsonl"),
+        ("compare", "rows.jsonl", "rows.jsonl", "--benchmark", "rows.jsonl"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_an_output_that_is_an_input_is_refused_and_not_touched(rows, command, output):
+    link(rows)
+    before, beside = rows.read_bytes(), sorted(rows.parent.iterdir())
+    refused = CliRunner().invoke(top.app, [*command, "--output", output])
+    other = next((word for word in command if word in ("--input", "--data")), None)
+    other = other or ("A" if command[0] == "compare" else "FILE")
+    says = f"--output and {other} are the same file; choose another output."
+    assert (type(refused.exception), str(refused.exception)) == (Unusable, says)
+    assert (rows.read_bytes(), sorted(rows.parent.iterdir())) == (before, beside)
+
+
+@pytest.mark.parametrize(
+    ("timings", "other"), [("link.jsonl", "--input"), ("out.jsonl", "--output")]
+)
+def test_times_are_not_written_into_input_or_output(rows, timings, other):
+    link(rows)
+    before = rows.read_bytes()
+    refused = judge("--input", rows, "--output", "out.jsonl", "--timings", timings)
+    says = f"--timings and {other} are the same file; choose another timings."
+    assert str(refused.exception) == says
+    assert rows.read_bytes() == before
+
+
+def test_what_is_no_regular_file_gets_no_file_beside_it(rows):
+    command = ("--judge", "token-similarity", "--input", rows, "--output")
+    assert judge(*command, "/dev/null", "--timings", "/dev/null").exit_code == 0
+    os.mkfifo("pipe")
+    reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
+    assert judge(*command, "pipe").exit_code == 0
+    verdicts = os.read(reader, 1 << 20)
+    os.close(reader)
+    assert sorted(path.name for path in rows.parent.iterdir()) == ["pipe", "rows.jsonl"]
+    assert list(Path("/dev").glob("null?*")) == []
+    judge(*command, "out.jsonl")
+    assert Path("out.jsonl").read_bytes() == verdicts
+    result = judge(*command, rows.parent)
+    assert isinstance(result.exception, IsADirectoryError)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("calibrate", "--judge", "token-similarity", "--data", "rows.jsonl"),
+        ("cascade", "--judge", "cascade(luna,lynx)", "--risk", "0.1", "--data", "rows.jsonl"),
+        ("halubench", "perturb", "rows.jsonl", "--model", "fake@fake"),
+    ],
+    ids=lambda command: " ".join(command[:2]),
+)
+def test_what_keeps_files_beside_its_output_wants_a_regular_file(rows, command):
+    rows.write_bytes(LABELLED.read_bytes() if command[0] != "halubench" else b"")
+    refused = CliRunner().invoke(top.app, [*command, "--output", "/dev/null"])
+    assert isinstance(refused.exception, Unusable)
+    assert "--output /dev/null is no regular file" in str(refused.exception)
+    assert list(Path("/dev").glob("null?*")) == []
+
+
+def test_a_folder_that_is_made_is_said(rows):
+    for said in (True, False):
+        command = ("--judge", "token-similarity", "--input", rows)
+        result = judge(*command, "--output", "new/folder/out.jsonl")
+        assert result.exit_code == 0
+        assert ("made the folder new/folder\n" in result.stderr) is said
+
+
+INTERRUPTED = """
+import os, signal, sys
+from moonlynx.cli import main
+from moonlynx.judge.detectors.token_similarity import TokenSimilarity
+
+judge, calls = TokenSimilarity.__call__, 0
+
+def judge_until_interrupted(self, examples):
+    global calls
+    calls += 1
+    if calls == 3:
+        os.kill(os.getpid(), signal.SIGINT)
+    return judge(self, examples)
+
+TokenSimilarity.__call__ = judge_until_interrupted
+main()
+"""
+
+
+def test_ctrl_c_says_how_far_it_came_and_how_to_go_on(rows):
+    count = rows.read_bytes().count(b"\n")
+    command = ["judge", "--judge", "token-similarity", "--batch-size", "2", "--input", "rows.jsonl"]
+    interrupted = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, *command, "--output", "out.jsonl"], capture_output=True
+    )
+    assert (interrupted.returncode, interrupted.stdout) == (130, b"")
+    says = f"interrupted: 4 of {count} rows are done; run the same command again to go on\n"
+    assert interrupted.stderr.decode() == says
+    assert Path("out.jsonl").read_bytes().count(b"\n") == 4
+    assert not Path("out.jsonl.run.lock").exists()
+    for output in ("out.jsonl", "whole.jsonl"):
+        assert CliRunner().invoke(top.app, [*command, "--output", output]).exit_code == 0
+    assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+    # Without --output there is nothing to go on with.
+    streamed = subprocess.run([sys.executable, "-c", INTERRUPTED, *command], capture_output=True)
+    assert (streamed.returncode, streamed.stderr) == (130, b"")
+    assert streamed.stdout == b"".join(Path("whole.jsonl").read_bytes().splitlines(True)[:4])
+
+
+@pytest.mark.parametrize("flag", ["--fail-on-hallucination", "--require-rows"])
+@pytest.mark.parametrize("text", ["", "\n \n"], ids=["empty", "blank"])
+@pytest.mark.parametrize(
+    "arguments", [("--input", "rows.jsonl"), ("--input", "rows.jsonl", "--output", "out"), ()]
+)
+def test_a_gate_is_not_green_on_no_rows(rows, flag, text, arguments):
+    rows.write_text(text)
+    arguments = (*arguments, "--judge", "token-similarity")
+    result = judge(*arguments, flag, stdin=text)
+    source = "rows.jsonl" if "--input" in arguments else "standard input"
+    assert isinstance(result.exception, BadInput)
+    assert str(result.exception) == f"{source}: holds no rows; give at least one"
+    assert judge(*arguments, stdin=text).exit_code == 0
+
+
+def test_a_gate_without_rows_ends_with_2(rows):
+    code, out, err = run("judge", "--judge", "token-similarity", "--fail-on-hallucination")
+    assert (code, out) == (2, "")
+    assert err == "error: standard input: holds no rows; give at least one\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("metric", "luna2:sexism", "--input", "rows.jsonl"),
+        ("calibrate", "--judge", "token-similarity", "--data", "rows.jsonl", "--output", "out"),
+        ("cascade", "--judge", "cascade(luna,lynx)", "--risk", "0.1", "--data", "rows.jsonl",
+         "--output", "out"),
+        ("eval", "--judge", "luna", "--benchmark", "rows.jsonl", "--output", "out"),
+        ("frontier", "--first", "luna", "--second", "luna", "--benchmark", "rows.jsonl",
+         "--output", "out"),
+    ],
+    ids=lambda command: command[0],
+)  # fmt: skip
+def test_what_measures_wants_rows(rows, command):
+    rows.write_bytes(b"")
+    refused = CliRunner().invoke(top.app, command)
+    assert isinstance(refused.exception, MoonlynxError)
+    assert "rows.jsonl: holds no rows" in str(refused.exception)
+    assert list(rows.parent.iterdir()) == [rows]
 
 
 def test_judges_lists_every_judge():

@@ -140,7 +140,7 @@ def test_a_lock_ends_with_the_process_that_took_it_not_with_its_children(path):
     grandchild = int(os.read(reading, 20))
     os.waitpid(child, 0)
     try:
-        assert path.with_name("run.jsonl.lock").exists()  # killed: it could not clear up
+        assert path.with_name("run.jsonl.run.lock").exists()  # killed: it could not clear up
         with held(path):
             pass
         assert list(path.parent.iterdir()) == [path]
@@ -160,14 +160,14 @@ def test_a_child_that_ends_does_not_let_go_what_its_parent_holds(path):
             except InUse:
                 os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
-        assert path.with_name("run.jsonl.lock").exists()
+        assert path.with_name("run.jsonl.run.lock").exists()
 
 
 def test_a_lock_is_not_written_through_a_link(path, tmp_path):
     precious = tmp_path / "precious"
     precious.write_text("mine")
-    path.with_name("run.jsonl.lock").symlink_to(precious)
-    with pytest.raises(OSError, match=r"run\.jsonl\.lock"), held(path):
+    path.with_name("run.jsonl.run.lock").symlink_to(precious)
+    with pytest.raises(OSError, match=r"run\.jsonl\.run\.lock"), held(path):
         pass
     assert precious.read_text() == "mine"
 

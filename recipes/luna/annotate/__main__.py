@@ -10,8 +10,9 @@ import typer
 from moonlynx.judge.backends.base import ChatBackend
 from moonlynx.judge.chat import load_chat_model, parse_chat_model
 from moonlynx.judge.cost import Price
+from moonlynx.judge.files import keep_apart
 from moonlynx.judge.journal import read_records
-from moonlynx.judge.messages import echo, errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages, make_folder
 from moonlynx.judge.names import JudgeSpec
 from moonlynx.judge.progress import progress_bar
 
@@ -68,6 +69,7 @@ def command(
     The way Luna's training data was made: answers at temperature 1, labels with evidence, checked
     against the verdict on the whole answer. Tells first what it will cost.
     """
+    keep_apart({"--output": output, "--input": input_file})
     questions = _questions(input_file, source, data)
     specs = [parse_chat_model(text) for text in (*generator, annotator)]
     prices = _prices(generator_price or [], annotator_price, len(generator))
@@ -88,6 +90,7 @@ def command(
         prompts=PROMPTS,
     )
     models = Models(generators, labeller, limits)
+    make_folder(output.parent)
     with progress_bar(len(questions) * len(generators)) as on_progress:
         tally = annotate(questions, models, run, output, on_progress)
     echo(_summary(tally, prices), err=True)

@@ -11,9 +11,10 @@ import typer
 
 from moonlynx.judge.chat import load_chat_model, parse_chat_model
 from moonlynx.judge.cost import Price, show_usage
+from moonlynx.judge.files import keep_apart
 from moonlynx.judge.journal import read_records
 from moonlynx.judge.luna2.definition import load_definition
-from moonlynx.judge.messages import echo, errors_as_messages
+from moonlynx.judge.messages import echo, errors_as_messages, make_folder, resumable
 from moonlynx.judge.types import BadInput, Usage
 
 from ...outcomes import hash_rows
@@ -65,6 +66,7 @@ def label(
     dry_run: DryRunOption = False,
 ) -> None:
     """Label rows by the vote of several chat models. Tells first what it will cost."""
+    keep_apart({"--output": output, "--input": input_file})
     task = Label(load_definition(metric), confirm=confirm)
     _run(task, _rows(metric, input_file)[:most], model, price or [], output, dry_run=dry_run)
 
@@ -83,6 +85,7 @@ def rewrite(
 
     Have them confirmed by `label --confirm` before a head is trained on them.
     """
+    keep_apart({"--output": output, "--input": input_file})
     rows = _rows(metric, input_file)
     bare = next((line for line, row in enumerate(rows, start=1) if row.labels is None), None)
     if bare is not None:
@@ -132,7 +135,11 @@ def _run(
         task=task.name,
         models=tuple(backend.name for backend in backends),
     )
-    with typer.progressbar(length=len(rows), file=sys.stderr) as bar:
+    make_folder(output.parent)
+    with (
+        typer.progressbar(length=len(rows), file=sys.stderr) as bar,
+        resumable(lambda: f"{bar.pos:,} of {len(rows):,} rows are done"),
+    ):
         tally = run_task(
             task, rows, backends, run, output, lambda now: bar.update(len(now.done) - bar.pos)
         )

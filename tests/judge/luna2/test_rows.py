@@ -4,6 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from moonlynx import cli
+from moonlynx.judge import metric_cli
 from moonlynx.judge.files import InUse, held
 from moonlynx.judge.journal import RunMismatch
 from moonlynx.judge.luna2.definition import definitions, load_definition
@@ -81,6 +82,18 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
     cut.write_bytes(whole.read_bytes() * 2)
     with pytest.raises(RunMismatch, match="holds more than the 24 rows of the input"):
         measure_file(Loudness(), path, cut, **options)
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch):
+    path, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    path.write_bytes(b"\n".join(LINES))
+    monkeypatch.setattr(metric_cli, "load_metric", lambda name: Loudness(stop_at=2))
+    command = ["metric", "loudness", "--batch-size", "2", "--input", str(path)]
+    interrupted = CliRunner().invoke(cli.app, [*command, "--output", str(output)])
+    assert interrupted.exit_code == 130
+    says = f"what is done of 6 rows is in {output}; run the same command again to go on"
+    assert interrupted.stderr == f"interrupted: {says}\n"
+    assert output.read_bytes().count(b"\n") == 4
 
 
 def test_the_metrics_are_listed():
