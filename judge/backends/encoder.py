@@ -37,10 +37,13 @@ class EncoderOutput(NamedTuple):
     Attributes:
         tokens: one for each input token, shape (tokens,).
         claim: that of the claim, read from the first token's state.
+        conflict: of a claim without support, that the documents contradict it; None where the
+            weights have no such head.
     """
 
     tokens: NDArray[np.float32]
     claim: float
+    conflict: float | None = None
 
 
 @runtime_checkable

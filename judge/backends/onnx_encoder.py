@@ -13,6 +13,7 @@ from .base import BackendError
 from .encoder import EncoderOutput, Input, hash_files
 
 MODEL = "model.onnx"
+_OUTPUTS = ("token_logits", "claim_logit", "conflict_logit")
 
 
 class OnnxEncoder:
@@ -28,7 +29,7 @@ class OnnxEncoder:
         """Load `model.onnx` from the folder.
 
         Its inputs are `input_ids`, `attention_mask` and `token_type_ids`, its outputs
-        `token_logits` and `claim_logit`.
+        `token_logits`, `claim_logit` and, in weights of three classes, `conflict_logit`.
 
         Raises:
             BackendError: the file is missing or cannot be loaded; says why.
@@ -48,6 +49,8 @@ class OnnxEncoder:
             )
         except Exception as error:  # onnxruntime's errors share no other base
             raise BackendError(f"cannot load {path}: {error}") from error
+        there = {output.name for output in self._session.get_outputs()}
+        self._heads = 3 if _OUTPUTS[2] in there else 2
         self.version = hash_files(path)
 
     def encode(self, inputs: Sequence[Input]) -> list[EncoderOutput]:
@@ -60,8 +63,8 @@ class OnnxEncoder:
             "attention_mask": np.ones_like(ids)[None],
             "token_type_ids": types[None],
         }
-        tokens, claims = self._session.run(["token_logits", "claim_logit"], feed)
-        return EncoderOutput(tokens[0], float(claims[0]))
+        tokens, *firsts = self._session.run(_OUTPUTS[: self._heads], feed)
+        return EncoderOutput(tokens[0], *(float(logits[0]) for logits in firsts))
 
 
 def _threads() -> int:

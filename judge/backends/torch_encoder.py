@@ -1,15 +1,16 @@
 """An encoder with support heads in torch: the network that is trained, and a backend that runs it.
 
-The network is a transformers encoder (`trunk`) with two linear heads: `tokens` reads every token's
-state (Luna, eq. 2), `claim` the first token's. Weights are safetensors and no code of the model's
-own is run.
+The network is a transformers encoder (`trunk`) with three linear heads: `tokens` reads every
+token's state (Luna, eq. 2), `claim` and `conflict` the first token's. Weights are safetensors and
+no code of the model's own is run.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +22,7 @@ from .encoder import EncoderOutput, Input, TokenType, hash_files
 Precision = Literal["fp32", "bf16", "fp16"]
 
 TRUNK, HEADS = "model.safetensors", "heads.safetensors"
-_PARTS = ("marks", "claim", "tokens")  # beside the trunk
+_PARTS = ("marks", "claim", "tokens", "conflict")  # beside the trunk
 _DROPOUT = 0.1  # before both heads, in training
 _STEP = 32  # batches on a GPU are a multiple of this many tokens wide
 _ROWS = 32  # inputs in a batch on a GPU
@@ -30,13 +31,15 @@ _ROWS = 32  # inputs in a batch on a GPU
 def make_network(config: Any, pretrained: Path | None = None) -> Any:
     """Build the network, a `torch.nn.Module`, with new heads, in fp32.
 
-    Its `forward(input_ids, attention_mask, token_type_ids)`, each (batch, tokens), gives
-    `(token_logits, claim_logit)`, (batch, tokens) and (batch,). `trunk`, `marks`, `claim` and
-    `tokens` are its parts. Token types (`TokenType`) are embeddings of their own,
-    `marks`, which begin at zero; a trunk that tells two parts apart by types is given those too.
+    Its `forward(input_ids, attention_mask, token_type_ids)`, each (batch, tokens), returns
+    `(token_logits, claim_logit, conflict_logit)`, (batch, tokens), (batch,) and (batch,). The last
+    is that of a claim without support being contradicted, not merely not mentioned. `trunk` and
+    the names in `_PARTS` are its parts. Token types (`TokenType`) are embeddings of their own,
+    `marks`, which begin at zero and enter below layer `marks_layer`; a trunk that tells two parts
+    apart by types is given those too.
 
     Args:
-        config: a transformers configuration of the trunk.
+        config: a transformers configuration of the trunk; `marks_layer` in it is 0 by default.
         pretrained: a folder with a pre-trained trunk; None gives a trunk of random weights.
     """
     import torch
@@ -63,18 +66,64 @@ def make_network(config: Any, pretrained: Path | None = None) -> Any:
             self.dropout = torch.nn.Dropout(_DROPOUT)
             self.claim = torch.nn.Linear(config.hidden_size, 1)
             self.tokens = torch.nn.Linear(config.hidden_size, 1)
+            self.conflict = torch.nn.Linear(config.hidden_size, 1)
 
         def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any) -> Any:
             words = self.trunk.get_input_embeddings()(input_ids)
             marks = self.marks(token_type_ids).to(words.dtype)
-            inputs = {"inputs_embeds": words + marks, "attention_mask": attention_mask}
+            layer = getattr(config, "marks_layer", 0)
+            inputs = {
+                "inputs_embeds": words if layer else words + marks,
+                "attention_mask": attention_mask,
+            }
             if getattr(config, "type_vocab_size", 0) > 1:
                 inputs["token_type_ids"] = token_type_ids.clamp(max=TokenType.CLAIM)
-            states = self.trunk(**inputs).last_hidden_state.to(self.claim.weight.dtype)
+            with _added(self.trunk, layer, marks):
+                states = self.trunk(**inputs).last_hidden_state.to(self.claim.weight.dtype)
             states = self.dropout(states)
-            return self.tokens(states).squeeze(-1), self.claim(states[:, 0]).squeeze(-1)
+            first = states[:, 0]
+            return (
+                self.tokens(states).squeeze(-1),
+                self.claim(first).squeeze(-1),
+                self.conflict(first).squeeze(-1),
+            )
 
     return Network()
+
+
+@contextmanager
+def _added(trunk: Any, layer: int, marks: Any) -> Iterator[None]:
+    """Add `marks` to what the trunk's layer of that number reads; layer 0 reads the inputs."""
+    if not layer:
+        yield
+        return
+
+    def add(_module: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        return (inputs[0] + marks.to(inputs[0].dtype), *inputs[1:])
+
+    hook = trunk.encoder.layer[layer].register_forward_pre_hook(add)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+def freeze(network: Any, layers: int) -> None:
+    """Keep the word embeddings and the lowest layers as they are; token types enter above them.
+
+    What lies below the first trained layer then needs no gradient at all.
+
+    Args:
+        network: of `make_network`, not trained yet.
+        layers: how many of `trunk.encoder.layer`; 0 trains everything.
+    """
+    if not layers:
+        return
+    trunk = network.trunk
+    trunk.config.marks_layer = layers
+    trained = {id(parameter) for parameter in trunk.encoder.layer[layers:].parameters()}
+    for parameter in trunk.parameters():
+        parameter.requires_grad_(id(parameter) in trained)
 
 
 def load_network(folder: Path) -> Any:
@@ -187,8 +236,10 @@ class TorchEncoder:
         torch = self._torch
         with self._lock, torch.inference_mode():
             tensors = (torch.from_numpy(array).to(self._device) for array in (ids, mask, types))
-            tokens, claims = (logits.cpu().numpy() for logits in self._network(*tensors))
+            tokens, claims, conflicts = (
+                logits.cpu().numpy() for logits in self._network(*tensors)
+            )
         return [
-            EncoderOutput(tokens[row, : len(own)], float(claims[row]))
+            EncoderOutput(tokens[row, : len(own)], float(claims[row]), float(conflicts[row]))
             for row, (own, _) in enumerate(batch)
         ]

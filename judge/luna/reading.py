@@ -51,11 +51,16 @@ class Reading(NamedTuple):
 
 
 def find_specials(tokenizer: Tokenizer) -> Specials:
-    """Find the tokenizer's special tokens, under BERT's names or RoBERTa's.
+    """Find the special tokens: those the tokenizer sets itself, else BERT's or RoBERTa's names.
+
+    A vocabulary may hold both: MPNet's has `[CLS]` too, but the network has never read it.
 
     Raises:
         ValueError: it has neither.
     """
+    around = tokenizer.encode("").ids
+    if len(around) == 2:
+        return Specials(*around)
     found = [
         next((i for name in names if (i := tokenizer.token_to_id(name)) is not None), None)
         for names in (_CLS, _SEP)

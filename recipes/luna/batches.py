@@ -17,6 +17,7 @@ from moonlynx.judge.luna.reading import Limits, Reading, Specials, assemble
 from .items import Item
 
 UNKNOWN = -1
+_STEP = 16  # tokens; few different shapes, for which a processor keeps its buffers
 _SORTED = 64  # batches whose items are sorted by length together: little padding, enough chance
 
 
@@ -30,6 +31,7 @@ class Encoded(NamedTuple):
         source: the item's.
         answer: the item's: those of one answer are in one batch.
         belief: the item's.
+        contradicted: the item's.
     """
 
     readings: tuple[Reading, ...]
@@ -38,6 +40,7 @@ class Encoded(NamedTuple):
     source: str
     answer: str = ""
     belief: float | None = None
+    contradicted: bool | None = None
 
     @property
     def length(self) -> int:
@@ -57,6 +60,7 @@ class Batch(NamedTuple):
         supported: label, or what another judge believes, in [0, 1], shape (items,).
         answers: numbers the answers of claims whose label is not known; -1 where it is, shape
             (items,).
+        contradicted: 1 (contradicted), 0 (not mentioned) or UNKNOWN, shape (items,).
     """
 
     ids: NDArray[np.int64]
@@ -68,6 +72,7 @@ class Batch(NamedTuple):
     tokens: NDArray[np.int64]
     supported: NDArray[np.float32]
     answers: NDArray[np.int64]
+    contradicted: NDArray[np.int64]
 
 
 Unit = Sequence[Encoded]
@@ -102,7 +107,15 @@ def encode_items(
             or ((targets == 1) == item.supported).any()
         ):
             encoded.append(
-                Encoded(readings, item.supported, targets, item.source, item.answer, item.belief)
+                Encoded(
+                    readings,
+                    item.supported,
+                    targets,
+                    item.source,
+                    item.answer,
+                    item.belief,
+                    item.contradicted,
+                )
             )
     return encoded
 
@@ -185,7 +198,8 @@ def _cut(ordered: Sequence[Unit], batch_tokens: int) -> Iterator[list[Encoded]]:
 def collate(items: Sequence[Encoded], pad: int) -> Batch:
     """Pad the items' windows to one length."""
     readings = list(chain.from_iterable(item.readings for item in items))
-    length = max(len(reading.ids) for reading in readings)
+    longest = max(len(reading.ids) for reading in readings)
+    length = -(-longest // _STEP) * _STEP
     claim = max(len(item.tokens) for item in items)
     shape = (len(readings), length)
     ids, mask, types = np.full(shape, pad), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
@@ -207,7 +221,13 @@ def collate(items: Sequence[Encoded], pad: int) -> Batch:
     )
     numbers = {name: n for n, name in enumerate(sorted({item.answer for item in items} - {""}))}
     answers = np.array([numbers.get(item.answer, -1) for item in items], dtype=np.int64)
-    return Batch(ids, mask, types, owner, places, claim_mask, tokens, supported, answers)
+    contradicted = np.array(
+        [UNKNOWN if item.contradicted is None else item.contradicted for item in items],
+        dtype=np.int64,
+    )
+    return Batch(
+        ids, mask, types, owner, places, claim_mask, tokens, supported, answers, contradicted
+    )
 
 
 def pad_id(tokenizer: Tokenizer) -> int:

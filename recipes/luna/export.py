@@ -95,7 +95,7 @@ def _trace(network: Any) -> Any:
             dynamo=True,
             dynamic_shapes=tuple(shapes),
             input_names=names,
-            output_names=["token_logits", "claim_logit"],
+            output_names=["token_logits", "claim_logit", "conflict_logit"],
             opset_version=OPSET,
             verbose=False,
         )

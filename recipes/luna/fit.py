@@ -95,7 +95,7 @@ def run_network(
         for chosen in batches(items, batch_tokens, None):
             batch = collate(chosen, pad)
             ids, mask, types = (torch.from_numpy(array).to(device) for array in batch[:3])
-            tokens, claims = (part.float().cpu().numpy() for part in network(ids, mask, types))
+            tokens, claims, _ = (part.float().cpu().numpy() for part in network(ids, mask, types))
             own = np.take_along_axis(tokens, batch.places, axis=1)
             for row, item in enumerate(chosen):
                 windows = batch.owner == row

@@ -37,6 +37,8 @@ class Item:
         spans: unsupported character ranges of the claim; None where they are not known.
         answer: names that answer, so that its claims are learned from together; "" where the label
             is known.
+        contradicted: of an unsupported claim, whether the premises say otherwise (True) or say
+            nothing of it (False); None where that is not known.
         belief: P(supported) by another judge, to be learned instead of the label; None without one.
         new: words of the claim that stand nowhere in the documents that the premises are from.
     """
@@ -50,6 +52,7 @@ class Item:
     answer: str = ""
     belief: float | None = None
     new: tuple[NewWord, ...] = ()
+    contradicted: bool | None = None
 
 
 def kept_items(path: Path, make: Callable[[], Sequence[Item]]) -> Sequence[Item]:

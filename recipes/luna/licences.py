@@ -50,6 +50,12 @@ SOURCES: Mapping[str, Source] = {
     "conjnli": Source("pairs", "MIT", True, "and, or, but, nor"),
     "breaking-nli": Source("pairs", "CC BY-SA 4.0", True, "one word differs"),
     "monotonicity": Source("pairs", "CC BY-SA 4.0", True, "quantifiers and negation"),
+    "cf-snli": Source("pairs", "Apache-2.0", True, "people changed as little as possible"),
+    "mnli-slice": Source("pairs", "MIT for the repository", True, "3,000 training pairs of MNLI"),
+    "lingnli": Source("pairs", _NONE, False, "MNLI's protocol with a linguist"),
+    "fool-me-twice": Source("pairs", "Apache-2.0", True, "claims written to fool people"),
+    "factcg": Source("pairs", "MIT", True, "one document with and without the support"),
+    "factcheck-gpt": Source("pairs", "Apache-2.0", True, "claims and what the web says of them"),
     # Stage 2, labelled by people where nothing else is said
     "ragtruth_train_part": Source("385 answers", "MIT", True, "QA and summaries, exact spans"),
     "qa_feedback": Source("498 answers", "Apache-2.0", True, "QA over passages, exact spans"),

@@ -18,14 +18,21 @@ class Support(NamedTuple):
     Attributes:
         claims: one per item, shape (items,).
         tokens: one per claim token, shape (items, claim).
+        conflicts: that documents contradict a claim without support, shape (items,).
     """
 
     claims: Tensor
     tokens: Tensor
+    conflicts: Tensor
 
 
 def best_windows(
-    token_logits: Tensor, claim_logits: Tensor, owner: Tensor, places: Tensor, items: int
+    token_logits: Tensor,
+    claim_logits: Tensor,
+    conflict_logits: Tensor,
+    owner: Tensor,
+    places: Tensor,
+    items: int,
 ) -> Support:
     """Take the maximum over each item's windows, for the claim and token by token (eq. 3).
 
@@ -36,6 +43,7 @@ def best_windows(
     Args:
         token_logits: shape (windows, length).
         claim_logits: shape (windows,).
+        conflict_logits: shape (windows,).
         owner: the item of each window, shape (windows,).
         places: positions of the claim's tokens in each window, shape (windows, claim).
         items: how many items there are.
@@ -46,7 +54,24 @@ def best_windows(
     return Support(
         claims.scatter_reduce(0, owner, claim_logits, "amax"),
         tokens.scatter_reduce(0, owner[:, None].expand_as(own), own, "amax"),
+        claims.scatter_reduce(0, owner, conflict_logits, "amax"),
     )
+
+
+def conflict_loss(conflicts: Tensor, contradicted: Tensor) -> Tensor:
+    """Return the cross-entropy of contradicted against not mentioned, where that is known; else 0.
+
+    Args:
+        conflicts: logits, shape (items,).
+        contradicted: 1, 0 or UNKNOWN, shape (items,).
+    """
+    from torch.nn import functional
+
+    known = contradicted != UNKNOWN
+    each = functional.binary_cross_entropy_with_logits(
+        conflicts, contradicted.clamp(min=0).float(), reduction="none"
+    )
+    return (each * known).sum() / len(known)
 
 
 def support_loss(

@@ -26,7 +26,8 @@ from .items import Item
 from .licences import SOURCES
 from .made import HELD_OUT_SCHEMAS, MadeAnswer, generate
 from .mixes import Mix
-from .pairs import PAIR_SETS, load_pairs
+from .pair_sets import PAIR_SETS
+from .pairs import load_pairs
 from .settings import Stage
 
 _RIGHT_PER_WRONG = 2.5  # claims of one set

@@ -19,7 +19,13 @@ from tokenizers import Tokenizer
 
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.encoder import load_encoder
-from moonlynx.judge.backends.torch_encoder import TRUNK, load_network, make_network, save_network
+from moonlynx.judge.backends.torch_encoder import (
+    TRUNK,
+    freeze,
+    load_network,
+    make_network,
+    save_network,
+)
 from moonlynx.judge.base import Judge
 from moonlynx.judge.calibration import Calibration, fit_calibration, save_calibration
 from moonlynx.judge.commit import git_commit
@@ -110,6 +116,7 @@ def run_recipe(run: Run, data: Path, out: Path, base: Path | None) -> Path | Non
             items = kept_items(out / name / ITEMS, make)
             encoded = encode_items(items, tokenizer, find_specials(tokenizer), run.limits)
             network = start_network(start, run) if before is None else load_network(before)
+            freeze(network, run.frozen)
             if first:  # before training: a stage that is done has it
                 write_record(find_hardware(), out / name / HARDWARE)
             train(run, stage, encoded, network, out / name, pad_id(tokenizer))

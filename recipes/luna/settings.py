@@ -99,9 +99,11 @@ class Run(Record):
             contradiction (section 4.3 of the paper); "new" starts them at random.
         window, lead, claim, windows: as in `LunaConfig`.
         precision: "bf16", "fp16" or "fp32"; mixed but for the last.
+        frozen: the trunk's word embeddings and so many of its lowest layers stay as they are.
         dropout: in training. Drawing its numbers takes half of the time on a CPU.
         held_back: share of the items that is not trained on and measures progress.
         save_every: optimiser steps between checkpoints.
+        measure_every: tokens between measurements of the held-back items, for a learning curve.
         stages: in order, by name; each has a folder of its name.
     """
 
@@ -114,10 +116,12 @@ class Run(Record):
     claim: int = 96
     windows: Annotated[int, Field(ge=0)] = 1
     precision: Literal["bf16", "fp16", "fp32"] = "bf16"
+    frozen: Annotated[int, Field(ge=0)] = 0
     dropout: Share = 0.1
     seed: int = 0
     held_back: Share = 0.02
     save_every: Annotated[int, Field(gt=0)] = 200
+    measure_every: Annotated[int, Field(gt=0)] | None = None
     stages: Annotated[dict[str, Stage], Field(min_length=1)]
 
     @model_validator(mode="after")

@@ -22,14 +22,14 @@ from moonlynx.judge.files import written_whole
 
 from ..runs import SettingsError
 from .batches import Encoded, batches, collate, units
-from .loss import Support, best_windows, support_loss
+from .loss import Support, best_windows, conflict_loss, support_loss
 from .settings import Run, Stage
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
 log = logging.getLogger(__name__)
-HELD_BACK = "held_back.json"
+HELD_BACK, CURVE = "held_back.json", "curve.jsonl"
 _PROGRESS = "progress.json"
 _OPTIMIZER = "optimizer.safetensors"
 
@@ -83,10 +83,11 @@ def train(
     if not trained:
         raise SettingsError(f"{out.name}: the stage has no item to train on")
     trained = _repeat(trained, stage.repeat)
-    parts = (network.marks, network.claim, network.tokens)
+    parts = (network.marks, network.claim, network.tokens, network.conflict)
     heads = [parameter for part in parts for parameter in part.parameters()]
+    trunk = [parameter for parameter in network.trunk.parameters() if parameter.requires_grad]
     groups = [
-        {"params": list(network.trunk.parameters()), "lr": stage.lr_trunk, "peak": stage.lr_trunk},
+        {"params": trunk, "lr": stage.lr_trunk, "peak": stage.lr_trunk},
         {"params": heads, "lr": stage.lr_heads, "peak": stage.lr_heads},
     ]
     optimizer = torch.optim.AdamW(groups, weight_decay=stage.weight_decay, fused=True)
@@ -106,8 +107,11 @@ def train(
             group["lr"] = group["peak"] * _rate(progress.tokens / budget, stage.warmup)
         with accelerator.accumulate(network):
             own = list(chain(*units(chosen)[process::processes])) or chosen
-            support, targets, answers = read_batch(network, own, pad, accelerator.device)
+            support, targets, answers, contradicted = read_batch(
+                network, own, pad, accelerator.device
+            )
             loss = support_loss(support, *targets, stage.token_weight, answers)
+            loss = loss + conflict_loss(support.conflicts, contradicted)
             accelerator.backward(loss)
             if accelerator.sync_gradients:
                 accelerator.clip_grad_norm_(network.parameters(), 1.0)
@@ -120,6 +124,8 @@ def train(
             _log(progress, budget, losses)
             losses.clear()
             _save(out, bare, optimizer, progress)
+        if run.measure_every and process == 0 and _passed(progress, chosen, run.measure_every):
+            _measure_curve(out, bare, held_back, stage.batch_tokens, pad, progress)
     progress = progress._replace(done=True)
     if process == 0:
         figures = measure(bare, held_back, stage.batch_tokens, pad)
@@ -139,31 +145,31 @@ def read_progress(out: Path) -> Progress:
 
 def read_batch(
     network: nn.Module, chosen: Sequence[Encoded], pad: int, device: Any
-) -> tuple[Support, tuple[Tensor, Tensor, Tensor], Tensor]:
-    """Run the network over some items; give their support, what it should have been, and answers.
+) -> tuple[Support, tuple[Tensor, Tensor, Tensor], Tensor, Tensor]:
+    """Run the network over some items.
 
-    See `Batch` for the last.
+    Returns:
+        Their support, what it should have been (labels, tokens, claim mask), and `answers` and
+        `contradicted` as in `Batch`.
     """
     import torch
 
     batch = collate(chosen, pad)
-    ids, mask, types, owner, places, claim_mask, tokens, supported, answers = (
+    ids, mask, types, owner, places, claim_mask, tokens, supported, answers, contradicted = (
         torch.from_numpy(array).to(device) for array in batch
     )
-    token_logits, claim_logits = network(ids, mask, types)
-    support = best_windows(
-        token_logits.float(), claim_logits.float(), owner, places, len(supported)
-    )
-    return support, (supported, tokens, claim_mask), answers
+    logits = (part.float() for part in network(ids, mask, types))
+    support = best_windows(*logits, owner, places, len(supported))
+    return support, (supported, tokens, claim_mask), answers, contradicted
 
 
 def measure(
     network: nn.Module, items: Sequence[Encoded], batch_tokens: int, pad: int
 ) -> dict[str, Any]:
-    """Give, over all items and by source, how many there are and the AUROC of claims.
+    """Count the items, all and by source, and compute the AUROC of their claims.
 
     The AUROC of "not supported" is null where all have one label; `tokens` is that of the single
-    tokens, where their labels are known.
+    tokens, `conflicts` that of contradicted against not mentioned, where these are known.
     """
     import torch
     from sklearn.metrics import roc_auc_score
@@ -171,15 +177,20 @@ def measure(
     device = next(network.parameters()).device
     claims: dict[str, list[tuple[bool, float]]] = defaultdict(list)
     tokens: list[tuple[bool, float]] = []
+    conflicts: list[tuple[bool, float]] = []
     network.eval()
     with torch.inference_mode():
         for chosen in batches(items, batch_tokens, None):
-            support, (_, targets, _), _ = read_batch(network, chosen, pad, device)
+            support, (_, targets, _), _, contradicted = read_batch(network, chosen, pad, device)
             for item, logit in zip(chosen, support.claims.tolist(), strict=True):
                 for source in ("all", item.source) if item.supported is not None else ():
                     claims[source].append((bool(item.supported), logit))
             known = targets >= 0
             tokens += zip(targets[known].tolist(), support.tokens[known].tolist(), strict=True)
+            known = contradicted >= 0
+            conflicts += zip(
+                contradicted[known].tolist(), support.conflicts[known].tolist(), strict=True
+            )
     network.train()
 
     def auroc(pairs: Sequence[tuple[bool, float]]) -> float | None:
@@ -189,7 +200,30 @@ def measure(
     return {
         "claims": {name: [len(pairs), auroc(pairs)] for name, pairs in sorted(claims.items())},
         "tokens": [len(tokens), auroc(tokens)],
+        "conflicts": [len(conflicts), auroc(conflicts)],
     }
+
+
+def _passed(progress: Progress, chosen: Sequence[Encoded], step: int) -> bool:
+    """Tell whether the last batch passed a multiple of `step` tokens."""
+    before = progress.tokens - sum(_tokens(item) for item in chosen)
+    return progress.tokens // step > before // step
+
+
+def _measure_curve(
+    out: Path,
+    network: nn.Module,
+    held_back: Sequence[Encoded],
+    batch_tokens: int,
+    pad: int,
+    progress: Progress,
+) -> None:
+    """Append a point of the learning curve; a resumed run may measure one again."""
+    figures = measure(network, held_back, batch_tokens, pad)
+    point = {"tokens": progress.tokens, "seconds": round(progress.seconds), **figures}
+    log.info("at %d tokens: %s", progress.tokens, figures)
+    with (out / CURVE).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(point) + "\n")
 
 
 def _set_dropout(network: nn.Module, share: float) -> None:
