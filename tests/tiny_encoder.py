@@ -29,6 +29,10 @@ _KINDS = {
         "share_att_key": True,
         "position_biased_input": False,
     },
+    "mpnet": {
+        "max_position_embeddings": POSITIONS + 2,  # counted from 2
+        "marks_layer": 1,
+    },
 }
 
 
@@ -39,12 +43,13 @@ def build_tiny_encoder(folder, kind="bert"):
 
     from moonlynx.judge.backends.torch_encoder import make_network, save_network
 
-    config = AutoConfig.for_model(kind, **_SIZES, **_KINDS[kind])
+    config = AutoConfig.for_model(kind, **_SIZES | _KINDS[kind])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         network = make_network(config)
         torch.nn.init.normal_(network.claim.weight)
         torch.nn.init.normal_(network.tokens.weight)
+        torch.nn.init.normal_(network.marks.weight)
     save_network(network, folder)
     return folder
 

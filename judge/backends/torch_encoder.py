@@ -71,7 +71,7 @@ def make_network(config: Any, pretrained: Path | None = None) -> Any:
         def forward(self, input_ids: Any, attention_mask: Any, token_type_ids: Any) -> Any:
             words = self.trunk.get_input_embeddings()(input_ids)
             marks = self.marks(token_type_ids).to(words.dtype)
-            layer = getattr(config, "marks_layer", 0)
+            layer = getattr(self.trunk.config, "marks_layer", 0)
             inputs = {
                 "inputs_embeds": words if layer else words + marks,
                 "attention_mask": attention_mask,
@@ -236,9 +236,7 @@ class TorchEncoder:
         torch = self._torch
         with self._lock, torch.inference_mode():
             tensors = (torch.from_numpy(array).to(self._device) for array in (ids, mask, types))
-            tokens, claims, conflicts = (
-                logits.cpu().numpy() for logits in self._network(*tensors)
-            )
+            tokens, claims, conflicts = (logits.cpu().numpy() for logits in self._network(*tensors))
         return [
             EncoderOutput(tokens[row, : len(own)], float(claims[row]), float(conflicts[row]))
             for row, (own, _) in enumerate(batch)

@@ -17,7 +17,6 @@ from moonlynx.judge.luna.reading import Limits, Reading, Specials, assemble
 from .items import Item
 
 UNKNOWN = -1
-_STEP = 16  # tokens; few different shapes, for which a processor keeps its buffers
 _SORTED = 64  # batches whose items are sorted by length together: little padding, enough chance
 
 
@@ -198,8 +197,7 @@ def _cut(ordered: Sequence[Unit], batch_tokens: int) -> Iterator[list[Encoded]]:
 def collate(items: Sequence[Encoded], pad: int) -> Batch:
     """Pad the items' windows to one length."""
     readings = list(chain.from_iterable(item.readings for item in items))
-    longest = max(len(reading.ids) for reading in readings)
-    length = -(-longest // _STEP) * _STEP
+    length = max(len(reading.ids) for reading in readings)
     claim = max(len(item.tokens) for item in items)
     shape = (len(readings), length)
     ids, mask, types = np.full(shape, pad), np.zeros(shape, np.int64), np.zeros(shape, np.int64)

@@ -104,7 +104,8 @@ def _nli(name: str, root: Path, exclusions: Exclusions, _rng: random.Random) -> 
         left_out = _left_out(exclusions, path)
         for index, row in enumerate(read_csv(path)):
             if str(index) not in left_out:
-                yield Pair(row["premise"], row["hypothesis"], _THREE.get(row["label"], "unsupported"))
+                label = _THREE.get(row["label"], "unsupported")
+                yield Pair(row["premise"], row["hypothesis"], label)
 
 
 def _infotabs(root: Path, _exclusions: Exclusions, rng: random.Random) -> Iterator[Pair]:
@@ -215,7 +216,8 @@ def _monotonicity(root: Path, _exclusions: Exclusions, _rng: random.Random) -> I
     for prefix, (premise, claim) in columns.items():
         for path in _find(root / "monotonicity", f"{prefix}*.tsv"):
             for row in _tab_separated(path):
-                yield Pair(row[premise], row[claim], "supported" if row["gold_label"] == "entailment" else "unsupported")
+                entailed = row["gold_label"] == "entailment"  # "neutral" may contradict here
+                yield Pair(row[premise], row[claim], "supported" if entailed else "unsupported")
 
 
 def _changed(base: str, root: Path, exclusions: Exclusions, rng: random.Random) -> Iterator[Pair]:
@@ -281,9 +283,9 @@ def _factcheck_gpt(root: Path, exclusions: Exclusions, _rng: random.Random) -> I
     path = root / "factcheck_gpt" / "subtask3_claim_evidence_stance.jsonl.gz"
     left_out = _left_out(exclusions, path)
     for index, row in enumerate(read_lines(path)):
-        if str(index) not in left_out and row["stance"] in labels:
-            if len(row["evidence"].split()) <= _EVIDENCE_WORDS:
-                yield Pair(row["evidence"], row["claim"], labels[row["stance"]])
+        short = len(row["evidence"].split()) <= _EVIDENCE_WORDS
+        if str(index) not in left_out and row["stance"] in labels and short:
+            yield Pair(row["evidence"], row["claim"], labels[row["stance"]])
 
 
 Reader = Callable[[Path, Exclusions, random.Random], Iterator[Pair]]

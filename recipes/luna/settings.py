@@ -103,7 +103,6 @@ class Run(Record):
         dropout: in training. Drawing its numbers takes half of the time on a CPU.
         held_back: share of the items that is not trained on and measures progress.
         save_every: optimiser steps between checkpoints.
-        measure_every: tokens between measurements of the held-back items, for a learning curve.
         stages: in order, by name; each has a folder of its name.
     """
 
@@ -121,7 +120,6 @@ class Run(Record):
     seed: int = 0
     held_back: Share = 0.02
     save_every: Annotated[int, Field(gt=0)] = 200
-    measure_every: Annotated[int, Field(gt=0)] | None = None
     stages: Annotated[dict[str, Stage], Field(min_length=1)]
 
     @model_validator(mode="after")

@@ -57,8 +57,9 @@ def train(
     """Train `network` on the items and save it to `out`, going on from what is there.
 
     A share of the items (`run.held_back`) is not trained on; what is measured on it goes to
-    `held_back.json`. A run that was killed ends, on one processor, with the very weights of one
-    that was not; of one that is done, they are only read.
+    `held_back.json`, and at every checkpoint, as a learning curve, to `curve.jsonl`. A run that was
+    killed ends, on one processor, with the very weights of one that was not; of one that is done,
+    they are only read.
 
     Raises:
         MissingExtra: torch, accelerate or scikit-learn is not installed.
@@ -107,11 +108,9 @@ def train(
             group["lr"] = group["peak"] * _rate(progress.tokens / budget, stage.warmup)
         with accelerator.accumulate(network):
             own = list(chain(*units(chosen)[process::processes])) or chosen
-            support, targets, answers, contradicted = read_batch(
-                network, own, pad, accelerator.device
-            )
+            support, targets, answers, kinds = read_batch(network, own, pad, accelerator.device)
             loss = support_loss(support, *targets, stage.token_weight, answers)
-            loss = loss + conflict_loss(support.conflicts, contradicted)
+            loss = loss + conflict_loss(support.conflicts, kinds)
             accelerator.backward(loss)
             if accelerator.sync_gradients:
                 accelerator.clip_grad_norm_(network.parameters(), 1.0)
@@ -124,8 +123,7 @@ def train(
             _log(progress, budget, losses)
             losses.clear()
             _save(out, bare, optimizer, progress)
-        if run.measure_every and process == 0 and _passed(progress, chosen, run.measure_every):
-            _measure_curve(out, bare, held_back, stage.batch_tokens, pad, progress)
+            _add_point(out, progress, measure(bare, held_back, stage.batch_tokens, pad))
     progress = progress._replace(done=True)
     if process == 0:
         figures = measure(bare, held_back, stage.batch_tokens, pad)
@@ -204,28 +202,6 @@ def measure(
     }
 
 
-def _passed(progress: Progress, chosen: Sequence[Encoded], step: int) -> bool:
-    """Tell whether the last batch passed a multiple of `step` tokens."""
-    before = progress.tokens - sum(_tokens(item) for item in chosen)
-    return progress.tokens // step > before // step
-
-
-def _measure_curve(
-    out: Path,
-    network: nn.Module,
-    held_back: Sequence[Encoded],
-    batch_tokens: int,
-    pad: int,
-    progress: Progress,
-) -> None:
-    """Append a point of the learning curve; a resumed run may measure one again."""
-    figures = measure(network, held_back, batch_tokens, pad)
-    point = {"tokens": progress.tokens, "seconds": round(progress.seconds), **figures}
-    log.info("at %d tokens: %s", progress.tokens, figures)
-    with (out / CURVE).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(point) + "\n")
-
-
 def _set_dropout(network: nn.Module, share: float) -> None:
     import torch
 
@@ -283,6 +259,13 @@ def _save(out: Path, network: nn.Module, optimizer: Any, progress: Progress) -> 
     save_file(moments, folder / _OPTIMIZER)
     _commit(out, progress)
     _clear(out, keep=folder)
+
+
+def _add_point(out: Path, progress: Progress, figures: Mapping[str, Any]) -> None:
+    """Append a point of the learning curve."""
+    point = {"read_tokens": progress.tokens, "seconds": round(progress.seconds), **figures}
+    with (out / CURVE).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(point) + "\n")
 
 
 def _finish(out: Path, network: nn.Module, figures: Mapping[str, Any], progress: Progress) -> None:

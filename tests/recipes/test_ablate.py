@@ -97,7 +97,7 @@ def test_what_is_measured_is_kept(tmp_path):
 def test_every_variant_takes_something_away(name):
     """All but the whole; what sources are called is checked against the recipe's own."""
     from moonlynx.recipes.luna.answers import SETS
-    from moonlynx.recipes.luna.pairs import PAIR_SETS
+    from moonlynx.recipes.luna.pair_sets import PAIR_SETS
 
     known = (*SETS, *PAIR_SETS, "made:hotel", "changed:date", "removed", "shuffled")
     for beginning in VARIANTS[name].without:

@@ -16,7 +16,7 @@ from moonlynx.recipes.luna.answers.summaries import _agreed, _edits
 from moonlynx.recipes.luna.exclusions import DataNotFound, load_exclusions
 from moonlynx.recipes.luna.licences import SOURCES, licence_table
 from moonlynx.recipes.luna.mixes import RAGTRUTH, UNSEEN, Mix
-from moonlynx.recipes.luna.pairs import _READERS as PAIRS
+from moonlynx.recipes.luna.pair_sets import PAIR_SETS as PAIRS
 from moonlynx.recipes.runs import SettingsError
 
 from ..labelled_data import DATA, needs_data

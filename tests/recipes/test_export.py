@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from moonlynx.judge.backends.onnx_encoder import MODEL, OnnxEncoder
+from moonlynx.judge.backends.torch_encoder import TorchEncoder
 from moonlynx.judge.luna.weights import MANIFEST
 from moonlynx.recipes.luna.export import Scheme, app, compare, export
 from moonlynx.recipes.luna.quantise import quantise_columns, quantise_rows
@@ -35,7 +36,7 @@ def exported(folder, tmp_path_factory):
 
 @pytest.mark.heavy
 @pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")  # of DeBERTa's module
-@pytest.mark.parametrize("kind", ["bert", "modernbert", "deberta-v2"])
+@pytest.mark.parametrize("kind", ["bert", "modernbert", "deberta-v2", "mpnet"])
 def test_any_trunk_reads_in_onnx_what_it_reads_in_torch(tmp_path, kind):
     folder = build_tiny_encoder(tmp_path / "torch", kind)
     export(folder, tmp_path / "onnx", Scheme.FP32)
@@ -43,6 +44,10 @@ def test_any_trunk_reads_in_onnx_what_it_reads_in_torch(tmp_path, kind):
     assert comparison.inputs == len(INPUTS)
     assert comparison.claim_max < 1e-4
     assert comparison.token_max < 1e-4
+    backends = TorchEncoder(folder, device="cpu"), OnnxEncoder(tmp_path / "onnx")
+    conflicts = [[output.conflict for output in each.encode(INPUTS)] for each in backends]
+    np.testing.assert_allclose(*conflicts, atol=1e-3)
+    assert np.std(conflicts[0]) > 0.01
 
 
 @pytest.mark.heavy

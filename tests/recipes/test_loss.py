@@ -16,7 +16,7 @@ def loss_of(claims, tokens, supported, targets, mask=None, weight=1.0, answers=N
     claims, tokens = (torch.tensor(rows, requires_grad=True) for rows in (claims, tokens))
     targets = torch.tensor(targets)
     mask = torch.ones_like(targets, dtype=torch.bool) if mask is None else torch.tensor(mask)
-    support, labels = Support(claims, tokens), torch.tensor(supported)
+    support, labels = Support(claims, tokens, claims), torch.tensor(supported)
     answers = None if answers is None else torch.tensor(answers)
     loss = support_loss(support, labels, targets, mask, weight, answers)
     loss.backward()
@@ -37,13 +37,28 @@ def test_the_best_window_speaks_and_learns():
         [[9.0, 1.0, -2.0], [9.0, -1.0, 3.0], [9.0, 0.5, 0.25]], requires_grad=True
     )
     claims = torch.tensor([-1.0, 2.0, -3.0], requires_grad=True)
+    conflicts = torch.tensor([0.5, -0.5, -4.0])
     owner, places = torch.tensor([0, 0, 1]), torch.tensor([[1, 2]] * 3)
-    support = best_windows(tokens, claims, owner, places, 2)
+    support = best_windows(tokens, claims, conflicts, owner, places, 2)
     assert support.claims.tolist() == [2.0, -3.0]
+    assert support.conflicts.tolist() == [0.5, -4.0]
     assert support.tokens.tolist() == [[1.0, 3.0], [0.5, 0.25]]
     (support.claims.sum() + support.tokens.sum()).backward()
     assert claims.grad.tolist() == [0, 1, 1]
     assert tokens.grad.tolist() == [[0, 1, 0], [0, 0, 1], [0, 1, 1]]
+
+
+def test_contradiction_is_learned_only_where_it_is_known():
+    import torch
+
+    from moonlynx.recipes.luna.loss import conflict_loss
+
+    logits = torch.tensor([1.0, 1.0, 1.0], requires_grad=True)
+    loss = conflict_loss(logits, torch.tensor([1, 0, UNKNOWN]))
+    loss.backward()
+    assert loss.item() == pytest.approx((softplus(-1) + softplus(1)) / 3)
+    assert [math.copysign(1, x) if x else 0 for x in logits.grad.tolist()] == [-1, 1, 0]
+    assert conflict_loss(logits, torch.full((3,), UNKNOWN)).item() == 0
 
 
 def test_a_supported_claim_and_its_tokens_are_pulled_up():

@@ -7,14 +7,8 @@ import pytest
 
 from moonlynx.judge.backends.encoder import TokenType
 from moonlynx.recipes.luna.exclusions import DataNotFound, load_exclusions
-from moonlynx.recipes.luna.pairs import (
-    _READERS,
-    PAIR_SETS,
-    _item,
-    changed_words,
-    fit_lines,
-    load_pairs,
-)
+from moonlynx.recipes.luna.pair_sets import PAIR_SETS, changed_words, fit_lines
+from moonlynx.recipes.luna.pairs import _item, load_pairs
 
 from ..labelled_data import DATA, needs_data
 
@@ -24,8 +18,18 @@ EXCLUDED = {
     "tabfact: table name": ["out.csv"],
     "docnli_fever_mctest/binary-FEVER-NLI__dev.txt: row index from 0": [1],
     "conjnli/conj_dev.tsv: row index from 0": [1],
+    "fool_me_twice/dev.jsonl: id": ["left out"],
+    "factcg_cg2c_doc/CG2C_doc.jsonl: row index from 0": [1],
 }
 NLI = "premise,hypothesis,label\n"
+LEAGUE = "team: reds; wins: 12. team: blues; wins: 3."
+SNLI = "sentence1\tsentence2\tgold_label\n"
+
+
+def lines(*rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
 FILES = {
     "nli_small/mnli__dev.csv.gz": NLI
     + '"It rained, and\nit snowed.",It rained.,entailment\nLeft out.,Left out.,entailment\n'
@@ -83,54 +87,132 @@ FILES = {
     "monotonicity/HELP_leskexppmb_and.tsv": (
         "ori_sentence\tnew_sentence\tgold_label\nI had milk and eggs.\tI had milk.\tentailment\n"
     ),
+    "cf_snli/dev.tsv": SNLI + "Two men sing.\tMen sing.\tentailment\n",
+    "cf_snli/test.tsv": SNLI + "Two men sing.\tMen sleep.\tcontradiction\n",
+    "cf_snli/train.tsv": SNLI + "Two men sing.\tMen sing well.\tneutral\n",
+    "mnli_slice/train.json": json.dumps(
+        [
+            {
+                "sentence": "sentence 1: It is hot.\nsentence 2: It is cold.",
+                "label": "contradiction",
+            }
+        ]
+    ),
+    "lingnli/train.jsonl.gz": json.dumps(
+        {"premise": "It is hot.", "hypothesis": "It is warm.", "label": "entailment"}
+    ),
+    "fool_me_twice/dev.jsonl": lines(
+        {
+            "id": "a",
+            "text": "Many came.",
+            "label": "REFUTES",
+            "gold_evidence": [{"text": "It ran in 1970."}, {"text": "Nobody came."}],
+        },
+        {"id": "left out", "text": "Left out.", "label": "SUPPORTS", "gold_evidence": []},
+    ),
+    "fool_me_twice/test.jsonl": lines(
+        {
+            "id": "b",
+            "text": "It ran.",
+            "label": "SUPPORTS",
+            "gold_evidence": [{"text": "It ran in 1970."}],
+        },
+    ),
+    "factcg_cg2c_doc/CG2C_doc.jsonl.gz": lines(
+        {"text_a": "It ran in 1970. Nobody came.", "text_b": ["It ran in 1970."], "orig_label": 1},
+        {"text_a": "Left out.", "text_b": ["Left out."], "orig_label": 1},
+        {"text_a": "Nobody came.", "text_b": ["It ran in 1970."], "orig_label": 0},
+        {"text_a": "word " * 131, "text_b": ["Too long."], "orig_label": 1},
+    ),
+    "factcheck_gpt/subtask3_claim_evidence_stance.jsonl.gz": lines(
+        {"claim": "It ran.", "evidence": "It ran in 1970.", "stance": "completely-support"},
+        {"claim": "It ran far.", "evidence": "It ran in 1970.", "stance": "partially-support"},
+        {"claim": "It ran in 1980.", "evidence": "It ran in 1970.", "stance": "refute"},
+        {"claim": "It ran.", "evidence": "It is hot.", "stance": "irrelevant"},
+    ),
 }
 # Per set: premise, claim, label and the words that are marked.
 EXPECTED = {
     "mnli": [
-        ("It rained, and it snowed.", "It rained.", True, []),
-        ("It rained.", "It snowed.", False, None),
+        ("It rained, and it snowed.", "It rained.", "supported", []),
+        ("It rained.", "It snowed.", "not_mentioned", None),
     ],
-    "snli": [("A dog runs.", "A cat runs.", False, None)],
-    "scitail": [("Salt dissolves.", "Salt dissolves.", True, [])],
+    "snli": [("A dog runs.", "A cat runs.", "contradicted", None)],
+    "scitail": [("Salt dissolves.", "Salt dissolves.", "supported", [])],
     "sick": [
-        ("A dog runs.", "No dog runs.", False, None),
-        ("A cat runs.", "A cat runs.", True, []),
+        ("A dog runs.", "No dog runs.", "contradicted", None),
+        ("A cat runs.", "A cat runs.", "supported", []),
     ],
-    "rte": [("A dog runs.", "A cat runs.", False, None)],
+    "rte": [("A dog runs.", "A cat runs.", "unsupported", None)],
     "infotabs": [
-        ("Rainbow. Genre: rock, folk. Year: 1999.", "It is rock.", True, []),
-        ("Rainbow. Genre: rock, folk. Year: 1999.", "It is from 1998.", False, None),
-        ("Rainbow. Genre: rock, folk. Year: 1999.", 'It is "it".', False, None),
+        ("Rainbow. Genre: rock, folk. Year: 1999.", "It is rock.", "supported", []),
+        ("Rainbow. Genre: rock, folk. Year: 1999.", "It is from 1998.", "contradicted", None),
+        ("Rainbow. Genre: rock, folk. Year: 1999.", 'It is "it".', "not_mentioned", None),
     ],
     "tabfact": [
-        ("league. team: reds; wins: 12. team: blues; wins: 3.", "reds have 12 wins", True, []),
-        ("league. team: reds; wins: 12. team: blues; wins: 3.", "reds have 3 wins", False, None),
+        (
+            f"league. {LEAGUE}",
+            "reds have 12 wins",
+            "supported",
+            [],
+        ),
+        (
+            f"league. {LEAGUE}",
+            "reds have 3 wins",
+            "contradicted",
+            None,
+        ),
     ],
     "tabfact-pairs": [
-        ("team: reds; wins: 12. team: blues; wins: 3.", "blues have 3 wins", True, []),
-        ("team: reds; wins: 12. team: blues; wins: 3.", "blues have 12 wins", False, ["12"]),
+        (LEAGUE, "blues have 3 wins", "supported", []),
+        (
+            LEAGUE,
+            "blues have 12 wins",
+            "contradicted",
+            ["12"],
+        ),
     ],
     "fever": [
-        ("Oslo is in Norway.", "Oslo is Norwegian.", True, []),
-        ("Oslo is in Norway.", "Oslo is in Spain.", False, None),
+        ("Oslo is in Norway.", "Oslo is Norwegian.", "supported", []),
+        ("Oslo is in Norway.", "Oslo is in Spain.", "unsupported", None),
     ],
     "fever-symmetric": [
-        ("It is cold.", "It is hot.", False, None),
-        ("It is cold.", "It is cold.", True, []),
+        ("It is cold.", "It is hot.", "contradicted", None),
+        ("It is cold.", "It is cold.", "supported", []),
     ],
     "conjnli": [
-        ("He sings and runs.", "He sings.", True, []),
-        ("He sings or runs.", "He sings and runs.", False, ["and"]),
+        ("He sings and runs.", "He sings.", "supported", []),
+        ("He sings or runs.", "He sings and runs.", "not_mentioned", ["and"]),
     ],
     "breaking-nli": [
-        ("A red line.", "A blue line.", False, ["blue"]),
-        ("A blue line.", "A blue line.", True, []),
-        ("A blue line.", "A red line.", False, ["red"]),
-        ("A red line.", "A red line.", True, []),
+        ("A red line.", "A blue line.", "contradicted", ["blue"]),
+        ("A blue line.", "A blue line.", "supported", []),
+        ("A blue line.", "A red line.", "contradicted", ["red"]),
+        ("A red line.", "A red line.", "supported", []),
     ],
     "monotonicity": [
-        ("All dogs run.", "All pets run.", False, None),
-        ("I had milk and eggs.", "I had milk.", True, []),
+        ("All dogs run.", "All pets run.", "unsupported", None),
+        ("I had milk and eggs.", "I had milk.", "supported", []),
+    ],
+    "cf-snli": [
+        ("Two men sing.", "Men sing.", "supported", []),
+        ("Two men sing.", "Men sleep.", "contradicted", None),
+        ("Two men sing.", "Men sing well.", "not_mentioned", None),
+    ],
+    "mnli-slice": [("It is hot.", "It is cold.", "contradicted", None)],
+    "lingnli": [("It is hot.", "It is warm.", "supported", [])],
+    "fool-me-twice": [
+        ("It ran in 1970. Nobody came.", "Many came.", "contradicted", None),
+        ("It ran in 1970.", "It ran.", "supported", []),
+    ],
+    "factcg": [
+        ("It ran in 1970. Nobody came.", "It ran in 1970.", "supported", []),
+        ("Nobody came.", "It ran in 1970.", "not_mentioned", None),
+    ],
+    "factcheck-gpt": [
+        ("It ran in 1970.", "It ran.", "supported", []),
+        ("It ran in 1970.", "It ran in 1980.", "contradicted", None),
+        ("It is hot.", "It ran.", "not_mentioned", None),
     ],
 }
 CHANGED = ("mnli-changed", "fever-changed", "infotabs-changed")
@@ -153,20 +235,24 @@ def root(tmp_path):
 
 
 def test_every_set_has_an_example():
-    assert (*EXPECTED, *CHANGED) == PAIR_SETS
+    assert {*EXPECTED, *CHANGED} == set(PAIR_SETS)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_set_is_read_in_its_own_form(root, name):
-    pairs = _READERS[name](root, load_exclusions(root), random.Random(0))
+    pairs = list(PAIR_SETS[name](root, load_exclusions(root), random.Random(0)))
     found = [_item(name, pair) for pair in pairs]
     marked = [
         None if item.spans is None else [item.claim[a:b] for a, b in item.spans] for item in found
     ]
     assert [
-        (*item.premises, item.claim, item.supported, words)
-        for item, words in zip(found, marked, strict=True)
+        (*item.premises, item.claim, pair.label, words)
+        for item, pair, words in zip(found, pairs, marked, strict=True)
     ] == EXPECTED[name]
+    kinds = {"contradicted": (False, True), "not_mentioned": (False, False)}
+    for item, pair in zip(found, pairs, strict=True):
+        expected = kinds.get(pair.label, (pair.label == "supported", None))
+        assert (item.supported, item.contradicted) == expected
     assert {item.source for item in found} == {name}
     assert {item.lead for item in found} == {""}
 
@@ -180,6 +266,7 @@ def test_a_set_that_is_not_there_is_said_to_be_missing(root, name):
         "mnli-changed": "nli_small",
         "fever-changed": "docnli_fever_mctest",
         "infotabs-changed": "infotabs",
+        "factcg": "factcg_cg2c_doc",
     }.get(name, name.replace("-", "_"))
     for path in (root / folder).iterdir():
         path.unlink()
@@ -195,10 +282,10 @@ def test_a_changed_claim_stands_beside_the_right_one(root):
     )
     write_files(root, {"nli_small/mnli__dev.csv": NLI + rows})
     exclusions = load_exclusions(root)
-    pairs = list(_READERS["mnli-changed"](root, exclusions, random.Random(0)))
+    pairs = list(PAIR_SETS["mnli-changed"](root, exclusions, random.Random(0)))
     copied = 0
     for right, wrong in zip(pairs[::2], pairs[1::2], strict=True):
-        assert (right.supported, wrong.supported) == (True, False)
+        assert (right.label, wrong.label) == ("supported", "contradicted")
         assert right.premise == wrong.premise
         assert right.claim == wrong.right != wrong.claim
         assert changed_words(right.claim, wrong.claim)
@@ -280,7 +367,7 @@ def test_rows_to_leave_out_are_left_out():
     listed = load_exclusions(DATA)
 
     def texts(name, exclusions):
-        read = _READERS[name](DATA, exclusions, random.Random(0))
+        read = PAIR_SETS[name](DATA, exclusions, random.Random(0))
         return [(pair.premise, pair.claim) for pair in read]
 
     for name, keys in {

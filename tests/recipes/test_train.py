@@ -4,7 +4,7 @@ from itertools import permutations
 
 import pytest
 
-from moonlynx.judge.backends.torch_encoder import load_network
+from moonlynx.judge.backends.torch_encoder import freeze, load_network
 from moonlynx.judge.luna.reading import find_specials
 from moonlynx.judge.luna.weights import load_tokenizer
 from moonlynx.recipes.luna import train as module
@@ -12,7 +12,7 @@ from moonlynx.recipes.luna.batches import encode_items, pad_id
 from moonlynx.recipes.luna.items import Item
 from moonlynx.recipes.luna.recipe import start_network
 from moonlynx.recipes.luna.settings import Run, Stage
-from moonlynx.recipes.luna.train import Progress, _rate, measure, read_progress, train
+from moonlynx.recipes.luna.train import CURVE, Progress, _rate, measure, read_progress, train
 from moonlynx.recipes.runs import SettingsError
 
 from .tiny_base import build_base
@@ -95,6 +95,39 @@ def test_it_learns_a_rule_and_measures_it_on_what_was_held_back(items, tokenizer
 
 
 @pytest.mark.heavy
+def test_frozen_layers_stay_and_the_token_types_enter_above_them(items, tokenizer, tmp_path):
+    import torch
+
+    base = build_base(tmp_path / "base", WORDS, num_hidden_layers=2)
+    run = run_of(short(), frozen=1)
+    network = start_network(base, run)
+    freeze(network, run.frozen)
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    out = tmp_path / "out"
+    train(run, run.stages["one"], items, network, out, pad_id(tokenizer))
+    after = load_network(out)
+    changed = {
+        name for name, value in after.state_dict().items() if not torch.equal(value, before[name])
+    }
+    assert {name.split(".")[0] for name in changed} >= {"marks", "claim", "tokens"}
+    trunk = {name for name in changed if name.startswith("trunk.")}
+    assert trunk
+    assert all(name.startswith("trunk.encoder.layer.1.") for name in trunk)
+    points = [json.loads(line) for line in (out / CURVE).read_text().splitlines()]
+    read = [point["read_tokens"] for point in points]
+    assert read == sorted(set(read))
+    assert all(point["claims"]["all"][0] > 0 for point in points)
+    # Token types that differ leave the first layer's output as it is.
+    ids, mask = torch.ones((2, 1, 8), dtype=torch.int64)
+    states = []
+    after.trunk.encoder.layer[0].register_forward_hook(lambda *read: states.append(read[2]))
+    with torch.inference_mode():
+        claims = [after(ids, mask, mask * kind)[1].item() for kind in (1, 2)]  # alike to the trunk
+    assert claims[0] != claims[1]
+    assert torch.equal(states[0], states[1])
+
+
+@pytest.mark.heavy
 def test_what_is_done_is_only_read(base, items, tokenizer, tmp_path):
     import torch
 
@@ -133,7 +166,7 @@ def kill_at(patch, name, number):
         ("support_loss", 6, 4),  # in a batch, halfway between two checkpoints
         ("_commit", 2, 4),  # a checkpoint is written, but not counted
         ("_clear", 2, 8),  # it is counted, but the one before still lies there
-        ("measure", 1, 8),  # all is read, nothing is finished
+        ("measure", 3, 8),  # all is read, nothing is finished
         ("_finish", 1, 8),
     ],
 )
@@ -155,7 +188,7 @@ def test_a_killed_run_ends_with_the_weights_of_one_that_was_not(
         one, other = ((tmp_path / folder / name).read_bytes() for folder in ("whole", "killed"))
         assert one == other, name
     names = {path.name for path in (tmp_path / "killed").iterdir()}
-    assert names == {*FILES, "config.json", "held_back.json", "progress.json"}
+    assert names == {*FILES, "config.json", "held_back.json", "progress.json", CURVE}
 
 
 @pytest.mark.heavy
@@ -179,9 +212,10 @@ def test_where_all_have_one_label_nothing_is_ranked(base, items, tokenizer):
     assert figures == {
         "claims": {"all": [20, None], "membership": [20, None]},
         "tokens": [20, None],
+        "conflicts": [0, None],
     }
     empty = measure(start_network(base, run_of(short())), [], 512, pad_id(tokenizer))
-    assert empty == {"claims": {}, "tokens": [0, None]}
+    assert empty == {"claims": {}, "tokens": [0, None], "conflicts": [0, None]}
 
 
 def test_the_rate_rises_and_falls():
