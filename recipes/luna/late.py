@@ -200,7 +200,7 @@ def make_head(width: int, inner: int = 192, heads: int = 6, layers: int = 2) -> 
             mean = x.masked_fill(outside, 0.0).sum(1) / batch.mask.sum(1, keepdim=True)
             least = x.masked_fill(outside, 1e4).amin(1)
             claims = self.claim(torch.cat([mean, least], dim=-1)).squeeze(-1)
-            return Support(claims, self.tokens(x).squeeze(-1))
+            return Support(claims, self.tokens(x).squeeze(-1), claims)  # no head for conflicts
 
     return Head()
 

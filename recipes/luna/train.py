@@ -156,8 +156,8 @@ def read_batch(
     ids, mask, types, owner, places, claim_mask, tokens, supported, answers, contradicted = (
         torch.from_numpy(array).to(device) for array in batch
     )
-    logits = (part.float() for part in network(ids, mask, types))
-    support = best_windows(*logits, owner, places, len(supported))
+    by_token, by_claim, by_conflict = (part.float() for part in network(ids, mask, types))
+    support = best_windows(by_token, by_claim, by_conflict, owner, places, len(supported))
     return support, (supported, tokens, claim_mask), answers, contradicted
 
 
