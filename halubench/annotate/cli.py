@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from moonlynx.judge.files import keep_apart
 from moonlynx.judge.journal import to_line
 from moonlynx.judge.messages import echo
 
@@ -52,6 +53,7 @@ def export(
     """Write what annotators said, a line for each row and annotator."""
     from .store import Store
 
+    keep_apart({"--export": file, "DATABASE": database})
     annotations = Store(database).annotations()
     file.write_bytes(b"".join(map(to_line, annotations)))
     echo(f"{len(annotations):,} annotations are in {file}")

@@ -123,3 +123,10 @@ def test_a_missing_package_names_the_extra(package, file, tmp_path, monkeypatch)
     done = call("annotate", file, "--database", tmp_path / "x.sqlite", "--port", 0)
     assert isinstance(done.exception, MissingExtra)
     assert "pip install 'moonlynx[annotate]'" in str(done.exception)
+
+
+def test_an_export_does_not_overwrite_the_database(labelled):
+    before = labelled.read_bytes()
+    says = "--export and DATABASE are the same file; choose another export."
+    assert says in complaint("annotations", labelled, "--export", labelled)
+    assert labelled.read_bytes() == before
