@@ -136,7 +136,7 @@ HEADERS = [
 
 @st.composite
 def requests(draw):
-    """Give the bytes of a request that ends, however odd it is."""
+    """Give the bytes of a request, and whether they end as they announce."""
     path = draw(st.sampled_from(PATHS))
     method = (
         draw(st.sampled_from(["POST"] * 12 + METHODS))
@@ -154,10 +154,12 @@ def requests(draw):
         kind = b"application/jsonl" if path.startswith("/v1/batches") else JSON
         lines += [b"Host: localhost", b"Content-Type: " + kind]
     body = draw(bodies()) if method != "GET" else b""
+    end = None
     if draw(st.integers(0, 4)) == 0:
         lines.append(b"Transfer-Encoding: chunked")
-        ends = draw(st.sampled_from([b"0\r\n\r\n"] * 4 + [b"", b"zz\r\n\r\n", b"-1\r\n\r\n"]))
-        body = b"%x\r\n%s\r\n" % (len(body), body) * bool(body) + ends
+        body = b"%x\r\n%s\r\n" % (len(body), body) * bool(body)
+        end = draw(st.sampled_from([b"0\r\n\r\n"] * 4 + [b"", b"zz\r\n\r\n", b"-1\r\n\r\n"]))
     else:
         lines.append(b"Content-Length: %d" % len(body))
-    return b"\r\n".join([*lines, b"Connection: close", b"", b""]) + body
+    request = b"\r\n".join([*lines, b"Connection: close", b"", b""]) + body + (end or b"")
+    return request, end != b""

@@ -7,6 +7,7 @@ import sys
 import time
 from contextlib import contextmanager
 
+import httpx
 import pytest
 
 from moonlynx import Example, Verdict, load_judge
@@ -96,6 +97,9 @@ def test_over_http(mcp):
 
     with serving_http() as url:
         check(*asyncio.run(run(url)))
+        # No page of another site gets through to the tool, under whatever name.
+        for refused, header in ((421, "Host"), (403, "Origin")):
+            assert httpx.post(url, json={}, headers={header: "site.example"}).status_code == refused
 
 
 def test_without_the_package_the_extra_is_named(monkeypatch):
