@@ -11,7 +11,9 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.batch import BATCH_SIZE, read_verdicts
+from moonlynx.judge.fields import FieldMap
 from moonlynx.judge.files import keep_apart
+from moonlynx.judge.input_cli import MapOption, say_notes
 from moonlynx.judge.messages import echo, make_folder
 from moonlynx.judge.progress import progress_bar
 from moonlynx.judge.types import BadInput, ExitCode
@@ -25,7 +27,7 @@ BenchmarkOption = Annotated[
     typer.Option(
         "--benchmark",
         help="ragtruth, halubench, summedits or faithbench; a dataset of the Hub, such as "
-        "PatronusAI/HaluBench; or a .jsonl, .csv or .parquet file of labelled rows.",
+        "PatronusAI/HaluBench; or a file of labelled rows (.jsonl, .csv, .parquet, ...).",
     ),
 ]
 SplitOption = Annotated[
@@ -51,6 +53,7 @@ def evaluate(
     output: Annotated[
         Path, typer.Option(help="Folder for verdicts and reports; a stopped run goes on from it.")
     ],
+    map_: MapOption = None,
     split: SplitOption = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Judge only a random sample of so many rows.")
@@ -77,6 +80,7 @@ def evaluate(
         benchmark=[benchmark],
         judge=judge,
         output=[output],
+        map=map_ or (),
         split=[split],
         limit=[limit],
         data=[data],
@@ -85,7 +89,11 @@ def evaluate(
         seed=[seed],
         prices=[prices],
     )
-    loaded = load_benchmark(benchmark, split=split, data=data, limit=limit, seed=seed)
+    fields = FieldMap.parse(map_ or ())
+    loaded = load_benchmark(
+        benchmark, split=split, data=data, limit=limit, seed=seed, fields=fields
+    )
+    say_notes(fields)
     make_folder(output)
     report = run_evaluation(
         loaded,
@@ -120,6 +128,7 @@ def frontier(
     output: Annotated[
         Path, typer.Option(help="Folder for verdicts and reports; a stopped run goes on from it.")
     ],
+    map_: MapOption = None,
     split: SplitOption = None,
     data: DataOption = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Rows judged at once.")] = BATCH_SIZE,
@@ -139,13 +148,15 @@ def frontier(
         first=first,
         second=second,
         output=[output],
+        map=map_ or (),
         split=[split],
         data=[data],
         batch_size=[batch_size if batch_size != BATCH_SIZE else None],
         resamples=[resamples],
         seed=[seed],
     )
-    loaded = load_benchmark(benchmark, split=split, data=data)
+    fields = FieldMap.parse(map_ or ())
+    loaded = load_benchmark(benchmark, split=split, data=data, fields=fields)
     make_folder(output)
     run_frontier(
         loaded,
@@ -166,6 +177,7 @@ def compare(
     a: Annotated[Path, typer.Argument(help="Verdict file of one judge.")],
     b: Annotated[Path, typer.Argument(help="Verdict file of the other, on the same rows.")],
     benchmark: BenchmarkOption,
+    map_: MapOption = None,
     split: SplitOption = None,
     data: DataOption = None,
     output: Annotated[Path | None, typer.Option(help="JSON file for the comparison.")] = None,
@@ -185,7 +197,8 @@ def compare(
     # With their folders: files of two runs may have the same name.
     files = (File.of(path).model_copy(update={"path": str(path)}) for path in (a, b))
     one, other = ((file, list(read_verdicts(Path(file.path)))) for file in files)
-    rows = load_benchmark(benchmark, split=split, data=data).rows
+    fields = FieldMap.parse(map_ or ())
+    rows = load_benchmark(benchmark, split=split, data=data, fields=fields).rows
     comparison = test(rows, one, other, resamples=resamples, seed=seed)
     if output is not None:
         output.write_text(comparison.model_dump_json(indent=2) + "\n", encoding="utf-8")
@@ -195,13 +208,15 @@ def compare(
 @app.command()
 def rows(
     benchmark: BenchmarkOption,
+    map_: MapOption = None,
     split: SplitOption = None,
     data: DataOption = None,
 ) -> None:
     """Print a benchmark's labelled rows as JSON Lines, for `moonlynx calibrate` and other tools."""
     from .benchmarks import load_benchmark
 
-    for row in load_benchmark(benchmark, split=split, data=data).rows:
+    fields = FieldMap.parse(map_ or ())
+    for row in load_benchmark(benchmark, split=split, data=data, fields=fields).rows:
         if isinstance(row.example, BadInput):
             raise row.example
         sys.stdout.write(row.example.model_dump_json(exclude_defaults=True) + "\n")

@@ -23,13 +23,16 @@ from .batch import (
     read_timings,
     read_verdicts,
 )
+from .fields import AS_NAMED, FieldMap
 from .files import beside, keep_apart
+from .formats import STDIN, kept
+from .input_cli import FILES_HELP, MapOption, say_notes
 from .messages import Terminal, echo, make_folder
 from .metric_cli import app as metric_app
 from .names import CascadeSpec, JudgeSpec, parse_spec
 from .progress import progress_bar
 from .registry import CASCADE, DEFAULT_JUDGE, all_factories, load_judge
-from .rows import Row, Source, describe, read_jsonl, read_rows
+from .rows import Row, Source, describe, read_rows
 from .show import render
 from .types import BadInput, Example, ExitCode, Score, Verdict
 
@@ -58,6 +61,7 @@ class Engine(Protocol):
         output: str,
         options: Mapping[str, str],
         address: str | None,
+        fields: FieldMap,
     ) -> Tally:
         """Write a verdict per row of `source`, path or URL, to `output`; count the verdicts."""
         ...
@@ -66,6 +70,9 @@ class Engine(Protocol):
 # By name; filled where the command line is put together, from floors above this one.
 ENGINES: dict[str, Engine] = {}
 
+LabelledOption = Annotated[
+    Path, typer.Option(exists=True, dir_okay=False, help="Rows with `label`; files as for `judge`.")
+]
 JudgeOption = Annotated[
     str, typer.Option("--judge", help="Name of the judge; `moonlynx judges` lists them.")
 ]
@@ -83,8 +90,9 @@ def judge(
     ] = None,
     input_file: Annotated[
         str | None,
-        typer.Option("--input", metavar="FILE", help="Rows to judge: .jsonl, .csv or .parquet."),
+        typer.Option("--input", metavar="FILE", help=FILES_HELP),
     ] = None,
+    map_: MapOption = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -135,12 +143,13 @@ def judge(
 ) -> None:
     """Judge whether answers are supported by the documents they were given.
 
-    One answer by --context and --answer, many by --input, or JSONL rows from standard input.
+    One answer by --context and --answer, many by --input, or rows from standard input.
     """
     if output is None and timings is not None:
         raise typer.BadParameter("--timings goes with --output")
     if engine is None and address is not None:
         raise typer.BadParameter("--address goes with --engine")
+    fields = FieldMap.parse(map_ or ())
     path = None if input_file is None else Path(input_file)
     if engine is None:
         verdicts = None if output is None else Path(output)
@@ -149,15 +158,20 @@ def judge(
     if engine is not None:
         if input_file is None or output is None or timings is not None:
             raise typer.BadParameter("--engine goes with --input and --output, without --timings")
-        tally = _judge_elsewhere(engine, judge_name, input_file, output, address)
+        tally = _judge_elsewhere(engine, judge_name, input_file, output, address, fields)
     elif output is not None:
         if path is None:
             raise typer.BadParameter("--output goes with --input")
-        loaded, source = load_judge(judge_name), describe(path)
-        tally = _judge_file(loaded, judge_name, path, source, Path(output), batch_size, timings)
+        loaded = load_judge(judge_name)
+        with kept(path) as file:
+            source = describe(file)
+            tally = _judge_file(
+                loaded, judge_name, file, source, Path(output), batch_size, timings, fields
+            )
     else:
-        rows = _rows(question, context, answer, path)
+        rows = _rows(question, context, answer, path, fields)
         tally = _print_verdicts(load_judge(judge_name), rows, batch_size, format_)
+    say_notes(fields)
     if require_rows or fail_on_hallucination:
         _check_rows(tally.rows, "standard input" if input_file is None else input_file)
     raise typer.Exit(_exit_code(tally, fail_on_hallucination))
@@ -185,12 +199,13 @@ def judges() -> None:
 @app.command()
 def calibrate(
     judge_name: JudgeOption,
-    data: Annotated[Path, typer.Option(help="Rows with `label`: .jsonl, .csv or .parquet.")],
+    data: LabelledOption,
     output: Annotated[Path, typer.Option(help="JSON file for the calibration.")],
     method: Annotated[
         Literal["temperature", "isotonic"],
         typer.Option(help="temperature: two parameters; isotonic: any rising curve."),
     ] = "temperature",
+    map_: MapOption = None,
     objective: Annotated[
         str, typer.Option(help="What the threshold is chosen for; or precision>=P.")
     ] = "balanced-accuracy",
@@ -206,11 +221,12 @@ def calibrate(
 
     keep_apart({"--output": output, "--data": data})
     verdicts = beside(output, ".verdicts.jsonl")
-    labels = [_gold(row) for row in read_rows(data)]
+    fields = FieldMap.parse(map_ or ())
+    labels = [_gold(row) for row in read_rows(data, fields)]
     _check_rows(len(labels), data)
     judge = load_judge(judge_name)
     source = describe(data)
-    tally = _judge_file(judge, judge_name, data, source, verdicts, batch_size)
+    tally = _judge_file(judge, judge_name, data, source, verdicts, batch_size, fields=fields)
     calibration = fit_calibration(
         judge.info,
         [verdict.raw_score for verdict in read_verdicts(verdicts)],
@@ -233,7 +249,7 @@ def cascade(
     judge_name: Annotated[
         str, typer.Option("--judge", help="A cascade of two judges, as in 'cascade(luna,lynx)'.")
     ],
-    data: Annotated[Path, typer.Option(help="Rows with `label`: .jsonl, .csv or .parquet.")],
+    data: LabelledOption,
     output: Annotated[Path, typer.Option(help="JSON file for the policy.")],
     budget: Annotated[
         str | None,
@@ -251,6 +267,7 @@ def cascade(
     prices: Annotated[
         Path | None, typer.Option(help="Price table (default: the package's own).")
     ] = None,
+    map_: MapOption = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Rows judged at once.")] = BATCH_SIZE,
 ) -> None:
     """Fit where a cascade's first judge is unsure to labelled rows of your own.
@@ -269,8 +286,8 @@ def cascade(
         raise typer.BadParameter("--judge is a cascade of two judges, without policy=")
     limit = None if budget is None else Budget.parse(budget)
     keep_apart({"--output": output, "--data": data, "--prices": prices})
-    table, source = load_prices(prices), describe(data)
-    labels = [_gold(row) for row in read_rows(data)]
+    table, source, fields = load_prices(prices), describe(data), FieldMap.parse(map_ or ())
+    labels = [_gold(row) for row in read_rows(data, fields)]
     _check_rows(len(labels), data)
     verdicts, seconds = [], []
     for number, stage in enumerate(spec.stages[: 1 if limit is None else 2], start=1):
@@ -278,7 +295,7 @@ def cascade(
         timings = path.with_suffix(".timings.jsonl")
         # The time of one answer is not its share of a batch's.
         size = 1 if limit is not None and limit.kind == "p95" else batch_size
-        _judge_file(load_judge(str(stage)), str(stage), data, source, path, size, timings)
+        _judge_file(load_judge(str(stage)), str(stage), data, source, path, size, timings, fields)
         verdicts.append(list(read_verdicts(path)))
         seconds.append(read_timings(timings))
     rows = Rows(verdicts[0], labels, source.sha256)
@@ -311,7 +328,8 @@ def _gold(row: Row) -> Score:
     if isinstance(row.example, BadInput):
         raise row.example
     if row.example.label is None:
-        raise BadInput("bad_input", f"line {row.line}, label", "is missing; give PASS or FAIL")
+        message = "is missing; give PASS or FAIL"
+        raise BadInput("bad_input", f"{row.unit} {row.line}, label", message)
     return row.example.label
 
 
@@ -337,15 +355,17 @@ def _judge_file(
     output: Path,
     batch_size: int,
     timings: Path | None = None,
+    fields: FieldMap = AS_NAMED,
 ) -> Tally:
     make_folder(output.parent)
+    # With its options: an output half of which abstains would promise nothing.
+    run = {"spec": str(parse_spec(judge_name)), "input_sha256": source.sha256}
     with progress_bar(source.rows) as on_progress:
         tally = judge_rows(
             judge,
-            read_rows(path),
+            read_rows(path, fields),
             output,
-            # With its options: an output half of which abstains would promise nothing.
-            run={"spec": str(parse_spec(judge_name)), "input_sha256": source.sha256},
+            run=run | fields.stated(),
             batch_size=batch_size,
             timings=timings,
             on_progress=on_progress,
@@ -355,12 +375,17 @@ def _judge_file(
 
 
 def _judge_elsewhere(
-    engine: str, judge_name: str, source: str, output: str, address: str | None
+    engine: str,
+    judge_name: str,
+    source: str,
+    output: str,
+    address: str | None,
+    fields: FieldMap,
 ) -> Tally:
     spec = parse_spec(engine)
     if not isinstance(spec, JudgeSpec) or spec.name not in ENGINES or spec.model or spec.backend:
         raise typer.BadParameter(f"--engine is one of {', '.join(ENGINES)}")
-    tally = ENGINES[spec.name](judge_name, source, output, spec.options, address)
+    tally = ENGINES[spec.name](judge_name, source, output, spec.options, address, fields)
     echo(summary(tally), err=True)
     return tally
 
@@ -374,18 +399,22 @@ def summary(tally: Tally) -> str:
 
 
 def _rows(
-    question: str, context: list[str] | None, answer: str | None, path: Path | None
+    question: str,
+    context: list[str] | None,
+    answer: str | None,
+    path: Path | None,
+    fields: FieldMap,
 ) -> Iterable[Row]:
     """Give the rows of --input, the one of --answer, or those of standard input."""
     single = answer is not None or bool(context)
     if path is not None:
         if single:
             raise typer.BadParameter("give --input, or --context and --answer, not both")
-        return read_rows(path)
+        return read_rows(path, fields)
     if not single:
         if sys.stdin.isatty():
             raise typer.BadParameter("nothing to judge; give --context and --answer, or --input")
-        return read_jsonl(sys.stdin.buffer)
+        return read_rows(STDIN, fields)
     if answer is None or not context:
         missing = "--answer" if answer is None else "--context"
         raise typer.BadParameter(f"{missing} is missing; a judge needs a document and an answer")

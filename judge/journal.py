@@ -113,7 +113,9 @@ def _check_run_record(path: Path, run: Mapping[str, str]) -> None:
         return
     try:
         found = json.loads(run_record.read_text(encoding="utf-8"))
-        check_run(path, {name: found.get(name) for name in run}, run)
+        names = dict.fromkeys([*run, *found.keys()])  # one that is no longer stated differs too
+        then = {name: found.get(name) for name in names}
+        check_run(path, then, {name: run.get(name) for name in names})
     except FileNotFoundError:
         raise RunMismatch(path, f"was not written by this command: no {run_record.name}") from None
     except (AttributeError, RecursionError, json.JSONDecodeError, UnicodeDecodeError):

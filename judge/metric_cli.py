@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Annotated
@@ -12,14 +13,17 @@ import typer
 from rich.table import Table
 
 from .batch import BATCH_SIZE
+from .fields import FieldMap
 from .files import keep_apart
+from .formats import kept
+from .input_cli import FILES_HELP, MapOption, say_notes
 from .luna2.definition import definitions, load_definition
 from .luna2.metric import Metric
 from .luna2.registry import load_metric
 from .messages import Terminal, echo, make_folder, resumable
-from .metric_rows import measure_file, measure_rows, outcome, read_inputs, to_line
+from .metric_rows import MetricRow, measure_file, measure_rows, outcome, read_inputs, to_line
 from .rows import describe
-from .types import BadInput, ExitCode
+from .types import BadInput, ExitCode, MetricInput
 
 app = typer.Typer()
 
@@ -35,28 +39,34 @@ def metric(
     ],
     input_file: Annotated[
         Path,
-        typer.Option("--input", exists=True, dir_okay=False, help="JSONL of inputs to judge."),
+        typer.Option(
+            "--input", metavar="FILE", exists=True, dir_okay=False, allow_dash=True, help=FILES_HELP
+        ),
     ],
     output: Annotated[
         Path | None,
         typer.Option(help="JSONL file for the verdicts; an interrupted run goes on from it."),
     ] = None,
+    map_: MapOption = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Rows judged at once.")] = BATCH_SIZE,
 ) -> None:
     """Judge inputs by a metric: tone, toxicity, tool selection and the like."""
     keep_apart({"--output": output, "--input": input_file})
-    source = describe(input_file)
-    if not source.rows:
-        raise BadInput("bad_input", str(input_file), "holds no rows; give at least one")
-    loaded = load_metric(name)
-    if output is None:
-        counts = _print_verdicts(loaded, input_file, batch_size)
-    else:
-        make_folder(output.parent)
-        with resumable(lambda: f"what is done of {source.rows:,} rows is in {output}"):
-            counts = measure_file(
-                loaded, input_file, output, sha256=source.sha256, batch_size=batch_size
-            )
+    fields = FieldMap.parse(map_ or (), MetricInput)
+    with kept(input_file) as path:
+        source = describe(path)
+        if not source.rows:
+            raise BadInput("bad_input", str(input_file), "holds no rows; give at least one")
+        loaded = load_metric(name)
+        if output is None:
+            counts = _print_verdicts(loaded, read_inputs(path, fields), batch_size)
+        else:
+            make_folder(output.parent)
+            with resumable(lambda: f"what is done of {source.rows:,} rows is in {output}"):
+                counts = measure_file(
+                    loaded, path, output, sha256=source.sha256, batch_size=batch_size, fields=fields
+                )
+    say_notes(fields)
     listed = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
     echo(f"{counts.total()} rows: {listed or 'none'}", err=True)
     unscored = counts.total() - counts["scored"]
@@ -78,13 +88,11 @@ def metrics() -> None:
     Terminal().print(table)
 
 
-def _print_verdicts(loaded: Metric, path: Path, batch_size: int) -> Counter[str]:
+def _print_verdicts(loaded: Metric, rows: Iterator[MetricRow], batch_size: int) -> Counter[str]:
     counts: Counter[str] = Counter()
-    with path.open("rb") as lines:
-        rows = read_inputs(lines)
-        while batch := list(islice(rows, batch_size)):
-            for verdict in measure_rows(loaded, batch):
-                counts[outcome(verdict)] += 1
-                sys.stdout.write(to_line(verdict).decode("utf-8"))
-            sys.stdout.flush()
+    while batch := list(islice(rows, batch_size)):
+        for verdict in measure_rows(loaded, batch):
+            counts[outcome(verdict)] += 1
+            sys.stdout.write(to_line(verdict).decode("utf-8"))
+        sys.stdout.flush()
     return counts

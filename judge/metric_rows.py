@@ -7,13 +7,16 @@ started again passes over the rows that are done (`moonlynx.judge.journal`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from .field_names import listed
+from .fields import AS_NAMED, FieldMap
+from .formats import read_raw
 from .journal import resume
 from .luna2.metric import Metric
 from .types import BadInput, JudgeError, MetricInput, MetricVerdict, first_fault
@@ -26,41 +29,36 @@ class MetricRow(NamedTuple):
     input: MetricInput | BadInput
 
 
-def read_inputs(lines: Iterable[bytes]) -> Iterator[MetricRow]:
-    """Read JSON objects with the fields of a MetricInput, one a line; blank lines are passed over.
+def read_inputs(path: Path, fields: FieldMap = AS_NAMED) -> Iterator[MetricRow]:
+    """Read the rows of a file, or of standard input (`-`), as inputs of a metric.
 
     Fields that a MetricInput does not have (labels, say) are left aside. `input` and `output` may
     each be left out, but not both.
+
+    Raises:
+        BadInput, MissingExtra, OSError: the file cannot be read, as `formats.read_raw` says.
     """
-    for number, line in enumerate(lines, start=1):
-        if line.strip():
-            try:
-                yield MetricRow(number, read_input(_parse(line)))
-            except BadInput as error:
-                field = f"line {number}, {error.field}"
-                yield MetricRow(number, BadInput(error.code, field, error.message))
+    for raw in read_raw(path):
+        try:
+            yield MetricRow(raw.number, read_input(raw.parse(), fields))
+        except BadInput as error:
+            field = f"{raw.unit} {raw.number}, {error.field}"
+            yield MetricRow(raw.number, BadInput(error.code, field, error.message))
 
 
-def _parse(line: bytes) -> Any:
-    from pydantic_core import from_json
-
-    try:
-        return from_json(line)
-    except ValueError as error:
-        raise BadInput("bad_input", "row", f"is not a JSON object ({error})") from None
-
-
-def read_input(raw: Any) -> MetricInput:
-    """Read the input that a JSON object holds.
+def read_input(raw: Any, fields: FieldMap = AS_NAMED) -> MetricInput:
+    """Read the input that a JSON object holds, by whatever names its fields have.
 
     Raises:
         BadInput: it is no object, or has neither `input` nor `output`, or a field is wrong.
     """
-    if not isinstance(raw, dict):
+    if not isinstance(raw, Mapping):
         raise BadInput("bad_input", "row", f"must be a JSON object, got {type(raw).__name__}")
-    known = {name: value for name, value in raw.items() if name in MetricInput.model_fields}
+    known = fields.pick(raw, MetricInput)
     if "input" not in known and "output" not in known:
-        raise BadInput("bad_input", "input", "is missing, and so is output; give one of them")
+        found = f"found {listed(raw) or 'nothing'}"
+        message = f"is missing, and so is output; give one of them; {found}"
+        raise BadInput("bad_input", "input", f"{message}, or --map input=NAME")
     try:
         return MetricInput.model_validate({"input": "", "output": ""} | known)
     except ValidationError as error:
@@ -84,16 +82,23 @@ def measure_rows(metric: Metric, rows: Sequence[MetricRow]) -> list[MetricVerdic
 
 
 def measure_file(
-    metric: Metric, path: Path, output: Path, *, sha256: str, batch_size: int
+    metric: Metric,
+    path: Path,
+    output: Path,
+    *,
+    sha256: str,
+    batch_size: int,
+    fields: FieldMap = AS_NAMED,
 ) -> Counter[str]:
     """Write one verdict per row to `output`, going on from where an earlier run stopped.
 
     Args:
         metric: gives the verdicts.
-        path: JSONL of inputs.
+        path: file of inputs.
         output: JSONL file, one MetricVerdict a line, in the order of the rows.
         sha256: hash of the input file.
         batch_size: rows given to the metric, and written, at once.
+        fields: how the rows name their fields.
 
     Returns:
         Rows by outcome: "scored", or the error's code.
@@ -103,8 +108,8 @@ def measure_file(
         RunMismatch: `output` holds verdicts of another run.
     """
     run = {"metric": f"{metric.info.name} {metric.info.version}", "input_sha256": sha256}
-    with path.open("rb") as lines, resume(output, run) as journal:
-        rows = read_inputs(lines)
+    with resume(output, run | fields.stated()) as journal:
+        rows = read_inputs(path, fields)
         done = journal.pass_over(MetricVerdict, rows, _id_of)
         counts = Counter(map(outcome, done))
         while batch := list(islice(rows, batch_size)):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .chat_form import ChatRequest, chunks, completion, read_example
 from .errors import responses
 from .service import Service, verdict_id
+from .strict import strict_router
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
 def routes(service: Service) -> "APIRouter":
     """Give the routes."""
-    from fastapi import APIRouter, HTTPException, Request, Response
+    from fastapi import HTTPException, Request, Response
     from fastapi.responses import JSONResponse, StreamingResponse
 
-    router = APIRouter()
+    router = strict_router()
     model = service.info.name
     card = {"id": model, "object": "model", "created": 0, "owned_by": "moonlynx"}
 

@@ -16,6 +16,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from moonlynx.judge.fields import load_json
+from moonlynx.judge.fields import read_example as read_row
 from moonlynx.judge.lynx import VERSION
 from moonlynx.judge.prompts import load_prompt
 from moonlynx.judge.types import BadInput, Example, Text, Usage, Verdict
@@ -69,11 +71,13 @@ def read_example(chat: ChatRequest) -> Example:
     """
     text = last_text(chat.messages)
     try:
-        row = json.loads(text)
+        row = load_json(text)
+    except BadInput:
+        raise
     except (ValueError, RecursionError):
         row = None
     if isinstance(row, dict):
-        return Example.from_row(row)
+        return read_row(row)
     return _read_prompt(text, f"messages.{len(chat.messages) - 1}.content")
 
 

@@ -119,8 +119,9 @@ def _queue_full(_: Request, error: QueueFull) -> Response:
 
 def _refused(_: Request, error: HTTPException) -> Response:
     if error.status_code == 400:  # FastAPI's word for a body that it cannot decode
-        message = "body: cannot be read as JSON in UTF-8"
-        return error_response(422, message, code="bad_input", param="body")
+        cause = error.__cause__
+        why = cause.message if isinstance(cause, BadInput) else "cannot be read as JSON in UTF-8"
+        return error_response(422, f"body: {why}", code="bad_input", param="body")
     return error_response(error.status_code, error.detail, headers=error.headers)
 
 

@@ -19,6 +19,7 @@ from moonlynx.judge.types import JudgeError, Verdict
 from .errors import responses
 from .growing import GrowingAnswer, GuardEvent, place
 from .service import Service
+from .strict import strict_router
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, Request
@@ -26,10 +27,10 @@ if TYPE_CHECKING:
 
 def routes(service: Service) -> "APIRouter":
     """Give the route."""
-    from fastapi import APIRouter, Request
+    from fastapi import Request
     from fastapi.responses import StreamingResponse
 
-    router = APIRouter()
+    router = strict_router()
     stream = {"model": GuardEvent, "content": {"text/event-stream": {}}, "description": "Events."}
 
     @router.post(

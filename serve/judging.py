@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import PlainValidator
 
+from moonlynx.judge.fields import id_of, read_example
 from moonlynx.judge.rows import Row
 from moonlynx.judge.types import BadInput, Example, Verdict
 
 from .errors import responses
 from .service import Service, verdict_id
+from .strict import strict_router
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
@@ -27,44 +29,32 @@ def _read_body(body: Any) -> Example | list[Row]:
     if isinstance(body, list):
         return [_read_row(number, value) for number, value in enumerate(body, start=1)]
     if isinstance(body, dict):
-        return Example.from_row(body)
+        return read_example(body)
     raise BadInput("bad_input", "body", "must be an Example or a list of Examples")
 
 
 def _read_row(number: int, value: Any) -> Row:
     try:
-        if not isinstance(value, dict):
-            message = f"must be an object with context and answer, got {type(value).__name__}"
-            raise BadInput("bad_input", "row", message)
-        example = Example.from_row(value)
+        example = read_example(value)
     except BadInput as error:
-        return Row(number, _id_of(value), error)
+        return Row(number, id_of(value), error)
     return Row(number, example.id, example)
-
-
-def _id_of(value: Any) -> str | int | None:
-    """Give the row's id where a verdict can hold it."""
-    if not isinstance(value, dict):
-        return None
-    try:
-        return Example(id=value.get("id"), context=("-",), answer="-").id
-    except ValueError:
-        return None
 
 
 Body = Annotated[
     Example | list[Row],
-    # A list's rows may be anything: what is no Example gets its own error.
-    PlainValidator(_read_body, json_schema_input_type=Example | list[Any]),
+    # An object may name its fields as other tools do (docs/input.md), and a list's rows may be
+    # anything: what is no Example gets its own error.
+    PlainValidator(_read_body, json_schema_input_type=Example | dict[str, Any] | list[Any]),
 ]
 
 
 def routes(service: Service) -> "APIRouter":
     """Give the route."""
-    from fastapi import APIRouter, Request, Response
     from fastapi import Body as FromBody
+    from fastapi import Request, Response
 
-    router = APIRouter()
+    router = strict_router()
 
     @router.post(
         "/v1/judge",

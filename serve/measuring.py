@@ -23,6 +23,7 @@ from moonlynx.judge.visible import visible
 from .batching import QueueFull
 from .errors import responses
 from .service import Service
+from .strict import strict_router
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, Request
@@ -123,10 +124,10 @@ class Measures:
 
 def routes(measures: Measures) -> "APIRouter":
     """Give the routes."""
-    from fastapi import APIRouter, Request, Response
     from fastapi import Body as FromBody
+    from fastapi import Request, Response
 
-    router = APIRouter()
+    router = strict_router()
 
     @router.get(PATH, summary="Which metrics are served?")
     async def served() -> list[str]:

@@ -11,6 +11,8 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+from moonlynx.judge.fields import AS_NAMED, FieldMap
+
 from . import faithbench, halubench, ragtruth, summedits
 from .base import About, Benchmark, BenchmarkError, BenchmarkRow, HubLoader, Loader
 from .hub import read_hub
@@ -43,6 +45,7 @@ def load_benchmark(
     data: Path | None = None,
     limit: int | None = None,
     seed: int = 0,
+    fields: FieldMap = AS_NAMED,
 ) -> Benchmark:
     """Load a benchmark.
 
@@ -53,6 +56,7 @@ def load_benchmark(
             Hub, a folder that holds a copy of it.
         limit: take a random sample of so many rows, in their order.
         seed: of the sample.
+        fields: how the rows of a file of one's own name their fields.
 
     Raises:
         BenchmarkError: nothing of that name, no such split, the files are not there, or rows
@@ -60,7 +64,7 @@ def load_benchmark(
         BadInput: a file of one's own has a row that no judge can take.
         MissingExtra: an optional package is missing.
     """
-    benchmark = _load(name, split, data)
+    benchmark = _load(name, split, data, fields)
     total = len(benchmark.rows)
     if not total:
         raise BenchmarkError(f"{name}: holds no rows")
@@ -74,8 +78,10 @@ def load_benchmark(
     return replace(benchmark, rows=rows, missing_clean={}, sampled_from=total)
 
 
-def _load(name: str, split: str | None, data: Path | None) -> Benchmark:
+def _load(name: str, split: str | None, data: Path | None, fields: FieldMap) -> Benchmark:
     repository, _, revision = name.partition("@")
+    if fields.paths and (name in LOCAL or repository in ON_HUB):
+        raise BenchmarkError(f"{name}: has its own fields; --map goes with a file of your own")
     if name in LOCAL:
         loader = LOCAL[name]
         return _read_local(loader, _split(name, loader.splits, split), data)
@@ -88,7 +94,7 @@ def _load(name: str, split: str | None, data: Path | None) -> Benchmark:
         raise BenchmarkError(f"{name!r} is no benchmark and no file; known: {known}")
     if split is not None:
         raise BenchmarkError(f"{name}: a file has no splits; leave --split out")
-    return read_file(path)
+    return read_file(path, fields)
 
 
 def _split(name: str, known: tuple[str, ...], asked: str | None) -> str:

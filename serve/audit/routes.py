@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from ..errors import responses
+from ..strict import strict_router
 from .database import AuditError, NotKept
 from .recorder import NoRoom, Recorder
 from .records import Feedback, Kept
@@ -19,9 +20,9 @@ _BACK_IN = {"Retry-After": "2"}
 
 def routes(recorder: Recorder, timeout: float) -> "APIRouter":
     """Give the route, which answers within `timeout` seconds."""
-    from fastapi import APIRouter, HTTPException
+    from fastapi import HTTPException
 
-    router = APIRouter()
+    router = strict_router()
 
     @router.post(
         PATH,

@@ -8,6 +8,7 @@ written once, however often it was judged.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from moonlynx.judge.backends.options import finite, read_options, whole
 from moonlynx.judge.batch import Tally, identify, judge_batch, to_line
+from moonlynx.judge.fields import AS_NAMED, FieldMap
 from moonlynx.judge.files import held
 from moonlynx.judge.names import JudgeSpec, parse_spec
 from moonlynx.judge.progress import progress_bar
@@ -72,6 +74,7 @@ def judge_on_ray(
     output: str,
     options: Mapping[str, str],
     address: str | None = None,
+    fields: FieldMap = AS_NAMED,
 ) -> Tally:
     """Write one verdict per row of `source`, in its order; go on from where a run stopped.
 
@@ -84,6 +87,7 @@ def judge_on_ray(
         output: path or fsspec URL of a .jsonl or .parquet file.
         options: the fields of `Workers`, as text.
         address: as `connected` takes it.
+        fields: how the rows name their fields.
 
     Raises:
         BadInput: a file is of another kind.
@@ -110,6 +114,7 @@ def judge_on_ray(
             rows=planned.rows,
             partition_rows=workers.partition_rows,
             spec=str(spec),
+            **fields.stated(),
             **judging.identity(),
         )
         manifest = Manifest(output, run)
@@ -117,7 +122,7 @@ def judge_on_ray(
         with progress_bar(planned.rows) as on_progress:
             on_progress(manifest.tally())
             if todo:
-                verdicts = judging.judge(_dataset(ray, planned, todo))
+                verdicts = judging.judge(_dataset(ray, planned, todo, fields))
                 for number, lines in _whole(planned, verdicts.iter_rows()):
                     manifest.add(number, lines)
                     on_progress(manifest.tally())
@@ -135,9 +140,11 @@ def _absolute(url: str) -> str:
     return url if "://" in url else os.path.abspath(url)  # noqa: PTH100 (it may be no path)
 
 
-def _dataset(ray: Any, planned: Plan, todo: Sequence[Partition]) -> Dataset:
+def _dataset(ray: Any, planned: Plan, todo: Sequence[Partition], fields: FieldMap) -> Dataset:
     """Give the partitions as a data set, a block each, as a worker takes whole blocks."""
-    items = [{"url": planned.url, "partition": one.model_dump_json()} for one in todo]
+    # As text: Ray would make one type of all that the mapping holds.
+    shared = {"url": planned.url, "map": json.dumps(dict(fields.paths))}
+    items = [{**shared, "partition": one.model_dump_json()} for one in todo]
     dataset: Dataset = ray.data.from_items(items, override_num_blocks=len(items))
     return dataset
 
@@ -210,7 +217,8 @@ class PartitionJudge:
         partition = Partition.model_validate_json(row["partition"])
         lines: list[bytes] = []
         try:
-            rows = read_partition(row["url"], partition)
+            fields = FieldMap(json.loads(row["map"]))
+            rows = read_partition(row["url"], partition, fields)
             for batch in by_tokens(rows, self._batch_tokens):
                 lines += map(to_line, judge_batch(self._judge, batch))
         except (MoonlynxError, OSError) as error:

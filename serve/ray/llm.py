@@ -17,6 +17,7 @@ from moonlynx.judge.backends.local import encode_prompt, find_model
 from moonlynx.judge.backends.options import finite, flag, one_of, read_options, whole
 from moonlynx.judge.backends.replies import TOP, aligned, faulty, reply_token
 from moonlynx.judge.batch import identify, judge_batch, to_line
+from moonlynx.judge.fields import FieldMap
 from moonlynx.judge.names import JudgeSpec
 from moonlynx.judge.registry import LYNX_MODEL
 from moonlynx.judge.rows import Row
@@ -160,7 +161,8 @@ class Asking:
     def __call__(self, item: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """Give the rows of a partition."""
         partition = Partition.model_validate_json(item["partition"])
-        for at, row in enumerate(read_partition(item["url"], partition)):
+        fields = FieldMap(json.loads(item["map"]))
+        for at, row in enumerate(read_partition(item["url"], partition, fields)):
             yield {"partition": partition.number, "at": at, **self.ask(row)}
 
     def ask(self, row: Row) -> dict[str, Any]:

@@ -35,6 +35,7 @@ class Run(Record):
     judge_name: str
     judge_version: str
     calibration_sha256: str = ""
+    map: str = ""
 
 
 class Done(Record):

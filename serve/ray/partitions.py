@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.fields import AS_NAMED, FieldMap
 from moonlynx.judge.rows import Row, read_jsonl, read_rows
 from moonlynx.judge.types import BadInput, Record
 
@@ -98,23 +99,24 @@ def _plan_lines(url: str, lines: Any, size: int) -> Plan:
     return Plan(url=url, sha256=digest.hexdigest(), rows=total, partitions=partitions)
 
 
-def read_partition(url: str, partition: Partition) -> Iterator[Row]:
+def read_partition(url: str, partition: Partition, fields: FieldMap = AS_NAMED) -> Iterator[Row]:
     """Read a partition's rows; their lines, and those in their faults, are those of the file.
 
     Raises:
         OSError: the file cannot be read.
     """
-    rows = _cut_parquet(url, partition) if _is_parquet(url) else _cut_lines(url, partition)
+    cut = _cut_parquet if _is_parquet(url) else _cut_lines
+    rows = cut(url, partition, fields)
     return (_numbered(row, partition.before) for row in rows)
 
 
-def _cut_lines(url: str, partition: Partition) -> Iterator[Row]:
+def _cut_lines(url: str, partition: Partition, fields: FieldMap) -> Iterator[Row]:
     with open_url(url) as file:
         file.seek(partition.start)
-        yield from read_jsonl(islice(file, partition.lines))
+        yield from read_jsonl(islice(file, partition.lines), fields)
 
 
-def _cut_parquet(url: str, partition: Partition) -> Iterator[Row]:
+def _cut_parquet(url: str, partition: Partition, fields: FieldMap) -> Iterator[Row]:
     """Copy the rows into a Parquet file of their own, for the one reader that there is.
 
     Row groups are read whole: they are best no larger than a partition.
@@ -133,7 +135,7 @@ def _cut_parquet(url: str, partition: Partition) -> Iterator[Row]:
                     if begin < end:
                         writer.write_batch(batch.slice(begin, end - begin))
                     at += batch.num_rows
-        yield from read_rows(copy)
+        yield from read_rows(copy, fields)
 
 
 def _groups(metadata: Any, first: int, last: int) -> tuple[list[int], int]:
@@ -155,8 +157,8 @@ def _numbered(row: Row, before: int) -> Row:
     if not isinstance(row.example, BadInput):
         return row._replace(line=line)
     fault = row.example
-    field = fault.field.replace(f"line {row.line},", f"line {line},", 1)
-    return Row(line, row.id, BadInput(fault.code, field, fault.message))
+    field = fault.field.replace(f"{row.unit} {row.line},", f"{row.unit} {line},", 1)
+    return row._replace(line=line, example=BadInput(fault.code, field, fault.message))
 
 
 def _is_parquet(url: str) -> bool:

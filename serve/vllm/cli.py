@@ -10,7 +10,9 @@ import typer
 
 from moonlynx.judge.batch import judge_rows
 from moonlynx.judge.cli import summary
+from moonlynx.judge.fields import FieldMap
 from moonlynx.judge.files import keep_apart
+from moonlynx.judge.input_cli import MapOption, say_notes
 from moonlynx.judge.messages import echo
 from moonlynx.judge.progress import progress_bar
 from moonlynx.judge.rows import describe, read_rows
@@ -22,7 +24,14 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Judge a file of rows by `vllm run-batch`.", no_args_is_help=True)
 
 InputOption = Annotated[
-    Path, typer.Option("--input", help="Rows to judge: .jsonl, .csv or .parquet.")
+    Path,
+    typer.Option(
+        "--input",
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        help="Rows to judge; files as for `moonlynx judge`.",
+    ),
 ]
 DeploymentOption = Annotated[
     str, typer.Option("--vllm", help="Deployment that judges: a name or a YAML file.")
@@ -59,14 +68,16 @@ def write(
     rows: InputOption,
     deployment_name: DeploymentOption,
     output: Annotated[Path, typer.Option(help="JSONL file for the requests.")],
+    map_: MapOption = None,
 ) -> None:
     """Write the requests, and show the command that completes them."""
     from .deployment import read_deployment
     from .run_batch import write_requests
 
     keep_apart({"--output": output, "--input": rows})
+    fields = FieldMap.parse(map_ or ())
     deployment = read_deployment(deployment_name)
-    count = write_requests(read_rows(rows), deployment.name, output)
+    count = write_requests(read_rows(rows, fields), deployment.name, output)
     replies = output.with_suffix(".replies.jsonl")
     echo(f"{count} requests are in {output}; next:", err=True)
     echo(shlex.join(deployment.batch_command(output, replies)))
@@ -78,16 +89,21 @@ def read(
     deployment_name: DeploymentOption,
     replies: Annotated[Path, typer.Option(help="JSONL file that `vllm run-batch` wrote.")],
     output: Annotated[Path, typer.Option(help="JSONL file for the verdicts.")],
+    map_: MapOption = None,
 ) -> None:
     """Make a verdict for each row, in order; a row without a reply is unscored."""
     from .deployment import read_deployment
     from .run_batch import replying_judge
 
     keep_apart({"--output": output, "--input": rows, "--replies": replies})
+    fields = FieldMap.parse(map_ or ())
     judge = replying_judge(replies, read_deployment(deployment_name).name)
     source = describe(rows)
     run = {"input_sha256": source.sha256, "replies_sha256": describe(replies).sha256}
+    run |= fields.stated()
     with progress_bar(source.rows) as on_progress:
-        tally = judge_rows(judge, read_rows(rows), output, run=run, on_progress=on_progress)
+        rows_read = read_rows(rows, fields)
+        tally = judge_rows(judge, rows_read, output, run=run, on_progress=on_progress)
+    say_notes(fields)
     echo(summary(tally), err=True)
     raise typer.Exit(ExitCode.UNSCORED if tally.unscored else ExitCode.DONE)

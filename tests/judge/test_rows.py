@@ -77,8 +77,9 @@ def test_csv_reads_lists_texts_and_empty_cells(tmp_path):
 
 def test_csv_without_the_columns_is_refused_as_a_whole(tmp_path):
     path = tmp_path / "in.csv"
-    path.write_text("question,response\nQ?,yes\n")
-    with pytest.raises(BadInput, match="has no column answer and context"):
+    path.write_text("question,reply\nQ?,yes\n")
+    message = "has no column answer and context; its first row names question, reply; give --map"
+    with pytest.raises(BadInput, match=message):
         list(read_rows(path))
 
 
@@ -113,8 +114,8 @@ def test_a_file_that_is_not_parquet_is_refused(tmp_path):
 
 
 def test_an_unknown_ending_is_refused(tmp_path):
-    with pytest.raises(BadInput, match=r"unknown kind of file; use one of .jsonl, .csv, .parquet"):
-        read_rows(write(tmp_path / "in.tsv", []))
+    with pytest.raises(BadInput, match=r"unknown kind of file; use one of .jsonl, .json, .csv, "):
+        list(read_rows(write(tmp_path / "in.xlsx", [])))
 
 
 def test_describe_changes_with_the_content(tmp_path):

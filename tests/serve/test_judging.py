@@ -5,6 +5,8 @@ import json
 import pytest
 
 from moonlynx import Example, Verdict, load_judge
+from moonlynx.judge.batch import judge_batch
+from moonlynx.judge.rows import read_jsonl
 
 from .loopback import EXAMPLE, WRONG, metric
 
@@ -21,6 +23,29 @@ def test_an_example_gives_the_verdict_of_the_judge_byte_for_byte(client):
     assert reply.headers["server-timing"].startswith("total;dur=")
 
 
+def test_the_rows_of_other_tools_get_the_verdicts_that_files_of_them_get(client):
+    """The same names and errors as on the command line; fields of their own are left aside."""
+    rows = [
+        {"user_input": "Q?", "retrieved_contexts": EXAMPLE["context"], "response": "No.", "n": 1},
+        {"input": "Q?", "context": None, "retrieval_context": ["a"], "actual_output": "b"},
+        {"contexts": ["a"], "expected_output": "b"},
+        {"id": "r", "context": "a", "documents": ["b"], "answer": "c"},
+    ]
+    lines = [json.dumps(row).encode() for row in rows]
+    from_file = judge_batch(load_judge("token-similarity"), list(read_jsonl(lines)))
+    verdicts = [Verdict.model_validate(one) for one in client.post("/v1/judge", json=rows).json()]
+    assert [verdict.score is None for verdict in verdicts] == [False, False, True, True]
+    for number, (verdict, wanted) in enumerate(zip(verdicts, from_file, strict=True), start=1):
+        if wanted.error is not None:  # a file's error says which line
+            message = wanted.error.message.removeprefix(f"line {number}, ")
+            wanted = wanted.model_copy(
+                update={"error": wanted.error.model_copy(update={"message": message})}
+            )
+        assert verdict == wanted
+    alone = client.post("/v1/judge", json=rows[0])
+    assert alone.text == from_file[0].model_dump_json()
+
+
 def test_a_list_gives_a_list_in_order(client):
     verdicts = client.post("/v1/judge", json=[WRONG, EXAMPLE]).json()
     assert [verdict["id"] for verdict in verdicts] == ["wrong", "bridge"]
@@ -34,7 +59,7 @@ def test_a_bad_row_of_many_gets_its_own_error(client):
         {"id": True, "context": "text", "answer": "text"},
         {"context": [], "answer": "text"},
         "no object",
-        EXAMPLE | {"temperature": 1},
+        EXAMPLE | {"response": "another answer"},
         {"id": "\ud800", "context": "text"},
     ]
     verdicts = client.post("/v1/judge", content=json.dumps([EXAMPLE, *bad, WRONG]), headers=JSON)
@@ -44,7 +69,7 @@ def test_a_bad_row_of_many_gets_its_own_error(client):
     codes = ["empty_answer", "bad_input", "empty_context", "bad_input", "bad_input", "bad_input"]
     assert [verdict.error.code for verdict in between] == codes
     assert [verdict.id for verdict in between] == [7, None, None, None, "bridge", None]
-    assert "temperature" in between[4].error.message
+    assert "twice, as answer and response" in between[4].error.message
 
 
 JSON = {"Content-Type": "application/json"}
@@ -61,7 +86,10 @@ JSON = {"Content-Type": "application/json"}
         (b'{"context": ["a"], "answer": ""}', "empty_answer", "answer", "holds no text"),
         (b'{"context": "", "answer": "a"}', "empty_context", "context", "at least one document"),
         (b'{"context": [1], "answer": "a"}', "bad_input", "context.0", "valid string"),
-        (b'{"context": "a", "answer": "a", "\\ud800": 1}', "bad_input", "row", "valid string"),
+        (b'{"context": "a", "\\ud800": 1}', "bad_input", "answer", "found context, \\ud800"),
+        (b'{"context": "a", "answer": "a", "answer": "b"}', "bad_input", "body", "'answer' twice"),
+        (b'{"contexts": "a", "completion": "a"}', "bad_input", "answer", "answer=completion"),
+        (b'{"context": "a", "documents": "b", "answer": "a"}', "bad_input", "context", "twice, as"),
         (b'{"context": "a", "answer": "\\ud800"}', "bad_input", "answer", "lone surrogate"),
     ],
 )

@@ -47,8 +47,10 @@ LINES = [
 ]
 
 
-def test_rows_are_read_each_for_itself():
-    first, broken, empty, wrong, other, last = read_inputs(LINES)
+def test_rows_are_read_each_for_itself(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"\n".join(LINES))
+    first, broken, empty, wrong, other, last = read_inputs(path)
     assert first.input == MetricInput(id=1, input="", output="LOUD")
     assert last.input.context == ("one",)
     assert last.line == 7
