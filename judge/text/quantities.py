@@ -3,6 +3,8 @@
 `1.2 million` is 1,200,000, `5 km` is 5,000 m, `€5` is `5 euros`, `21st` is `twenty-first`. What can
 be read in more than one way has all its readings: `3/4/2020` is in March and in April, `1.200` is
 1.2 and 1,200. English number words, dates and units.
+
+quantulum3 does part of this, but gives one reading in floats, and disambiguates by a pickled model.
 """
 
 from __future__ import annotations
@@ -10,84 +12,36 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from typing import NamedTuple
 
-# Units by dimension, each with how many of the first one it is.
-_DIMENSIONS: dict[str, dict[str, str]] = {
-    "metre": {
-        "1": "m metre metres meter meters",
-        "1/1000": "mm millimetre millimetres millimeter millimeters",
-        "1/100": "cm centimetre centimetres centimeter centimeters",
-        "1000": "km kilometre kilometres kilometer kilometers",
-        "254/10000": "inch inches",
-        "3048/10000": "ft foot feet",
-        "9144/10000": "yd yard yards",
-        "1609344/1000": "mi mile miles",
-    },
-    "gram": {
-        "1": "g gram grams",
-        "1/1000": "mg milligram milligrams",
-        "1000": "kg kilo kilos kilogram kilograms",
-        "1000000": "tonne tonnes",
-        "45359237/100000": "lb lbs pound pounds",
-        "28349523125/1000000000": "oz ounce ounces",
-    },
-    "second": {
-        "1": "s sec secs second seconds",
-        "60": "min mins minute minutes",
-        "3600": "h hr hrs hour hours",
-        "86400": "day days",
-        "604800": "week weeks",
-    },
-    "month": {"1": "month months", "12": "year years yr yrs", "120": "decade decades"},
-    "litre": {
-        "1": "l litre litres liter liters",
-        "1/1000": "ml millilitre millilitres milliliter milliliters",
-    },
-    "%": {"1": "% percent pct"},
-    "dollar": {"1": "$ dollar dollars usd", "1/100": "cent cents"},
-    "euro": {"1": "€ euro euros eur"},
-    "pound": {"1": "£ pound pounds gbp sterling"},
-    "yen": {"1": "¥ yen jpy"},
-    "rupee": {"1": "₹ rupee rupees inr"},
-}
-_UNITS: dict[str, list[tuple[str, Fraction]]] = {}
-for _dimension, _sizes in _DIMENSIONS.items():
-    for _size, _names in _sizes.items():
-        for _name in _names.split():
-            _UNITS.setdefault(_name, []).append((_dimension, Fraction(_size)))
+from .spelled import SCALES, Spelled, find_shares, find_spelled
+from .units import BEFORE, UNIT, units
+
 _SCALES = {
-    **dict.fromkeys(("thousand", "k"), 10**3),
-    **dict.fromkeys(("million", "millions", "mn", "m"), 10**6),
-    **dict.fromkeys(("billion", "billions", "bn", "b"), 10**9),
-    **dict.fromkeys(("trillion", "trillions", "tn"), 10**12),
+    **SCALES,
+    "k": 10**3,
+    **dict.fromkeys(("millions", "mn", "m"), 10**6),
+    **dict.fromkeys(("billions", "bn", "b"), 10**9),
+    **dict.fromkeys(("trillions", "tn"), 10**12),
 }
-_ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-    fifteen sixteen seventeen eighteen nineteen""".split()  # noqa: SIM905 (as below)
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()  # noqa: SIM905
-# A list would take a line for each word.
-_ORDINALS = """zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh
-    twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth
-    """.split()  # noqa: SIM905
-_WORDS: dict[str, int] = {
-    **{word: value for value, word in enumerate(_ONES)},
-    **{word: 10 * value for value, word in enumerate(_TENS, start=2)},
-    **{word: value for value, word in enumerate(_ORDINALS)},
-    **{f"{word[:-1]}ieth": 10 * value for value, word in enumerate(_TENS, start=2)},
-    "dozen": 12,
-    "hundredth": 100,
+_SCALE = "|".join(sorted(_SCALES, key=len, reverse=True))
+_VULGAR = {
+    "½": Fraction(1, 2),
+    "⅓": Fraction(1, 3),
+    "⅔": Fraction(2, 3),
+    "¼": Fraction(1, 4),
+    "¾": Fraction(3, 4),
 }
-_MULTIPLES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9}
-_WORD = "|".join(sorted([*_WORDS, *_MULTIPLES], key=len, reverse=True))
-_SPELLED = re.compile(rf"\b(?:{_WORD})(?:(?:[\s-]|\sand\s)(?:{_WORD}))*\b", re.IGNORECASE)
-_FIGURE = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|\d+(?:[.,]\d+)?"
-_UNIT = "|".join(re.escape(name) for name in sorted(_UNITS, key=len, reverse=True))
+# Of so many digits at most: what is longer counts nothing, and takes long to compute with.
+_FIGURE = (
+    r"\d{1,3}(?:,\d{3}){1,10}(?:\.\d{1,30})?|\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,10}(?!\d)"
+    r"|\d{1,30}(?:[.,]\d{1,30})?"
+)
 _NUMBER = re.compile(
-    r"(?<![\w.,/:#&@])(?<![A-Za-z]-)(?:(?P<before>[$€£¥₹]|(?:USD|EUR|GBP|JPY|INR)(?=[\s\d]))\s?)?"
-    rf"(?P<figure>{_FIGURE})(?P<ordinal>st|nd|rd|th)?(?![\d/:]|[.,]\d)"
-    r"(?:[\s-]?(?P<scale>thousand|millions?|billions?|trillions?|bn|mn|tn|[kKmMbB])\b)?"
-    rf"(?:(?:\s|-)?(?P<unit>{_UNIT}|per\s?cent)(?!\w))?(?!\w)",
+    rf"(?<![\w.,/:#&@])(?<![A-Za-z]-)(?:(?P<before>{BEFORE})\s?)?"
+    rf"(?P<figure>{_FIGURE})(?P<ordinal>st|nd|rd|th)?(?![\d/:]|[.,]\d)(?:\s?(?P<vulgar>[½⅓⅔¼¾]))?"
+    rf"(?:[\s-]?(?P<scale>{_SCALE})\b)?(?:[\s-]?(?P<unit>{UNIT})(?!\w))?(?!\w)",
     re.IGNORECASE,
 )
 _MONTHS = """january february march april may june july august september october november december
@@ -119,12 +73,14 @@ class Number(NamedTuple):
         value: in the first unit of its dimension.
         dimension: "" where there is no unit that is known.
         step: the size of its last digit that says something, in the unit it is written in.
+        size: of the unit it is written in.
     """
 
     written: Fraction
     value: Fraction
     dimension: str
     step: Fraction
+    size: Fraction = Fraction(1)
 
 
 class Day(NamedTuple):
@@ -138,8 +94,8 @@ class Day(NamedTuple):
 class Literal(NamedTuple):
     """A number, date or time at [start, end) of a text, with all its readings.
 
-    `minutes` are those since midnight. `is_word` is for numbers that are spelled out. `to_next`
-    says that a number is the lower end of a range whose upper end comes next.
+    `minutes` are those since midnight. `scale` is the word behind a number, as in "3 million".
+    `to_next` says that a number is the lower end of a range whose upper end comes next.
     """
 
     start: int
@@ -147,7 +103,7 @@ class Literal(NamedTuple):
     numbers: tuple[Number, ...] = ()
     days: tuple[Day, ...] = ()
     minutes: tuple[int, ...] = ()
-    is_word: bool = False
+    scale: int = 1
     to_next: bool = False
 
 
@@ -155,8 +111,9 @@ def find_literals(text: str) -> list[Literal]:
     """Give the numbers, dates and times of a text, in order; none overlap."""
     found: list[Literal] = []
     taken = bytearray(len(text) + 1)
-    for finder in (_dates, _times, _figures, _spelled):
-        for literal in finder(text):
+    worded = (_worded(find(text)) for find in (find_shares, find_spelled))
+    for literals in (_dates(text), _times(text), _figures(text), *worded):
+        for literal in literals:
             if not any(taken[literal.start : literal.end]):
                 found.append(literal)
                 taken[literal.start : literal.end] = b"\1" * (literal.end - literal.start)
@@ -182,27 +139,26 @@ def _figures(text: str) -> Iterator[Literal]:
     for match in _NUMBER.finditer(text):
         scale, unit = match["scale"], match["unit"]
         names = [name for name in (match["before"], unit) if name]
+        factor = _SCALES[scale.lower()] if scale else 1
         readings = []
         for figure, step in _read_figure(match["figure"]):
             # "5 m" is five metres and five million, "5 M" five million.
-            scales = [_SCALES[scale.lower()]] if scale else [1]
-            if scale and scale.lower() in _UNITS and not unit:
-                readings += _in_units(figure, step, [scale.lower()])
-            readings += [
-                number
-                for factor in scales
-                for number in _in_units(figure * factor, step * factor, names)
-            ]
+            if scale == "m" and not unit:
+                readings += _in_units(figure, step, [scale])
+            whole = figure + _VULGAR.get(match["vulgar"], 0)
+            readings += _in_units(whole * factor, step * factor, names)
         end = match.end("unit") if unit else match.end("scale") if scale else match.end()
-        yield Literal(match.start(), end, tuple(dict.fromkeys(readings)))
+        yield Literal(match.start(), end, tuple(dict.fromkeys(readings)), scale=factor)
 
 
 def _in_units(figure: Fraction, step: Fraction, names: list[str]) -> list[Number]:
-    plain = ["percent" if name.lower().startswith("per") else name.lower() for name in names]
-    sizes = [size for name in plain for size in _UNITS[name]]
-    if not sizes:
+    found = [unit for name in names for unit in units(name)]
+    if not found:
         return [Number(figure, figure, "", step)]
-    return [Number(figure, figure * size, dimension, step) for dimension, size in sizes]
+    return [
+        Number(figure, (figure - unit.zero) * unit.size, unit.dimension, step, unit.size)
+        for unit in found
+    ]
 
 
 def _read_figure(figure: str) -> Iterator[tuple[Fraction, Fraction]]:
@@ -210,7 +166,8 @@ def _read_figure(figure: str) -> Iterator[tuple[Fraction, Fraction]]:
     joined = re.sub(r"[\s\u00a0\u202f]", "", figure)
     if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", joined):
         yield _plain(joined.replace(",", ""))
-        if joined.count(",") == 1 and "." not in joined:
+        # A decimal comma; nobody writes three zeros behind one.
+        if joined.count(",") == 1 and "." not in joined and not joined.endswith(",000"):
             yield _plain(joined.replace(",", "."))
     else:
         yield _plain(joined.replace(",", "."))
@@ -226,28 +183,15 @@ def _plain(digits: str) -> tuple[Fraction, Fraction]:
     return Fraction(whole), Fraction(10**zeros)
 
 
-def _spelled(text: str) -> Iterator[Literal]:
-    for match in _SPELLED.finditer(text):
-        parts = re.split(r"[\s-]+", match.group().lower())
-        if not any(part in _WORDS for part in parts):
-            continue  # "millions", "a hundred": of what number, nobody can tell
-        value = _read_words(parts)
-        unit = re.compile(rf"[\s-](?P<unit>{_UNIT})(?!\w)", re.IGNORECASE).match(text, match.end())
-        names = [unit["unit"]] if unit else []
-        numbers = tuple(_in_units(Fraction(value), Fraction(1), names))
-        yield Literal(match.start(), match.end(), numbers, is_word=True)
-
-
-def _read_words(words: list[str]) -> int:
-    total = part = 0
-    for word in words:
-        if word in _MULTIPLES:
-            part = max(part, 1) * _MULTIPLES[word]
-            if word != "hundred":
-                total, part = total + part, 0
-        elif word in _WORDS:
-            part += _WORDS[word]
-    return total + part
+def _worded(found: Iterator[Spelled]) -> Iterator[Literal]:
+    """Make literals of numbers in words; those at one place are readings of one."""
+    for (start, end, scale), same in groupby(found, lambda one: (one.start, one.end, one.scale)):
+        numbers = [
+            number
+            for each in same
+            for number in _in_units(each.value, each.step, [each.unit] if each.unit else [])
+        ]
+        yield Literal(start, end, tuple(numbers), scale=scale)
 
 
 def _dates(text: str) -> Iterator[Literal]:

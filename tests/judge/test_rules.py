@@ -9,9 +9,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from moonlynx.judge.absent import find_absent
 from moonlynx.judge.base import AsyncJudge, Judge
 from moonlynx.judge.registry import load_judge
-from moonlynx.judge.rules import VERSION, find_absent
+from moonlynx.judge.rules import VERSION
 from moonlynx.judge.text.quantities import find_literals
 from moonlynx.judge.types import Example, Verdict
 
