@@ -10,7 +10,6 @@ from datetime import date
 from pathlib import Path
 
 from moonlynx.judge.batch import Tally, judge_rows, read_timings, read_verdicts
-from moonlynx.judge.calibration import Calibrated
 from moonlynx.judge.commit import git_commit
 from moonlynx.judge.cost import PriceTable
 from moonlynx.judge.names import parse_spec
@@ -111,7 +110,7 @@ def judge_benchmark(
     return Judged(
         JudgeRun.of(spec, judge.info, path),
         list(read_verdicts(path)),
-        judge.calibration if isinstance(judge, Calibrated) else None,
+        getattr(judge, "calibration", None),
         read_timings(timings),
     )
 

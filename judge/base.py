@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from .types import ErrorCode, Example, JudgeError, JudgeInfo, Usage, Verdict
+from .types import ErrorCode, Example, JudgeError, JudgeInfo, Stage, Usage, Verdict
 
 
 @runtime_checkable
 class Judge(Protocol):
-    """Judges a batch: one verdict per example, in order, each independent of its neighbours."""
+    """Judges a batch: one verdict per example, in order, each independent of its neighbours.
+
+    A judge that is made for some languages alone states them as `languages`, a tuple of ISO 639
+    codes; `load_judge` then warns of others.
+    """
 
     info: JudgeInfo
 
@@ -38,3 +42,14 @@ def unscored(
     """Give the verdict of something that could not be scored."""
     error = JudgeError(code=code, message=message)
     return Verdict(id=example_id, score=None, judge=judge, usage=usage, error=error)
+
+
+def stages_of(verdict: Verdict) -> tuple[Stage, ...]:
+    """Return the verdict's stages; of a judge by itself, the one that it is."""
+    own = Stage(
+        judge=verdict.judge.name,
+        score=verdict.score,
+        decided=verdict.score is not None,
+        usage=verdict.usage,
+    )
+    return verdict.stages or (own,)

@@ -148,6 +148,7 @@ class Calibrated:
                 f"this judge is {_named(judge.info)}; fit one for it with `moonlynx calibrate`"
             )
         self.info = judge.info
+        self.languages: tuple[str, ...] = getattr(judge, "languages", ())
         self._judge = judge
         self.calibration = calibration
         if isinstance(judge, AsyncJudge):

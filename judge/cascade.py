@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from functools import partial
 from typing import Literal, NamedTuple, get_args
 
-from .base import AsyncJudge, Judge, unscored
+from .base import AsyncJudge, Judge, stages_of, unscored
 from .cost import total_usage
 from .names import SpecError
 from .policy import Policy
@@ -128,13 +128,7 @@ class _Trail(NamedTuple):
 
     def add(self, verdict: Verdict) -> None:
         self.verdicts.append(verdict)
-        own = Stage(
-            judge=verdict.judge.name,
-            score=verdict.score,
-            decided=verdict.score is not None,
-            usage=verdict.usage,
-        )
-        self.stages.append(verdict.stages or (own,))
+        self.stages.append(stages_of(verdict))
 
     def stages_with(self, chosen: int, *, degraded: bool) -> tuple[Stage, ...]:
         """Give all stages; of those that decided only the chosen verdict's are left so."""

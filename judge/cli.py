@@ -111,6 +111,13 @@ def judge(
     rules: Annotated[
         bool, typer.Option("--rules", help="Put the rule tier before the judge: ?rules=on.")
     ] = False,
+    languages: Annotated[
+        Literal["warn", "strict"] | None,
+        typer.Option(
+            help="Of a text in a language that the judge does not read: judge it with a warning "
+            "(the default), or leave it unscored: ?languages=strict.",
+        ),
+    ] = None,
     format_: Annotated[
         Format | None,
         typer.Option("--format", help="How to print (default: rich on a terminal, else json)."),
@@ -154,7 +161,7 @@ def judge(
     if engine is None:
         verdicts = None if output is None else Path(output)
         keep_apart({"--timings": timings, "--output": verdicts, "--input": path})
-    judge_name = _with_options(judge_name, abstain_at, rules)
+    judge_name = _with_options(judge_name, abstain_at, rules, languages)
     if engine is not None:
         if input_file is None or output is None or timings is not None:
             raise typer.BadParameter("--engine goes with --input and --output, without --timings")
@@ -333,8 +340,8 @@ def _gold(row: Row) -> Score:
     return row.example.label
 
 
-def _with_options(judge_name: str, risk: float | None, rules: bool) -> str:
-    """Write --abstain-at and --rules as the options of the judge that they are."""
+def _with_options(judge_name: str, risk: float | None, rules: bool, languages: str | None) -> str:
+    """Write --abstain-at, --rules and --languages as the options of the judge that they are."""
     spec = parse_spec(judge_name)
     if risk is not None:
         if not isinstance(spec, JudgeSpec):
@@ -344,6 +351,8 @@ def _with_options(judge_name: str, risk: float | None, rules: bool) -> str:
         spec = replace(spec, options={**spec.options, "abstain": str(risk)})
     if rules:
         spec = replace(spec, options={**spec.options, "rules": "on"})
+    if languages is not None:
+        spec = replace(spec, options={**spec.options, "languages": languages})
     return str(spec)
 
 

@@ -68,9 +68,11 @@ def load_judge(name: str) -> Judge:
     `lynx` and `luna2`, which are log-odds). `abstain=RISK` leaves unscored what cannot be passed
     with at most that share of hallucinated answers among those passed, at `confidence=P` (0.95);
     it takes a calibration, the judge's own or one given. `rules=on` puts the rule tier before it.
+    `languages=strict` leaves unscored what is in a language that the judge does not state, where
+    otherwise the verdict has a warning (`moonlynx.judge.screen`).
 
-    A cascade takes `policy=FILE`, written by `moonlynx cascade`, `on-failure=unscored` (or keep)
-    and `rules=on`.
+    A cascade takes `policy=FILE`, written by `moonlynx cascade`, `on-failure=unscored` (or keep),
+    `rules=on`, and `languages=strict` for each of its judges.
 
     Raises:
         SpecError: the name does not follow the grammar, or an option has a wrong value.
@@ -102,11 +104,13 @@ def _load_cascade(spec: CascadeSpec) -> Judge:
     readers: dict[str, Callable[[str], object]] = {
         "policy": Path,
         "on-failure": one_of(*ON_FAILURE),
+        **_LANGUAGES,
     }
     with also_known("cascade", ["rules"]):
         options = read_options("cascade", spec.options, readers)
     policy = load_policy(options["policy"]) if "policy" in options else None
-    stages = [_load(stage) for stage in spec.stages]
+    _, shared = _split(spec.options, *_LANGUAGES)
+    stages = [_load(replace(one, options={**shared, **one.options})) for one in spec.stages]
     return Cascade(stages, policy, options.get("on-failure", "unscored"))
 
 
@@ -128,20 +132,27 @@ def _load_single(spec: JudgeSpec) -> Judge:
 
 
 def _build(factory: Factory, spec: JudgeSpec, options: Mapping[str, Any]) -> Judge:
-    if "calibration" not in options:
-        return factory.build(spec, options.get("threshold"))
-    from .calibration import Calibrated, load_calibration
+    """Make the judge, calibrated where that is asked for, behind its screen."""
+    from .screen import Screened
 
-    calibration = load_calibration(options["calibration"])
-    return Calibrated(factory.build(spec, calibration.threshold), calibration)
+    if "calibration" in options:
+        from .calibration import Calibrated, load_calibration
+
+        calibration = load_calibration(options["calibration"])
+        judge: Judge = Calibrated(factory.build(spec, calibration.threshold), calibration)
+    else:
+        judge = factory.build(spec, options.get("threshold"))
+    return Screened(judge, strict=options.get("languages") == "strict")
 
 
+_LANGUAGES: dict[str, Callable[[str], object]] = {"languages": one_of("warn", "strict")}
 # Options that work with every judge but a cascade, and their readers.
 _COMMON: dict[str, Callable[[str], object]] = {
     "calibration": Path,
     "threshold": finite,
     "abstain": finite,
     "confidence": finite,
+    **_LANGUAGES,
 }
 
 

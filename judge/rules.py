@@ -52,7 +52,8 @@ class RuleTier:
         return [self._settle(e, v) for e, v in zip(examples, verdicts, strict=True)]
 
     def _settle(self, example: Example, verdict: Verdict) -> Verdict:
-        absent = find_absent(example)
+        unread = verdict.error is not None and verdict.error.code == "bad_input"
+        absent = [] if unread else find_absent(example)
         own = Stage(
             judge=verdict.judge.name, score=verdict.score, decided=not absent, usage=verdict.usage
         )

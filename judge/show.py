@@ -28,6 +28,8 @@ def render(verdict: Verdict, example: Example | BadInput) -> RenderableType:
     if isinstance(example, Example):
         for name, text in _found(verdict, example):
             lines.add_row(name, text)
+    for warning in (stage.warning for stage in verdict.stages if stage.warning):
+        lines.add_row("Warning", Text(warning, style="yellow"))
     for reason in verdict.reasoning:
         lines.add_row("Reason", Text(visible(reason), style="dim"))
     if verdict.error is not None:

@@ -307,7 +307,8 @@ class Usage(Record):
 class Stage(Record):
     """One stage of a composed judge, what it said, whether that stood, and what it cost.
 
-    `degraded` marks a stage whose verdict stands only because a later one failed.
+    `degraded` marks a stage whose verdict stands only because a later one failed. `warning` says
+    why the verdict is to be taken with care; it is written only where there is one.
     """
 
     judge: Text
@@ -315,6 +316,7 @@ class Stage(Record):
     decided: StrictBool
     degraded: StrictBool = False
     usage: Usage = Usage()
+    warning: Text | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class JudgeError(Record):

@@ -71,7 +71,10 @@ class GrowingAnswer(Record):
         return self
 
     def whole_sentences(self) -> list[Piece]:
-        """Give the sentences behind `judged` that cannot grow any more, as ranges of the answer."""
+        """Return the sentences behind `judged` that cannot grow any more, as ranges of the answer.
+
+        Those without a letter or digit are left out.
+        """
         return list(_whole(self.answer, self.judged, self.final))
 
     def example(self, piece: Piece) -> Example:
@@ -117,7 +120,8 @@ def _whole(answer: str, judged: int, final: bool) -> Iterator[Piece]:
     for start, end, text in split_sentences(rest):
         if not (final or _GOES_ON.match(rest, end)):
             return
-        yield Piece(judged + start, judged + end, text)
+        if any(map(str.isalnum, text)):  # a rule or an emoji alone is no answer
+            yield Piece(judged + start, judged + end, text)
 
 
 def place(verdict: Verdict, start: int) -> Verdict:

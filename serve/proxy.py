@@ -158,7 +158,7 @@ async def _guarded(
             given = event.end
             growing = growing.model_copy(update={"judged": given})
         if finish is not None:
-            # What is left is white space.
+            # What is left has no letter or digit.
             yield _chunk(chunk, {"content": growing.answer[given:]}, finish)
 
 

@@ -17,6 +17,8 @@ CONFIG_FILE = "luna.json"
 _LEAST_PREMISE = 16  # tokens
 _Version = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z._-]*$")]
 
+_Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]
+
 
 class LunaError(MoonlynxError, ValueError):
     """A weights folder that cannot be used: what is wrong with which file, and what to do."""
@@ -27,6 +29,7 @@ class LunaConfig(Record):
 
     Attributes:
         name, version: of the model; the judge's version is this one and the weights' hash.
+        languages: that it was trained on, as ISO 639 codes; none stands for all.
         window: tokens in an input.
         lead: tokens of it that the question and the answer before the claim may take.
         claim: tokens of it that the claim may take.
@@ -44,6 +47,7 @@ class LunaConfig(Record):
     schema_version: Literal["1.0"] = "1.0"
     name: _Version = "luna"
     version: _Version
+    languages: tuple[_Language, ...] = ("en",)
     window: Annotated[StrictInt, Field(ge=1)] = Limits().window
     lead: Count = Limits().lead
     claim: Annotated[StrictInt, Field(ge=1)] = Limits().claim

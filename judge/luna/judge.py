@@ -46,6 +46,7 @@ class LunaJudge:
         """Join the parts; `tokenizer` is as `load_tokenizer` gives it."""
         version = f"{config.version}-w{config.windows}-{encoder.version}"
         self.info = JudgeInfo(name=config.name, version=version)
+        self.languages = config.languages
         self._encoder = encoder
         self._tokenizer = tokenizer
         self._specials = find_specials(tokenizer)

@@ -1,9 +1,10 @@
 """Sentences that claim nothing: refusals, small talk, questions to the user, offers of help.
 
-Rules of thumb in English, made to miss rather than to excuse. A sentence is read as words and must
-be a chain of the phrases below from its first word to its last, so "I'm sorry, but the fee is $30"
-still makes its claim. No phrase has a free place: what a document could speak about has no room in
-one, and "the documents do not mention refunds" is a claim about the documents.
+Rules of thumb in English (greetings and thanks in some more languages), made to miss rather than to
+excuse. A sentence is read as words and must be a chain of the phrases below from its first word to
+its last, so "I'm sorry, but the fee is $30" still makes its claim. No phrase has a free place: what
+a document could speak about has no room in one, and "the documents do not mention refunds" is a
+claim about the documents.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ _PHRASES = (
     # Small talk, and announcements of an answer that is yet to come.
     "hi/hello/hey/dear/greetings/welcome (there/all/everyone/again)",
     "good morning/afternoon/evening/day",
+    "hola/bonjour/hallo/ciao/olá/merhaba/你好/您好/こんにちは/안녕하세요/привет/здравствуйте/مرحبا",
+    "gracias/merci/danke/grazie/obrigado/obrigada/teşekkürler/谢谢/ありがとう/감사합니다/спасибо/شكرا",
     "[goodbye/bye | take care | have a great/good/nice day/evening]",
     "sure/ok/okay/alright/great/perfect/understood",
     "[certainly/absolutely/definitely | of course] [! | {offer}]",

@@ -144,7 +144,8 @@ def _reasons(verdict: Verdict) -> str:
 
 def _stages(verdict: Verdict) -> str:
     said = ", ".join(
-        f"{stage.judge} {stage.score or 'unscored'}{' (decided)' if stage.decided else ''}"
+        f"{stage.judge} {stage.warning or stage.score or 'unscored'}"
+        f"{' (decided)' if stage.decided else ''}"
         for stage in verdict.stages
     )
     return f" · {escape(said)}" if said else ""

@@ -20,6 +20,7 @@ from moonlynx.judge.calibration import Calibrated, load_calibration
 from moonlynx.judge.luna.judge import LunaJudge
 from moonlynx.judge.luna.weights import open_weights
 from moonlynx.judge.rows import read_jsonl
+from moonlynx.judge.screen import Screened
 from moonlynx.judge.types import BadInput, Example, Verdict
 
 from .encoder import TritonEncoder
@@ -52,7 +53,7 @@ class TritonPythonModel:
             overlap=values["overlap"] == "true",
         )
         folder = Path(args["model_repository"], args["model_version"]).resolve()
-        self._judge = _load_judge(folder, encoder)
+        self._judge = Screened(_load_judge(folder, encoder))
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
         """Answer each request, whose Examples are one tensor of texts, shape (rows, 1).

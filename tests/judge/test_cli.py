@@ -59,6 +59,27 @@ def test_rich_format_shows_score_spans_evidence_and_reasons():
         assert part in result.stdout
 
 
+def test_another_language_is_shown_and_by_option_left_unscored():
+    warning = "answer: zh; documents: zh; luna reads en"
+    shown = judge("--input", EXAMPLES, "--format", "rich")
+    assert shown.exit_code == 0
+    assert shown.stdout.count("Warning") == 1
+    assert f"Warning   {warning}" in shown.stdout
+    strict = judge("--input", EXAMPLES, "--format", "json", "--languages", "strict")
+    assert strict.exit_code == 3
+    *others, chinese = map(json.loads, strict.stdout.splitlines())
+    assert chinese["error"] == {"code": "abstained", "message": warning}
+    assert not any(verdict["stages"] for verdict in others)
+    by_name = judge("--input", EXAMPLES, "--format", "json", "--judge", "luna?languages=strict")
+    assert by_name.stdout == strict.stdout
+
+
+def test_an_answer_that_is_not_language_is_unscored_and_says_so():
+    result = judge("--context", CONTEXT, "--answer", "asdfgh 🎉", "--format", "rich")
+    assert result.exit_code == 3
+    assert "bad_input: answer: holds no language to judge" in result.stdout
+
+
 def test_context_may_be_files_and_texts(tmp_path):
     document = tmp_path / "bridge.txt"
     document.write_text(CONTEXT)

@@ -64,7 +64,7 @@ def test_a_name_that_cannot_work_says_why(name, error, says):
 
 
 _URL = "concurrency, timeout, retries"
-_ANY = "calibration, threshold, abstain, confidence, rules"
+_ANY = "calibration, threshold, abstain, confidence, languages, rules"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ _ANY = "calibration, threshold, abstain, confidence, rules"
         ("selfcheck@fake?colour=red", f"script, samples, nli, {_ANY}"),
         ("selfcheck?nli=/nowhere&colour=red", f"samples, nli, {_ANY}"),
         ("bert-stochastic?embeddings=/nowhere&colour=red", f"samples, embeddings, {_ANY}"),
-        ("cascade(luna,lynx@fake)?colour=red", "policy, on-failure, rules"),
+        ("cascade(luna,lynx@fake)?colour=red", "policy, on-failure, languages, rules"),
         ("cascade(luna?colour=red,lynx@fake)", f"windows, {_ANY}"),
     ],
 )

@@ -43,6 +43,12 @@ def test_whole_sentences_are_judged_and_the_rest_waits(client):
     assert nothing.judged == len(GOOD)
 
 
+def test_marks_alone_are_no_sentence_to_judge(client):
+    found = events(post(client, "It has 4.5 km of rails.\n\n---\n\n🎉\n", final=True))
+    assert [event.event for event in found] == ["sentence", "judged"]
+    assert found[0].verdict.score == "PASS"
+
+
 def test_offsets_are_those_of_the_whole_answer(client):
     found = events(post(client, BAD, final=True, halt_at=1.0))
     for event in found[:-1]:

@@ -139,6 +139,12 @@ def test_stages_are_named():
     assert " · luna unscored, lynx FAIL (decided) · " in page.all("footer")[0]["text"]
 
 
+def test_a_warning_is_shown_with_its_stage():
+    warned = Stage(judge="language", score=None, decided=False, warning="answer: zh; luna reads en")
+    page = Page(render_verdict(verdict(stages=(warned,)), example(), 1))
+    assert " · language answer: zh; luna reads en · " in page.all("footer")[0]["text"]
+
+
 def test_a_real_verdict_on_an_attack_shows_it_as_text():
     attack = '<script>alert(1)</script> "quoted" ${x} {{y}} was built in 1849. \' onfocus=alert(2)'
     (found,) = load_judge("token-similarity")([example(attack)])
