@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from moonlynx.judge.files import written_whole
@@ -34,3 +36,15 @@ def test_what_is_not_finished_does_not_take_the_name(tmp_path):
         killed()
     assert not path.exists()
     assert [left.suffix for left in tmp_path.iterdir()] == [".part"]
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with written_whole(pipe) as draft:
+        draft.write_text("text")
+    assert os.read(reader, 10) == b"text"
+    os.close(reader)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
