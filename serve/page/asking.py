@@ -6,13 +6,11 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from moonlynx.judge.base import unscored
 from moonlynx.judge.batch import BATCH_SIZE, batches, to_line
-from moonlynx.judge.rows import Row, describe, read_rows
-from moonlynx.judge.types import BadInput, Example, MoonlynxError, Verdict
+from moonlynx.judge.rows import Row, read_jsonl
+from moonlynx.judge.types import BadInput, Example, Verdict
 
 from ..batching import QueueFull
 from ..service import Service
@@ -37,6 +35,8 @@ async def judge_answer(
     answer: str,
 ) -> str:
     """Judge one answer by one judge or more; give what is shown side by side, errors included."""
+    if not names:
+        return render_error(f"judge: choose one of {', '.join(services)}")
     most = max(services[name].settings.max_body for name in names)
     size = sum(len(text.encode(errors="surrogatepass")) for text in (question, documents, answer))
     if size > most:
@@ -63,30 +63,20 @@ async def _judge_by(service: Service, name: str, example: Example) -> str:
     return render_verdict(verdict, example, 1000 * (time.perf_counter() - started))
 
 
-async def judge_file(service: Service, path: Path) -> AsyncIterator[tuple[str, Path | None]]:
-    """Judge a file row by row; give what is shown meanwhile, and the file of verdicts at the end.
-
-    That file is there until the next step is asked for.
-    """
-    try:
-        rows = (await asyncio.to_thread(describe, path)).rows
-        if not rows:
-            raise BadInput("bad_input", "the file", "holds no rows; give it an Example a line")
-        overview = Overview(rows)
-        with TemporaryDirectory() as folder:
-            output = Path(folder) / "verdicts.jsonl"
-            with output.open("wb") as file:
-                yield overview.render(), None
-                size = min(BATCH_SIZE, service.settings.batching.queue)
-                for batch in batches(read_rows(path), size):
-                    for row, verdict in zip(batch, await _judge_rows(service, batch), strict=True):
-                        overview.add(row, verdict)
-                        file.write(to_line(verdict))
-                    if overview.tally.rows < rows:
-                        yield overview.render(), None
-            yield overview.render(), output
-    except MoonlynxError as error:
-        yield render_error(str(error)), None
+async def judge_file(service: Service, lines: Sequence[bytes]) -> AsyncIterator[tuple[str, bytes]]:
+    """Judge JSON Lines row by row; yield what is shown, and the lines of the new verdicts."""
+    rows = sum(1 for line in lines if line.strip())
+    if not rows:
+        yield render_error("the file: holds no rows; write one JSON object a line"), b""
+        return
+    overview = Overview(rows)
+    yield overview.render(), b""
+    for batch in batches(read_jsonl(lines), min(BATCH_SIZE, service.settings.batching.queue)):
+        judged = []
+        for row, verdict in zip(batch, await _judge_rows(service, batch), strict=True):
+            overview.add(row, verdict)
+            judged.append(to_line(verdict))
+        yield overview.render(), b"".join(judged)
 
 
 async def _judge_rows(service: Service, rows: Sequence[Row]) -> list[Verdict]:

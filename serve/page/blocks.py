@@ -2,29 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moonlynx.judge.rows import read_jsonl
 from moonlynx.judge.types import Example
 
+from ..errors import answer_errors
 from ..service import Service
-from .asking import SEPARATOR, judge_answer, judge_file
+from .asking import SEPARATOR, judge_answer
+from .files import routes
+from .markup import escape
+from .texts import OnlyTexts
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
 _NOBODY = "nobody"
-_FORM = 64 << 10  # bytes that an upload holds beside the file
-_KEPT = (600, 3_600)  # seconds between looking for old files, and what makes one old
+_SESSIONS = 64  # whose last texts Gradio holds in memory
+_TITLES = {
+    "library-hours": "Library hours",
+    "library-cafe": "Library café",
+    "kettle-warranty": "Kettle warranty",
+    "train-fare": "Train fare",
+    "lab-result": "Lab result",
+    "museum-zh": "Museum hours (Chinese)",
+}
 _HEAD = """
 <h1>moonlynx</h1>
 <p>Is this answer supported by the documents it was given?</p>
 """
-_DOCUMENTS = f"Several are parted by a line of dashes: {SEPARATOR}"
+_DOCUMENTS = f"Separate several by a line of dashes: {SEPARATOR}"
+_EXPECT = """
+<div class="mx-expect">
+<h3>The verdict appears here</h3>
+<ul>
+<li><b class="mx-pass">PASS</b>: the documents support the answer.</li>
+<li><b class="mx-fail">FAIL</b>: they do not; <mark>unsupported words</mark> are underlined.</li>
+<li>Choose a sentence of the answer, and its evidence in the documents is marked.</li>
+</ul>
+<p>Fill in the form, or take one of the examples.</p>
+</div>
+"""
+_FILE = """
+<form id="file-form" class="mx-file">
+<p><label for="file">File</label> <input type="file" id="file" accept=".jsonl,.ndjson">
+<small>JSON Lines: an object with <code>context</code> and <code>answer</code> a line.</small></p>
+<p><label for="file-judge">Judge</label> <select id="file-judge">%s</select></p>
+<p><button id="ask-file">Judge the file</button></p>
+<div id="overview"></div>
+<p><a id="download" download="verdicts.jsonl" hidden>Download the verdicts</a></p>
+</form>
+"""
 
 
 def make_app(services: Mapping[str, Service]) -> FastAPI:
@@ -32,31 +63,35 @@ def make_app(services: Mapping[str, Service]) -> FastAPI:
     import gradio as gr
     from fastapi import FastAPI
 
-    with gr.Blocks(title="moonlynx", analytics_enabled=False, delete_cache=_KEPT) as blocks:
-        gr.HTML(_HEAD, elem_classes="mx-head")
+    with gr.Blocks(title="moonlynx", analytics_enabled=False) as blocks:
+        gr.HTML(_HEAD, elem_classes="mx-head", padding=False)
         with gr.Tab("One answer"):
             _answer_tab(services)
         with gr.Tab("A file of answers"):
-            _file_tab(services)
+            options = "".join(f"<option>{escape(name)}</option>" for name in services)
+            gr.HTML(_FILE % options, apply_default_css=False)
     # The server's own queue bounds what is under way.
     blocks.queue(default_concurrency_limit=None, api_open=False)
+    blocks.state_session_capacity = _SESSIONS
     package = files(__package__)
-    largest = next(iter(services.values())).settings.max_body - _FORM
-    app: FastAPI = gr.mount_gradio_app(
-        FastAPI(docs_url=None, redoc_url=None, openapi_url=None),
+    shown = gr.mount_gradio_app(
+        FastAPI(),
         blocks,
         "/",
         # Fonts that are there already: others would be asked of another host.
         theme=gr.themes.Base(font=["system-ui", "sans-serif"], font_mono=["monospace"]),
         css=package.joinpath("page.css").read_text(encoding="utf-8"),
         head=f"<script>{package.joinpath('page.js').read_text(encoding='utf-8')}</script>",
-        max_file_size=max(largest, 1),
         footer_links=[],
         run_history=False,
         show_error=False,
         ssr_mode=False,
         mcp_server=False,
     )
+    app = FastAPI(lifespan=lambda _: shown.router.lifespan_context(shown), openapi_url=None)
+    answer_errors(app)
+    app.include_router(routes(services))
+    app.mount("/", OnlyTexts(shown, len(blocks.fns)))
     return app
 
 
@@ -71,10 +106,10 @@ def _answer_tab(services: Mapping[str, Service]) -> None:
 
     examples = _examples()
     with gr.Row(elem_classes="mx-examples"):
-        gr.HTML("Examples:", elem_classes="mx-label")
-        chips = [gr.Button(str(example.id), size="sm", min_width=80) for example in examples]
+        gr.HTML("Examples:", elem_classes="mx-label", padding=False)
+        chips = [gr.Button(_TITLES[str(one.id)], size="sm") for one in examples]
     with gr.Row():
-        with gr.Column(min_width=280):
+        with gr.Column(min_width=280, elem_id="form"):
             question = gr.Textbox(label="Question", lines=1, elem_id="question")
             documents = gr.Textbox(
                 label="Documents", info=_DOCUMENTS, lines=7, max_lines=16, elem_id="documents"
@@ -87,7 +122,7 @@ def _answer_tab(services: Mapping[str, Service]) -> None:
                 )
             button = gr.Button("Judge", variant="primary", elem_id="ask")
         with gr.Column(min_width=280, scale=2 if len(names) > 1 else 1):
-            shown = gr.HTML(elem_id="verdicts", apply_default_css=False)
+            shown = gr.HTML(_EXPECT, elem_id="verdicts", apply_default_css=False)
     inputs = [question, documents, answer, first, second]
     asked: dict[str, Any] = {
         "fn": judge,
@@ -104,32 +139,6 @@ def _answer_tab(services: Mapping[str, Service]) -> None:
             api_visibility="private",
         )
         filled.then(**asked)
-
-
-def _file_tab(services: Mapping[str, Service]) -> None:
-    import gradio as gr
-
-    async def judge(path: str | None, name: str) -> AsyncIterator[tuple[str, Any]]:
-        if path is None:
-            raise gr.Error("Choose a file first.", print_exception=False)
-        async for html, output in judge_file(services[name], Path(path)):
-            yield html, gr.DownloadButton(value=output, interactive=output is not None)
-
-    gr.HTML(
-        "<p>JSON Lines: an object with <code>context</code> and <code>answer</code> a line.</p>"
-    )
-    file = gr.File(label="File", file_types=[".jsonl", ".ndjson"], elem_id="file")
-    first = gr.Dropdown(list(services), label="Judge", elem_id="file-judge")
-    button = gr.Button("Judge the file", variant="primary", elem_id="ask-file")
-    shown = gr.HTML(elem_id="overview", apply_default_css=False)
-    download = gr.DownloadButton("Download the verdicts", interactive=False, elem_id="download")
-    button.click(
-        judge,
-        [file, first],
-        [shown, download],
-        api_visibility="private",
-        show_progress="hidden",
-    )
 
 
 def _examples() -> list[Example]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 JUDGING = "/gradio_api/queue/join"  # where its texts are sent to
+FILES = "/page/file"
 _HEARTBEAT = "/gradio_api/heartbeat/"  # held open for as long as a browser shows the page
 # What the page itself asks for. All else is the API's, unknown paths too.
 _PATHS = re.compile(
@@ -41,8 +42,9 @@ _PATHS = re.compile(
             "/(assets|static|svelte)/.+",
             r"/(gradio_api/)?theme\.css",
             r"/(config|favicon\.ico|manifest\.json)",
-            "/gradio_api/(queue/(join|data)|cancel|reset|upload|upload_progress|startup-events)",
-            "/gradio_api/(file=|heartbeat/).+",
+            # Nothing that takes or serves files: Gradio would look for them anywhere.
+            "/gradio_api/(queue/(join|data)|startup-events|heartbeat/.+)",
+            FILES,
         )
     )
 )
@@ -59,17 +61,19 @@ _POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-_HEADERS = [
-    (b"content-security-policy", _POLICY.encode()),
-    (b"referrer-policy", b"no-referrer"),
-    (b"x-content-type-options", b"nosniff"),
-]
-_LOADING = "The page is being loaded. The API answers already: POST /v1/judge."
+GUARDED = {
+    "content-security-policy": _POLICY,
+    "referrer-policy": "same-origin",  # without any, a form is sent with Origin: null
+    "x-content-type-options": "nosniff",
+}
+_LOADING = "<p>The page is being loaded. The API answers already: POST /v1/judge.</p>"
 _MISSING = (
-    "The API works: POST /v1/judge. For a page in its place, "
-    "<code>pip install 'moonlynx[page]'</code> and start the server again."
+    "<p>The API works: POST /v1/judge. For a page in its place, "
+    "<code>pip install 'moonlynx[page]'</code> and start the server again.</p>"
 )
-_FAILED = "The page could not be loaded; the server's log says why. The API works: POST /v1/judge."
+_FAILED = (
+    "<p>The page could not be loaded; the server's log says why. The API works: POST /v1/judge.</p>"
+)
 _GRACE = 1.0  # seconds that the first requests have the machine to themselves
 _LOOK = 0.5  # seconds between two looks whether the server is to end
 _log = logging.getLogger("moonlynx.serve")
@@ -86,15 +90,15 @@ class Page:
     def __init__(self, service: Service, compare: Mapping[str, Settings]) -> None:
         self._service = service
         self._compare = compare
-        self._shown: ASGIApp = _notice(503, _LOADING)
+        self._shown: ASGIApp = notice(503, _LOADING)
 
     async def run(self) -> None:
         """Load the page, and show it until cancelled."""
         if find_spec("gradio") is None:
-            self._shown = _notice(200, _MISSING)
+            self._shown = notice(200, _MISSING)
             return
         try:
-            # Files sent in and verdicts to fetch lie here, and are gone with the server.
+            # Gradio makes folders as it is loaded, else at a place that other users may hold.
             with TemporaryDirectory(prefix="moonlynx-page-") as folder:
                 await self._show(folder)
         except Exception as error:
@@ -102,7 +106,7 @@ class Page:
             fault = None if isinstance(error, MoonlynxError) else error
             why = visible(str(error), lines=False)
             _log.error("the page could not be loaded: %s", why, exc_info=fault)
-            self._shown = _notice(500, _FAILED)
+            self._shown = notice(500, _FAILED)
 
     async def _show(self, folder: str) -> None:
         await asyncio.sleep(_GRACE)
@@ -132,10 +136,11 @@ class Page:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request for the page."""
+        from starlette.datastructures import MutableHeaders
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+                MutableHeaders(scope=message).update(GUARDED)
             await send(message)
 
         async def receive_or_end() -> Message:
@@ -184,28 +189,33 @@ class _Imports:
             raise asyncio.CancelledError
 
 
+def is_page(path: str) -> bool:
+    """Return whether a path is the page's."""
+    return _PATHS.fullmatch(path) is not None
+
+
 def route_of(page: Page) -> BaseRoute:
     """Give the route that leads to the page, and leaves the API's paths alone."""
     from starlette.routing import Match, Mount
 
     class PageRoute(Mount):
         def matches(self, scope: Scope) -> tuple[Match, Scope]:
-            if scope["type"] != "http" or not _PATHS.fullmatch(scope["path"]):
+            if scope["type"] != "http" or not is_page(scope["path"]):
                 return Match.NONE, {}
             return super().matches(scope)
 
     return PageRoute("/", page)
 
 
-def _notice(status: int, text: str) -> Response:
-    """Say something in place of the page; while it is being loaded, look again in a second."""
+def notice(status: int, html: str) -> Response:
+    """Return what stands in the page's place; while it is being loaded, look again in a second."""
     from starlette.responses import HTMLResponse
 
     again = '<meta http-equiv="refresh" content="1">' if status == 503 else ""
-    html = (
+    return HTMLResponse(
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>moonlynx</title>'
         '<meta name="viewport" content="width=device-width">'
         f'<meta name="color-scheme" content="light dark">{again}'
-        f'<body style="font-family:system-ui,sans-serif;margin:2rem"><h1>moonlynx</h1><p>{text}</p>'
+        f'<body style="font-family:system-ui,sans-serif;margin:2rem"><h1>moonlynx</h1>{html}',
+        status,
     )
-    return HTMLResponse(html, status)

@@ -82,7 +82,7 @@ def _answer(verdict: Verdict, answer: str) -> str:
             for piece in pieces
         )
         html.append(inner if number is None else _sentence(verdict, number, inner))
-    said = "Point at a sentence, or step through them by Tab, to see its evidence."
+    said = "Choose a sentence to see its evidence."
     hint = f'<p class="mx-said" role="status">{said}</p>' if sentences else ""
     return f'<p class="mx-text" dir="auto">{"".join(html)}</p>{hint}'
 

@@ -1,5 +1,6 @@
 """The server with its page, in a process of its own, and a real browser without a window."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -27,10 +28,14 @@ def missing():
 
 
 @contextmanager
-def serving_page(*options):
-    """Run `moonlynx serve` on any free port; once the page is there, give process and address."""
+def serving_page(*options, storage=None):
+    """Run `moonlynx serve` on any free port; once the page is there, yield process and address.
+
+    Its temporary files lie in `storage`, where that is given.
+    """
     line = [sys.executable, "-u", "-m", "moonlynx", "serve", "--port", "0", *options]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as server:
+    env = os.environ | ({"TMPDIR": str(storage)} if storage else {})
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=env) as server:
         try:
             address = server.stdout.readline().split(" at ")[1].partition("/v1")[0]
             end = time.monotonic() + PATIENCE
@@ -40,6 +45,13 @@ def serving_page(*options):
             yield server, address
         finally:
             server.kill()
+
+
+def send(client, method, target, **request):
+    """Send a request whose path no client tidies up; the body of the response is still to read."""
+    built = client.build_request(method, "/", **request)
+    built.extensions["target"] = target.encode()
+    return client.send(built, stream=True)
 
 
 @contextmanager

@@ -1,20 +1,47 @@
+import json
+from importlib.util import find_spec
+
 import pytest
 
+from ..loopback import EXAMPLE
 from .browsing import browsing, find, missing, serving_page, show_as
 
 MAX_BODY = 200_000
+CANARY = "canary-5f2c"  # in no response
 
 
 @pytest.fixture(scope="session")
-def address():
+def storage(tmp_path_factory):
+    """Return the folder of the server's temporary files."""
+    return tmp_path_factory.mktemp("storage")
+
+
+@pytest.fixture(scope="session")
+def server(storage):
+    """Start a server with a page; return its process and address."""
+    if find_spec("gradio") is None:
+        pytest.skip("needs gradio (the extra `page`)")
+    with serving_page("--max-body", str(MAX_BODY), storage=storage) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def address(server):
+    return server[1]
+
+
+@pytest.fixture
+def secret(tmp_path):
+    """Write a file that the server's process can read and no client may."""
+    path = tmp_path / "secret.jsonl"
+    path.write_text(json.dumps(EXAMPLE | {"id": CANARY, "answer": CANARY}), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory):
     if why := missing():
         pytest.skip(why)
-    with serving_page("--max-body", str(MAX_BODY)) as (_, address):
-        yield address
-
-
-@pytest.fixture(scope="session")
-def chromium(address, tmp_path_factory):
     with browsing(tmp_path_factory.mktemp("browser")) as browser:
         yield browser
 

@@ -12,7 +12,7 @@ from .browsing import browsing, click, find, missing, serving_page, show_as
 
 _FOLDER = Path(__file__).parents[3] / "docs" / "images"
 _LARGEST = 150_000  # bytes
-_EXAMPLE = "kettle-warranty"
+_EXAMPLE = "Kettle warranty"
 
 
 def main() -> None:

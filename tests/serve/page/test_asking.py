@@ -3,8 +3,7 @@ import json
 
 import pytest
 
-from moonlynx import load_judge
-from moonlynx.judge.batch import read_verdicts
+from moonlynx import Verdict, load_judge
 from moonlynx.serve.batching import Batching
 from moonlynx.serve.page.asking import judge_answer, judge_file, split_documents
 from moonlynx.serve.service import Service, Settings
@@ -96,24 +95,20 @@ def test_a_judge_that_takes_too_long_is_said():
     assert f"{NAME}: no verdict within 0.1 seconds" in html
 
 
-def judge_lines(tmp_path, *lines, name="rows.jsonl", **settings):
-    """Judge a file; give all that was shown, and the verdicts."""
-    path = tmp_path / name
-    path.write_text("\n".join(lines), encoding="utf-8")
+def judge_lines(*lines, **settings):
+    """Judge a file; return all that was shown, and the verdicts."""
 
     async def work(service):
-        shown, verdicts = [], None
-        async for html, output in judge_file(service, path):
-            shown.append(html)
-            verdicts = list(read_verdicts(output)) if output else None
-        return shown, verdicts
+        steps = [step async for step in judge_file(service, [line.encode() for line in lines])]
+        verdicts = b"".join(new for _, new in steps).splitlines()
+        return [html for html, _ in steps], [Verdict.model_validate_json(one) for one in verdicts]
 
     return with_service(work, settings=Settings(**settings))
 
 
-def test_a_file_is_judged_row_by_row(tmp_path):
+def test_a_file_is_judged_row_by_row():
     rows = [json.dumps(row) for row in (EXAMPLE, WRONG)] * 50
-    shown, verdicts = judge_lines(tmp_path, *rows, batching=Batching(queue=10))
+    shown, verdicts = judge_lines(*rows, batching=Batching(queue=10))
     assert [verdict.score for verdict in verdicts] == ["PASS", "FAIL"] * 50
     assert [verdict.id for verdict in verdicts[:2]] == ["bridge", "wrong"]
     assert len(shown) == 11
@@ -126,9 +121,9 @@ def test_a_file_is_judged_row_by_row(tmp_path):
     assert shown[-1].count("<tr>") == 101
 
 
-def test_a_row_that_cannot_be_read_names_line_and_field(tmp_path):
+def test_a_row_that_cannot_be_read_names_line_and_field():
     rows = [json.dumps(EXAMPLE), "{<b>", '{"answer": "x"}', '{"context": ["x"], "answer": " "}']
-    shown, verdicts = judge_lines(tmp_path, *rows)
+    shown, verdicts = judge_lines(*rows)
     assert [verdict.score for verdict in verdicts] == ["PASS", None, None, None]
     assert "line 2, row: is not a JSON object" in shown[-1]
     assert "line 3, context: is missing" in shown[-1]
@@ -136,12 +131,7 @@ def test_a_row_that_cannot_be_read_names_line_and_field(tmp_path):
     assert "unscored 3</b> (bad_input 2, empty_answer 1)" in shown[-1]
 
 
-def test_a_file_without_rows_is_said(tmp_path):
-    ((html,), verdicts) = judge_lines(tmp_path, "", "")
-    assert "the file: holds no rows" in html
-    assert verdicts is None
-
-
-def test_a_file_of_another_kind_is_said(tmp_path):
-    ((html,), _) = judge_lines(tmp_path, "x", name="rows.pdf")
-    assert "unknown kind of file" in html
+def test_a_file_without_rows_is_said():
+    ((html,), verdicts) = judge_lines("", "")
+    assert "the file: holds no rows; write one JSON object a line" in html
+    assert verdicts == []

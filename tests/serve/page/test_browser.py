@@ -98,7 +98,7 @@ def open_files(browser):
 
 
 def upload(browser, path):
-    browser.find_element("css selector", "#file input[type=file]").send_keys(str(path))
+    find(browser, "#file").send_keys(str(path))
 
 
 def test_an_answer_is_judged_and_nothing_is_asked_of_others(browser, address):
@@ -169,11 +169,37 @@ def test_the_page_is_used_by_keys_alone(browser):
 
 
 def test_an_example_is_judged_at_a_click(browser):
-    click(browser, ".mx-examples button", "kettle-warranty")
+    click(browser, ".mx-examples button", "Kettle warranty")
     assert "ten years" in find(browser, ".mx-result").text
+    assert find(browser, "[aria-pressed=true]").text == "Kettle warranty"
     documents = find(browser, "#documents textarea").get_property("value")
     assert documents.count("\n---\n") == 1
     assert len(browser.find_elements("css selector", ".mx-documents li")) == 2
+    click(browser, ".mx-examples button", "Library hours")
+    until(lambda: find(browser, "[aria-pressed=true]").text == "Library hours", PATIENCE)
+
+
+def test_the_page_says_what_to_expect_before_the_first_verdict(browser):
+    expected = find(browser, "#verdicts").text
+    assert "PASS: the documents support the answer." in expected
+    assert find(browser, "#verdicts mark").text == "unsupported words"
+    click(browser, ".mx-examples button", "Library hours")
+    find(browser, ".mx-result")
+    assert "appears here" not in find(browser, "#verdicts").text
+
+
+def colour(browser, selector):
+    script = "return getComputedStyle(document.querySelector(arguments[0])).backgroundColor"
+    return browser.execute_script(script, selector)
+
+
+def test_a_pass_is_green_and_a_fail_is_red(browser):
+    seen = {}
+    for title, score in (("Library hours", "PASS"), ("Library café", "FAIL")):
+        click(browser, ".mx-examples button", title)
+        find(browser, ".mx-score", score)
+        seen[score] = colour(browser, ".mx-bar span")
+    assert seen == {"PASS": "rgb(22, 101, 52)", "FAIL": "rgb(185, 28, 28)"}
 
 
 @pytest.mark.parametrize(
@@ -208,7 +234,6 @@ def test_a_file_is_judged_and_its_verdicts_fetched(browser, chromium, tmp_path):
     path.write_text("\n".join([*lines[:2], "{broken", *lines[2:]]) + "\n", encoding="utf-8")
     open_files(browser)
     upload(browser, path)
-    find(browser, "#file [aria-label='rows.jsonl']")
     click(browser, "#ask-file")
     assert "5 of 5 rows" in find(browser, "#overview", "5 of 5 rows").text
     alerts = [one.text for one in browser.find_elements("css selector", "#overview [role=alert]")]
@@ -223,7 +248,7 @@ def test_a_file_is_judged_and_its_verdicts_fetched(browser, chromium, tmp_path):
     counts = [one.text for one in browser.find_elements("css selector", ".mx-count")]
     assert sum(map(int, counts)) == 3
     folder = Path(chromium.capabilities["chrome"]["userDataDir"]).parent / "got"
-    click(browser, "#download:not([disabled])")
+    click(browser, "#download")
     end = time.monotonic() + PATIENCE
     while not list(folder.glob("*.jsonl")) and time.monotonic() < end:
         time.sleep(0.2)
@@ -235,11 +260,13 @@ def test_a_file_is_judged_and_its_verdicts_fetched(browser, chromium, tmp_path):
 def test_no_file_and_too_large_files_are_said(browser, tmp_path):
     open_files(browser)
     click(browser, "#ask-file")
-    find(browser, "[data-testid=toast-body]", "Choose a file first.")
+    find(browser, "#overview [role=alert]", "Choose a file first.")
     path = tmp_path / "large.jsonl"
     path.write_text(json.dumps(EXAMPLE | {"answer": "x" * MAX_BODY}), encoding="utf-8")
     upload(browser, path)
-    find(browser, "[data-testid=toast-body]", "exceed the maximum allowed size")
+    click(browser, "#ask-file")
+    find(browser, "#overview [role=alert]", f"the body holds more than {MAX_BODY:,} bytes")
+    assert not browser.find_element("id", "download").is_displayed()
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -257,3 +284,90 @@ def test_a_phone_shows_all_without_scrolling_sideways(browser, dark):
     assert red < 64 if dark else red > 192
     open_files(browser)
     assert not scrolls_sideways(browser)
+
+
+def in_view(browser, selector):
+    """Return whether the top of an element is within the window, and nothing lies over it."""
+    script = """
+        const element = document.querySelector(arguments[0]);
+        const { left, top, width } = element.getBoundingClientRect();
+        const [x, y] = [left + width / 2, top + 5];
+        return top >= 0 && y < innerHeight && element.contains(document.elementFromPoint(x, y));
+        """
+    return browser.execute_script(script, selector)
+
+
+@pytest.fixture
+def phone(browser):
+    show_as(browser, 360, 740, mobile=True)
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    browser.refresh()
+    find(browser, "#ask")
+    yield browser
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+
+
+def tap(browser, selector, text=""):
+    """Tap on an element with a finger, where it is."""
+    element = find(browser, selector, text)
+    box = browser.execute_script("return arguments[0].getBoundingClientRect()", element)
+    point = {"x": box["x"] + box["width"] / 2, "y": box["y"] + min(box["height"], 20) / 2}
+    for kind, points in (("touchStart", [point]), ("touchEnd", [])):
+        touch = {"type": kind, "touchPoints": points}
+        browser.execute_cdp_cmd("Input.dispatchTouchEvent", touch)
+
+
+def test_on_a_phone_an_example_fills_the_form_and_then_its_verdict_comes_into_view(phone):
+    # The form is seen for a second, so it is the page that notes what was in view then.
+    phone.execute_script(
+        """
+        new MutationObserver((_, observer) => {
+          const field = document.querySelector("#question textarea");
+          if (!document.querySelector(".mx-result")) return;
+          const { top, bottom } = field.getBoundingClientRect();
+          window.formSeen = top >= 0 && bottom <= innerHeight && field.value;
+          window.flashed = document.querySelector(".mx-filled #question") !== null;
+          observer.disconnect();
+        }).observe(document, { childList: true, subtree: true });
+        """
+    )
+    tap(phone, ".mx-examples button", "Library café")
+    find(phone, ".mx-result")
+    until(lambda: in_view(phone, ".mx-score"), PATIENCE)
+    question = "What are the library's opening hours on Saturdays?"
+    assert phone.execute_script("return window.formSeen") == question
+
+
+def test_on_a_phone_judge_stays_in_reach_and_its_verdict_comes_into_view(phone):
+    assert in_view(phone, "#ask")
+    fill(phone, documents="\n".join(DOCUMENTS for _ in range(20)), answer=ANSWER * 8)
+    phone.execute_script("scrollTo(0, 0)")
+    until(lambda: in_view(phone, "#ask"))
+    assert not in_view(phone, "#verdicts")
+    tap(phone, "#ask")
+    find(phone, ".mx-result")
+    until(lambda: in_view(phone, ".mx-score"), PATIENCE)
+
+
+def test_on_a_phone_an_error_comes_into_view(phone):
+    tap(phone, "#ask")
+    find(phone, "#verdicts [role=alert]")
+    until(lambda: in_view(phone, "#verdicts [role=alert]"), PATIENCE)
+
+
+def test_a_tapped_sentence_shows_its_evidence(phone):
+    tap(phone, ".mx-examples button", "Library hours")
+    find(phone, ".mx-result")
+    until(lambda: in_view(phone, ".mx-sentence"), PATIENCE)
+    said = find(phone, ".mx-said").text
+    assert said == "Choose a sentence to see its evidence."
+    # A tap on what still scrolls only stops it.
+    until(lambda: tap(phone, ".mx-sentence") or "closed on Sundays" in lit(phone), PATIENCE)
+    assert find(phone, ".mx-said").text.startswith("Sentence 1: supported")
+
+
+def test_on_a_desktop_the_page_does_not_move(browser):
+    click(browser, ".mx-examples button", "Library hours")
+    find(browser, ".mx-result")
+    assert in_view(browser, ".mx-score")
+    assert browser.execute_script("return scrollY") == 0

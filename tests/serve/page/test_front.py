@@ -114,7 +114,16 @@ def test_a_browser_that_shows_the_page_does_not_hold_up_the_end():
         assert server.wait(60) == 0
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/v1", "/gradio_api/run/judge", "/login", "/docs"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/nothing", "/v1", "/login", "/docs"),
+        *(
+            f"/gradio_api/{name}"
+            for name in ("run/judge", "call/judge", "upload", "file=/etc/hosts")
+        ),
+    ],
+)
 def test_other_paths_stay_the_apis(calling, monkeypatch, path):
     monkeypatch.setattr(front, "find_spec", lambda name: None)
     client = calling()
@@ -129,7 +138,7 @@ def test_the_browser_is_told_to_ask_nobody_else(calling, monkeypatch):
     assert "default-src 'self'" in policy
     assert "frame-ancestors 'none'" in policy
     assert not any("http" in rule or "*" in rule for rule in policy)
-    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["referrer-policy"] == "same-origin"
 
 
 def test_without_a_page_nothing_stands_there():
