@@ -19,7 +19,8 @@ from .errors import answer_errors
 from .jobs import Jobs
 from .middleware import Limit, LimitBody, Observe, RequireKey
 from .origin import CheckOrigin, read_hosts, read_origins
-from .page.front import JUDGING, Page, route_of
+from .page.front import FILES, JUDGING, Page, route_of
+from .page.login import LARGEST, LOGIN, Login
 from .service import Service, Settings
 from .tracing import Tracing
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 _FILE = 1 << 30  # bytes of a batch file
 _FILE_SECONDS = 3_600.0  # in which it has to be in
-_UPLOAD = "/gradio_api/upload"  # where the page sends files to
 
 
 def create_app(
@@ -95,9 +95,7 @@ def create_app(
     _add_routes(app, service, jobs, lambda: any(not task.done() for task in tasks))
     if metrics:
         app.include_router(measuring.routes(measuring.Measures(metrics, service)))
-    if page:
-        app.routes.append(route_of(page))
-    _surround(app, service)
+    _surround(app, service, _add_page(app, page, settings) if page else None)
     return app
 
 
@@ -123,7 +121,16 @@ def _add_routes(
         app.include_router(proxy.routes(service, upstream))
 
 
-def _surround(app: FastAPI, service: Service) -> None:
+def _add_page(app: FastAPI, page: Page, settings: Settings) -> Login | None:
+    """Add the page's route, and where there are keys the login that leads to it."""
+    login = Login(settings.keys) if settings.keys else None
+    if login:
+        app.include_router(login.routes())
+    app.routes.append(route_of(page))
+    return login
+
+
+def _surround(app: FastAPI, service: Service, login: Login | None) -> None:
     """Put checks, limits and counts around the routes; the last one added is the outermost."""
     from fastapi.middleware.cors import CORSMiddleware
 
@@ -132,12 +139,13 @@ def _surround(app: FastAPI, service: Service) -> None:
         batches.PATH: Limit(_FILE, _FILE_SECONDS, batches.KINDS),
         # The page says itself what is too much, where it gets to see it.
         JUDGING: Limit(2 * settings.max_body, settings.timeout),
-        _UPLOAD: Limit(settings.max_body, settings.timeout, ("multipart/form-data",)),
+        FILES: Limit(settings.max_body, settings.timeout, batches.KINDS),
+        LOGIN: Limit(LARGEST, settings.timeout, ("application/x-www-form-urlencoded",)),
     }
     hosts, origins = read_hosts(settings.hosts), read_origins(settings.origins)
     app.add_middleware(LimitBody, Limit(settings.max_body, settings.timeout), others)
     if settings.keys:
-        app.add_middleware(RequireKey, settings.keys)
+        app.add_middleware(RequireKey, settings.keys, login)
     if origins:
         app.add_middleware(
             CORSMiddleware,

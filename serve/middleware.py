@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from .page.login import Login
+
 OPEN_ROUTES = ("/healthz", "/readyz")
 # Each has counters of its own; a client may make up any number of others.
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -72,26 +74,45 @@ class Observe:
 
 
 class RequireKey:
-    """Lets only requests through that bring `Authorization: Bearer KEY` with a known key."""
+    """Lets only requests through that bring `Authorization: Bearer KEY` with a known key.
 
-    def __init__(self, app: ASGIApp, hashes: Sequence[bytes]) -> None:
+    Args:
+        app: what is behind.
+        hashes: of the keys.
+        login: lets a browser in to the page; None: there is no page.
+    """
+
+    def __init__(self, app: ASGIApp, hashes: Sequence[bytes], login: Login | None = None) -> None:
         self._app = app
         self._hashes = hashes
+        self._login = login
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if scope["type"] == "http" and scope["path"] not in OPEN_ROUTES:
-            given = dict(scope["headers"]).get(b"authorization", b"")
-            scheme, _, key = given.partition(b" ")
-            found = hashlib.sha256(key.strip()).hexdigest().encode()
-            # Every hash is compared, in constant time, whether or not one fits.
-            fits = [hmac.compare_digest(found, one) for one in self._hashes]
-            if scheme.lower() != b"bearer" or not any(fits):
-                message = "send a known key, as in the header Authorization: Bearer KEY"
-                challenge = {"WWW-Authenticate": "Bearer"}
-                await error_response(401, message, headers=challenge)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+        answer = self._refusal(scope) if scope["type"] == "http" else None
+        await (answer or self._app)(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        given = dict(scope["headers"]).get(b"authorization", b"")
+        scheme, _, key = given.partition(b" ")
+        if scope["path"] in OPEN_ROUTES or (
+            scheme.lower() == b"bearer" and is_known(key.strip(), self._hashes)
+        ):
+            return None
+        if self._login is not None:
+            if self._login.admits(scope):
+                return None
+            if scope["path"] == "/":
+                return self._login.form()
+        message = "send a known key, as in the header Authorization: Bearer KEY"
+        return error_response(401, message, headers={"WWW-Authenticate": "Bearer"})
+
+
+def is_known(key: bytes, hashes: Sequence[bytes]) -> bool:
+    """Return whether a key is one of those hashed, in a time that does not tell which."""
+    found = hashlib.sha256(key).hexdigest().encode()
+    fits = [hmac.compare_digest(found, one) for one in hashes]
+    return any(fits)
 
 
 def read_keys(path: Path) -> tuple[bytes, ...]:

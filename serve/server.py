@@ -76,8 +76,6 @@ def serve(
         settings = replace(settings, hosts=(*settings.hosts, name), exposed=exposed)
         settings = replace(_fit(settings, judge_name), over=lambda: server.should_exit)
         others = {name: _fit(replace(settings, audit=None), name) for name in compare}
-        # A browser has no way to send a key along, so with keys there is no page.
-        page = None if settings.keys else others
         judge = load_judge(judge_name)
         measures = load_metrics(
             [metric_of(engine.deployment, metric) for metric in metrics] if engine else metrics
@@ -87,7 +85,7 @@ def serve(
             measures = [WaitingMetric(one, engine) for one in measures]
             settings = replace(settings, fault=engine.fault)
         served = dict(zip(metrics, measures, strict=True))
-        app = create_app(judge, settings, open_tracing(), page, served)
+        app = create_app(judge, settings, open_tracing(), others, served)
         config = uvicorn.Config(
             app,
             log_level="warning",

@@ -1,0 +1,225 @@
+"""The way to the page with a key: over HTTP, and in a real browser."""
+
+import hashlib
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from starlette.testclient import TestClient
+
+from moonlynx import load_judge
+from moonlynx.serve.app import create_app
+from moonlynx.serve.page import front, login
+from moonlynx.serve.service import Settings
+
+from ..loopback import EXAMPLE, until
+from .browsing import PATIENCE, browsing, click, find, missing, serving_page
+from .test_browser import fill
+
+KEY = "a-long-and-random-key"
+HASH = hashlib.sha256(KEY.encode()).hexdigest()
+JOIN = "/gradio_api/queue/join"
+
+
+@pytest.fixture
+def calling(monkeypatch):
+    """Return a function that opens a client of a server with keys, and a notice for its page."""
+    monkeypatch.setattr(front, "find_spec", lambda name: None)
+    settings = Settings(keys=(HASH.encode(),))
+    clients = []
+
+    def start():
+        app = create_app(load_judge("token-similarity"), settings, compare={})
+        clients.append(TestClient(app, "http://localhost", follow_redirects=False))
+        return clients[-1].__enter__()
+
+    yield start
+    for client in clients:
+        client.__exit__(None, None, None)
+
+
+@pytest.fixture
+def client(calling):
+    return calling()
+
+
+def sign_in(client, key=KEY, **headers):
+    return client.post("/login", data={"key": key}, headers=headers)
+
+
+def cookie(client):
+    ((name, value),) = client.cookies.items()
+    return name, value
+
+
+def test_without_a_session_the_form_stands_there(client):
+    answer = client.get("/")
+    assert answer.status_code == 401
+    assert '<input id="key" name="key" type="password"' in answer.text
+    assert answer.headers["cache-control"] == "no-store"
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    assert client.get("/login").headers["location"] == "/"
+    for path in ("/config", "/gradio_api/queue/data?session_hash=x", "/assets/index.js"):
+        assert client.get(path).json()["error"]["code"] == "unauthorized"
+    for path in (JOIN, front.FILES):
+        assert client.post(path).status_code == 401
+
+
+def test_a_known_key_opens_the_page_and_nothing_else(client):
+    answer = sign_in(client, f" {KEY} ")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    set_cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in set_cookie
+    assert "samesite=strict" in set_cookie
+    assert KEY not in set_cookie
+    assert HASH not in set_cookie
+    assert client.get("/").status_code == 200
+    for method, path in (("POST", "/v1/judge"), ("GET", "/metrics"), ("GET", "/openapi.json")):
+        assert client.request(method, path, json=EXAMPLE).status_code == 401
+    bearer = {"Authorization": f"Bearer {KEY}"}
+    assert client.post("/v1/judge", json=EXAMPLE, headers=bearer).json()["score"] == "PASS"
+
+
+def test_a_program_opens_the_page_by_its_key(client):
+    assert client.get("/", headers={"Authorization": f"Bearer {KEY}"}).status_code == 200
+
+
+@pytest.mark.parametrize("key", ["", "x", HASH, f"{KEY}\0", "ß" * 100, "<script>"])
+def test_another_key_opens_nothing(client, key):
+    answer = sign_in(client, key)
+    assert answer.status_code == 401
+    assert 'role="alert">This key is not known' in answer.text
+    assert "<script>" not in answer.text
+    assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("body", [b"", b"key", b"key=%ff%fe", b"\xff=&&&", b'{"key": 1}'])
+def test_a_form_of_another_shape_opens_nothing(client, body):
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert client.post("/login", content=body, headers=headers).status_code == 401
+    assert client.post("/login", content=body or b"x").status_code == 415
+
+
+def test_a_form_is_small(client):
+    answer = sign_in(client, "x" * login.LARGEST)
+    assert answer.json()["error"]["code"] == "too_large"
+
+
+def test_a_cookie_that_the_server_did_not_sign_opens_nothing(client, calling):
+    sign_in(client)
+    name, value = cookie(client)
+    expiry, nonce, signature = value.split("-")
+    other = calling()
+    sign_in(other)
+    forged = [
+        "",
+        "-",
+        f"{int(expiry) + 1}-{nonce}-{signature}",
+        f"{expiry}-{nonce[:-1]}-{signature}",
+        f"{expiry}-{nonce}-{signature[:-1]}",
+        f"{expiry}-{nonce}-\xe9",
+        cookie(other)[1],
+    ]
+    client.cookies.clear()
+    for one in forged:
+        header = f"{name}={one}".encode("latin-1")
+        assert client.get("/", headers={"Cookie": header}).status_code == 401, one
+
+
+def test_a_session_ends(client, monkeypatch):
+    sign_in(client)
+    now = login.time.time()
+    monkeypatch.setattr(login.time, "time", lambda: now + 12 * 3_600 - 1)
+    assert client.get("/").status_code == 200
+    monkeypatch.setattr(login.time, "time", lambda: now + 12 * 3_600 + 1)
+    assert client.get("/").status_code == 401
+
+
+def test_the_cookie_is_for_https_alone_where_that_is_spoken(client):
+    secure = client.post("https://localhost/login", data={"key": KEY}).headers["set-cookie"]
+    assert "Secure" in secure
+    assert "Secure" not in sign_in(client).headers["set-cookie"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://localhost:8001"},
+        {"Origin": "null"},
+    ],
+)
+def test_a_cross_site_post_does_nothing_with_the_cookie(client, headers):
+    assert sign_in(client, **headers).status_code == 403
+    sign_in(client)
+    for path in (JOIN, front.FILES, "/"):
+        answer = client.post(path, json={}, headers=headers)
+        assert answer.json()["error"]["param"] == "Origin"
+
+
+class _OtherSite(BaseHTTPRequestHandler):
+    """A page that posts to the server whose address stands in its query, with its cookies."""
+
+    def do_GET(self):
+        body = b"""<script>
+            const [own, to] = ["credentials", decodeURIComponent(location.search.slice(1))];
+            const post = {method: "POST", mode: "no-cors", [own]: "include", body: "{}"};
+            fetch(to, post).finally(() => document.title = "posted");
+            </script>"""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def other_site():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _OtherSite)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def statuses(browser, url):
+    """Return the statuses of what the browser got from an address since the last call."""
+    messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
+    got = [one["params"] for one in messages if one["method"] == "Network.responseReceived"]
+    return [one["response"]["status"] for one in got if one["response"]["url"].startswith(url)]
+
+
+@pytest.mark.heavy
+def test_a_person_signs_in_with_a_browser(tmp_path, other_site):
+    if why := missing():
+        pytest.skip(why)
+    keys = tmp_path / "keys"
+    keys.write_text(f"{HASH}  -\n")
+    with (
+        serving_page("--judge", "token-similarity", "--keys", str(keys)) as (_, address),
+        browsing(tmp_path) as browser,
+    ):
+        browser.get(address)
+        find(browser, "#key").send_keys("wrong")
+        click(browser, "button")
+        find(browser, "[role=alert]", "This key is not known")
+        find(browser, "#key").send_keys(KEY)
+        click(browser, "button")
+        find(browser, "#ask")
+        fill(browser, answer=EXAMPLE["answer"])
+        click(browser, "#ask")
+        find(browser, ".mx-result")
+        assert browser.execute_script("return document.cookie") == ""
+        assert statuses(browser, address + JOIN) == [200]
+        # Another port of this host is the same site, which the cookie is sent from.
+        for host in ("127.0.0.1", "localhost"):
+            browser.get(f"http://{host}:{other_site}/?{address}{JOIN}")
+            until(lambda: browser.title == "posted", PATIENCE)
+            assert statuses(browser, address + JOIN) == [403]
+        browser.get(address)
+        find(browser, "#ask")
