@@ -136,3 +136,18 @@ def test_a_prompt_with_a_forged_mark_is_refused(client):
     reply = client.post("/v1/chat/completions", json=ask(forged))
     assert reply.status_code == 422
     assert "two ways" in reply.json()["error"]["message"]
+
+
+def test_a_chats_row_is_read_as_a_files_row_is(client):
+    row = {"user_input": "Q?", "retrieved_contexts": STRUCTURED["context"], "response": "No."}
+    assert read_example(ChatRequest.model_validate(ask(json.dumps(row)))) == Example(
+        question="Q?", context=STRUCTURED["context"], answer="No."
+    )
+    twice = '{"context": "a", "answer": "a", "answer": "b"}'
+    reply = client.post("/v1/chat/completions", json=ask(twice))
+    assert reply.status_code == 422
+    assert "has the key 'answer' twice" in reply.json()["error"]["message"]
+    content = json.dumps(ask("x")).replace('"model"', '"model": "other", "model"')
+    json_type = {"Content-Type": "application/json"}
+    reply = client.post("/v1/chat/completions", content=content, headers=json_type)
+    assert (reply.status_code, reply.json()["error"]["param"]) == (422, "body")

@@ -60,6 +60,17 @@ def test_a_metric_answers_to_the_name_that_it_was_asked_for_by(metric, name):
     assert client.get("/v1/metrics").json() == ["toxicity"]
 
 
+def test_inputs_of_other_tools_are_read_and_a_key_twice_is_refused(client):
+    named = {"id": "a", "user_input": TEXT["input"], "reference": "left aside"}
+    plain = client.post("/v1/metrics/toxicity", json=TEXT)
+    assert client.post("/v1/metrics/toxicity", json=named).text == plain.text
+    headers = {"Content-Type": "application/json"}
+    twice = b'{"input": "a", "input": "b"}'
+    reply = client.post("/v1/metrics/toxicity", content=twice, headers=headers)
+    assert (reply.status_code, reply.json()["error"]["param"]) == (422, "body")
+    assert "has the key 'input' twice" in reply.json()["error"]["message"]
+
+
 def test_a_list_keeps_its_order_and_what_cannot_be_read_has_an_error(client):
     body = [TEXT, {"output": 3}, "text", TEXT | {"id": "b"}]
     first, number, text, last = client.post("/v1/metrics/toxicity", json=body).json()

@@ -1,7 +1,8 @@
 import pytest
 
+from moonlynx.judge.fields import FieldMap
 from moonlynx.judge.rows import describe, read_rows
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.types import BadInput, Example
 from moonlynx.serve.ray.partitions import plan, read_partition
 from moonlynx.serve.ray.sizes import by_tokens, characters
 
@@ -35,6 +36,16 @@ def test_the_partitions_of_parquet_are_the_file(tmp_path, size, group):
     planned = plan(str(path), size)
     assert (planned.sha256, planned.rows) == describe(path)
     assert read_all(planned) == read(read_rows(path))
+
+
+def test_a_partition_is_read_by_the_files_mapping(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"docs": ["c"], "reply": {"text": "a"}}\n' * 5)
+    fields = FieldMap.parse(["context=docs", "answer=reply.text"])
+    planned = plan(str(path), 2)
+    rows = [row for one in planned.partitions for row in read_partition(planned.url, one, fields)]
+    assert read(rows) == read(read_rows(path, fields))
+    assert [row.example for row in rows] == [Example(context=("c",), answer="a")] * 5
 
 
 def test_faults_are_among_the_rows_and_name_their_line(tmp_path):
