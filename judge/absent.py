@@ -11,7 +11,8 @@ question says. Nothing here knows which thing a number belongs to.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Generator, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import zip_longest
@@ -20,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .text import body_start, claims_nothing, split_sentences
+from .text import body_start, claims_nothing, iter_sentences
 from .text import words as tokens
 from .text.flatten import flatten
 from .text.quantities import Day, Literal, Number, find_literals
@@ -36,6 +37,7 @@ _APPROXIMATE = re.compile(
     r"|at most|up to|some|circa|~)\s?[$€£]?$",
     re.IGNORECASE,
 )
+_PIECE = 16  # sentences that are looked at between two pauses
 _OF_WORDS = re.compile(r"[\s-]words?\b")  # "a summary in 50 words" speaks of itself
 _NEAR = Fraction(1, 10)
 _NO_SUMS = ("percentage point", "celsius")  # which only differ
@@ -50,11 +52,16 @@ class Absent(NamedTuple):
     text: str
 
 
-def find_absent(example: Example) -> list[Absent]:
-    """Give the numbers, dates and names of the answer that nothing it was given holds, in order."""
+def find_absent(example: Example) -> Generator[None, None, list[Absent]]:
+    """Give the numbers, dates and names of the answer that nothing it was given holds, in order.
+
+    Pauses often, whatever the length of the answer.
+    """
     given = _read((*example.context, example.question, *(t.content for t in example.conversation)))
     absent: list[Absent] = []
-    for piece in split_sentences(example.answer):
+    for number, piece in enumerate(iter_sentences(example.answer), start=1):
+        if number % _PIECE == 0:
+            yield
         if claims_nothing(piece.text):
             continue
         body = body_start(piece.text)
@@ -79,7 +86,7 @@ class _Given(NamedTuple):
         ranges: pairs of numbers, from one to the other.
         days: dates.
         minutes: times of day, since midnight.
-        words: their words, lower case; initials of names too.
+        words: their words, lower case, sorted; initials of names too.
         shares: what their words for shares may say, in percent; of no other number's kind.
         amounts: the numbers by dimension, of which others may be made.
     """
@@ -89,7 +96,7 @@ class _Given(NamedTuple):
     ranges: tuple[tuple[Number, Number], ...]
     days: frozenset[Day]
     minutes: frozenset[int]
-    words: frozenset[str]
+    words: tuple[str, ...]
     shares: frozenset[Number]
     amounts: dict[str, Floats]
 
@@ -126,7 +133,7 @@ def _read(texts: tuple[str, ...]) -> _Given:
         ranges,
         days,
         frozenset(minutes for literal, _ in literals for minutes in literal.minutes),
-        frozenset(words),
+        tuple(sorted(words)),
         frozenset(shares),
         _amounts(numbers),
     )
@@ -312,12 +319,13 @@ def _absent_names(sentence: str, given: _Given) -> list[tuple[int, int]]:
 def _holds_name(given: _Given, name: str) -> bool:
     """Compare by the first letters: America is held by American. Of a compound, only its names."""
     names = [part for part in re.split(r"['’-]", name) if part[:1].isupper() and len(part) > 2]
-    parts = [part.lower() for part in names]
-    return all(
-        part in given.words
-        or any(word.startswith(part[: max(_SHORT_STEM, len(part) - 3)]) for word in given.words)
-        for part in parts
-    )
+    stems = [part.lower()[: max(_SHORT_STEM, len(part) - 3)] for part in names]
+    return all(_begins_one(stem, given.words) for stem in stems)
+
+
+def _begins_one(stem: str, words: Sequence[str]) -> bool:
+    at = bisect_left(words, stem)
+    return at < len(words) and words[at].startswith(stem)
 
 
 def _initials(text: str) -> set[str]:

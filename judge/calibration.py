@@ -11,7 +11,6 @@ import json
 import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self, get_args
 
@@ -23,6 +22,7 @@ from pydantic_core import PydanticCustomError
 from .backends.base import MissingExtra
 from .base import AsyncJudge, Judge
 from .conformal import RiskCurve, fit_curve
+from .steps import Steps, afinish, finish, steps_of
 from .types import (
     Count,
     Example,
@@ -152,14 +152,16 @@ class Calibrated:
         self._judge = judge
         self.calibration = calibration
         if isinstance(judge, AsyncJudge):
-            self.acall = partial(self._acall, judge)
+            self.acall = lambda examples: afinish(self.steps(examples))
 
     def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
         """Judge the examples."""
-        return [self._fill(verdict) for verdict in self._judge(examples)]
+        return finish(self.steps(examples))
 
-    async def _acall(self, judge: AsyncJudge, examples: Sequence[Example]) -> list[Verdict]:
-        return [self._fill(verdict) for verdict in await judge.acall(examples)]
+    def steps(self, examples: Sequence[Example]) -> Steps:
+        """Judge the examples in the judge's own steps."""
+        verdicts = yield from steps_of(self._judge, examples)
+        return [self._fill(verdict) for verdict in verdicts]
 
     def _fill(self, verdict: Verdict) -> Verdict:
         if verdict.raw_score is None:

@@ -7,22 +7,19 @@ spans, sentences) is always one judge's own.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Generator, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from .base import AsyncJudge, Judge, stages_of, unscored
 from .cost import total_usage
 from .names import SpecError
 from .policy import Policy
+from .steps import Steps, afinish, finish, steps_of
 from .types import Example, JudgeInfo, Stage, Verdict
 
 OnFailure = Literal["unscored", "keep"]
 ON_FAILURE: tuple[str, ...] = get_args(OnFailure)
 VERSION = "1"
-
-Steps = Generator[tuple[Judge, list[Example]], list[Verdict], list[Verdict]]
 
 
 class Cascade:
@@ -70,27 +67,20 @@ class Cascade:
             version=f"{VERSION} ({versions}; {kept}; {on_failure})",
         )
         if any(isinstance(stage, AsyncJudge) for stage in stages):
-            self.acall = partial(_run_async, self._steps)
+            self.acall = lambda examples: afinish(self.steps(examples))
 
     def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
         """Judge the examples."""
-        steps = self._steps(examples)
-        try:
-            judge, batch = next(steps)
-            while True:
-                judge, batch = steps.send(judge(batch))
-        except StopIteration as end:
-            verdicts: list[Verdict] = end.value
-            return verdicts
+        return finish(self.steps(examples))
 
-    def _steps(self, examples: Sequence[Example]) -> Steps:
-        """Give each judge with its batch and take its verdicts, for the call and its twin alike."""
+    def steps(self, examples: Sequence[Example]) -> Steps:
+        """Judge the examples in the steps of one judge after the other."""
         trails = [_Trail([], []) for _ in examples]
         waiting = list(range(len(examples)))
         for number, judge in enumerate(self.stages):
             if not waiting:
                 break
-            verdicts = yield judge, [examples[index] for index in waiting]
+            verdicts = yield from steps_of(judge, [examples[index] for index in waiting])
             for index, verdict in zip(waiting, verdicts, strict=True):
                 trails[index].add(verdict)
             is_last = number == len(self.stages) - 1
@@ -142,24 +132,6 @@ class _Trail(NamedTuple):
             for number, stages in enumerate(self.stages)
             for stage in stages
         )
-
-
-async def _run_async(
-    start: Callable[[Sequence[Example]], Steps], examples: Sequence[Example]
-) -> list[Verdict]:
-    """Run the steps without blocking the event loop, in a thread where a judge waits on nothing."""
-    steps = start(examples)
-    try:
-        judge, batch = next(steps)
-        while True:
-            if isinstance(judge, AsyncJudge):
-                verdicts = await judge.acall(batch)
-            else:
-                verdicts = await asyncio.to_thread(judge, batch)
-            judge, batch = steps.send(verdicts)
-    except StopIteration as end:
-        settled: list[Verdict] = end.value
-        return settled
 
 
 def _check(stages: Sequence[Judge], policy: Policy | None) -> None:

@@ -7,12 +7,14 @@ prove an answer right.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from itertools import accumulate
 
 from .absent import Absent, find_absent
 from .base import AsyncJudge, Judge
-from .text import Piece, split_sentences
+from .steps import Steps, afinish, finish, steps_of
+from .text import iter_sentences
 from .types import Example, JudgeInfo, Sentence, Span, Stage, Usage, Verdict
 
 VERSION = "rules-2"
@@ -39,21 +41,23 @@ class RuleTier:
         self.stages = (judge,)
         self.abstains = bool(getattr(judge, "abstains", False))
         if isinstance(judge, AsyncJudge):
-            self.acall = partial(self._acall, judge)
+            self.acall = lambda examples: afinish(self.steps(examples))
 
     def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
         """Judge the examples."""
-        return self._join(examples, self._judge(examples))
+        return finish(self.steps(examples))
 
-    async def _acall(self, judge: AsyncJudge, examples: Sequence[Example]) -> list[Verdict]:
-        return self._join(examples, await judge.acall(examples))
+    def steps(self, examples: Sequence[Example]) -> Steps:
+        """Judge the examples in the judge's own steps, then look for literals."""
+        verdicts = yield from steps_of(self._judge, examples)
+        settled = []
+        for example, verdict in zip(examples, verdicts, strict=True):
+            unread = verdict.error is not None and verdict.error.code == "bad_input"
+            absent = [] if unread else (yield from find_absent(example))
+            settled.append(self._settle(example, verdict, absent))
+        return settled
 
-    def _join(self, examples: Sequence[Example], verdicts: Sequence[Verdict]) -> list[Verdict]:
-        return [self._settle(e, v) for e, v in zip(examples, verdicts, strict=True)]
-
-    def _settle(self, example: Example, verdict: Verdict) -> Verdict:
-        unread = verdict.error is not None and verdict.error.code == "bad_input"
-        absent = [] if unread else find_absent(example)
+    def _settle(self, example: Example, verdict: Verdict, absent: Sequence[Absent]) -> Verdict:
         own = Stage(
             judge=verdict.judge.name, score=verdict.score, decided=not absent, usage=verdict.usage
         )
@@ -80,10 +84,13 @@ class RuleTier:
 
 def _spans(example: Example, spans: Sequence[Span], absent: Sequence[Absent]) -> tuple[Span, ...]:
     """Add the literals that no span of the judge covers."""
+    by_start = sorted(spans, key=lambda span: span.start)
+    starts = [span.start for span in by_start]
+    reach = [0, *accumulate((span.end for span in by_start), max)]
     new = [
         Span(start=each.start, end=each.end, text=example.answer[each.start : each.end])
         for each in absent
-        if not any(span.start <= each.start and each.end <= span.end for span in spans)
+        if reach[bisect_right(starts, each.start)] < each.end
     ]
     return tuple(sorted([*spans, *new], key=lambda span: (span.start, span.end)))
 
@@ -93,17 +100,21 @@ def _sentences(
 ) -> tuple[Sentence, ...]:
     """Relabel the judge's sentences that hold an absent literal; give them where it has none."""
     listed = list(sentences)
-    for piece in split_sentences(example.answer):
-        is_new = not any(each.start < piece.end and piece.start < each.end for each in sentences)
-        if is_new and _inside(piece, absent):
-            listed.append(Sentence(start=piece.start, end=piece.end, label="UNSUPPORTED"))
+    judged, marked = (_mask(len(example.answer), ranges) for ranges in (sentences, absent))
+    for start, end, _ in iter_sentences(example.answer):
+        if not any(judged[start:end]) and any(marked[start:end]):
+            listed.append(Sentence(start=start, end=end, label="UNSUPPORTED"))
     return tuple(
         sentence.model_copy(update={"label": "UNSUPPORTED", "evidence": (), "probability": None})
-        if sentence.label != "UNSUPPORTED" and _inside(sentence, absent)
+        if sentence.label != "UNSUPPORTED" and any(marked[sentence.start : sentence.end])
         else sentence
         for sentence in sorted(listed, key=lambda sentence: sentence.start)
     )
 
 
-def _inside(part: Piece | Sentence, absent: Sequence[Absent]) -> bool:
-    return any(part.start < each.end and each.start < part.end for each in absent)
+def _mask(length: int, ranges: Sequence[Sentence] | Sequence[Absent]) -> bytearray:
+    """Return a byte for each character, 1 inside of the ranges."""
+    mask = bytearray(length)
+    for each in ranges:
+        mask[each.start : each.end] = b"\1" * (each.end - each.start)
+    return mask

@@ -6,9 +6,9 @@ Every judge that `load_judge` makes stands behind this screen.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 
 from .base import AsyncJudge, Judge, stages_of, unscored
+from .steps import Steps, afinish, finish, steps_of
 from .text.languages import find_language, language_of_document
 from .text.readable import is_language
 from .types import Example, Stage, Verdict
@@ -43,16 +43,20 @@ class Screened:
         self._languages: tuple[str, ...] = getattr(judge, "languages", ())
         self._strict = strict
         if isinstance(judge, AsyncJudge):
-            self.acall = partial(self._acall, judge)
+            self.acall = lambda examples: afinish(self.steps(examples))
 
     def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
         """Judge the examples."""
-        seen = [self._look(example) for example in examples]
-        return _join(seen, self._judge(_left(examples, seen)))
+        return finish(self.steps(examples))
 
-    async def _acall(self, judge: AsyncJudge, examples: Sequence[Example]) -> list[Verdict]:
-        seen = [self._look(example) for example in examples]
-        return _join(seen, await judge.acall(_left(examples, seen)))
+    def steps(self, examples: Sequence[Example]) -> Steps:
+        """Look at the examples, then judge those that are left in the judge's own steps."""
+        seen: list[Verdict | Stage | None] = []
+        for example in examples:
+            if seen:
+                yield None
+            seen.append(self._look(example))
+        return _join(seen, (yield from steps_of(self._judge, _left(examples, seen))))
 
     def _look(self, example: Example) -> Verdict | Stage | None:
         """Return the verdict where the judge is not to be asked, or a stage that goes before."""

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -167,9 +167,21 @@ class _Clock:
             self.seconds[name] += time.perf_counter() - started
             if name == "encode":
                 self.inputs += args[0]
-            return found
+            return self._watch_on(name, found) if isinstance(found, Generator) else found
 
         setattr(holder, name, watched)
+
+    def _watch_on(self, name: str, work: Generator[Any, None, Any]) -> Generator[Any, None, Any]:
+        """Run a generator with the clock on only while it works."""
+        while True:
+            started = time.perf_counter()
+            try:
+                step = next(work)
+            except StopIteration as end:
+                return end.value
+            finally:
+                self.seconds[name] += time.perf_counter() - started
+            yield step
 
 
 @dataclass(frozen=True)

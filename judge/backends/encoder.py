@@ -48,10 +48,16 @@ class EncoderOutput(NamedTuple):
 
 @runtime_checkable
 class EncoderBackend(Protocol):
-    """Reads inputs; `version` is the start of the SHA-256 of the weights."""
+    """Reads inputs.
+
+    Attributes:
+        version: the start of the SHA-256 of the weights.
+        at_once: inputs that are no slower together than one by one, and so go into one call.
+    """
 
     name: str
     version: str
+    at_once: int
 
     def encode(self, inputs: Sequence[Input]) -> list[EncoderOutput]:
         """Read the inputs, in order; no output depends, to the last bit, on its neighbours."""

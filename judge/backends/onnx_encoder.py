@@ -24,6 +24,7 @@ class OnnxEncoder:
     """
 
     name = "onnx"
+    at_once = 1
 
     def __init__(self, folder: Path) -> None:
         """Load `model.onnx` from the folder.

@@ -201,6 +201,7 @@ class TorchEncoder:
 
         self._torch = torch
         self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.at_once = 1 if self._device == "cpu" else _ROWS
         dtypes = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
         try:
             self._network.to(self._device)
@@ -212,7 +213,7 @@ class TorchEncoder:
 
     def encode(self, inputs: Sequence[Input]) -> list[EncoderOutput]:
         """Read the inputs, in order."""
-        rows, step = (1, 1) if self._device == "cpu" else (_ROWS, _STEP)
+        rows, step = self.at_once, 1 if self._device == "cpu" else _STEP
         by_width = defaultdict(list)
         for index, (ids, _) in enumerate(inputs):
             by_width[-(-len(ids) // step) * step].append(index)

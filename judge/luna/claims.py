@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from ..text import body_start, claims_nothing, split_sentences
+from ..text import body_start, claims_nothing, iter_sentences
 from .reading import Limits
 
+_AT_ONCE = 32  # sentences that are tokenised together
 _CHARACTERS = 16  # of text for each token of lead: what is further back is cut unseen
 
 
@@ -39,49 +40,68 @@ class Claim(NamedTuple):
     lead_ids: NDArray[np.int64]
 
 
-def split_claims(question: str, answer: str, tokenizer: Tokenizer, limits: Limits) -> list[Claim]:
-    """Cut the answer into claims, in order and without overlap.
+class _Part(NamedTuple):
+    """A sentence of the answer or a part of it, and whether that sentence claims nothing."""
+
+    start: int
+    text: str
+    silent: bool
+
+
+def split_claims(
+    question: str, answer: str, tokenizer: Tokenizer, limits: Limits
+) -> Iterator[Claim]:
+    """Cut the answer into claims, in order and without overlap, a few sentences at a time.
 
     A sentence of more than `limits.claim` tokens is cut between words into parts of about the same
     length (the paper's footnote 4).
     """
-    ranges = []
-    for start, _, sentence in split_sentences(answer):
-        body = body_start(sentence)
-        ranges.append((start + body, sentence[body:]))
-    whole = tokenizer.encode_batch([text for _, text in ranges], add_special_tokens=False)
-    parts = []
-    empty: list[bool] = []
-    for (start, text), encoding in zip(ranges, whole, strict=True):
-        silent = claims_nothing(text)
-        cut = [(0, len(text))] if silent else _cut(text, encoding, limits.claim)
-        parts += [(start + left, text[left:right]) for left, right in cut]
-        empty += [silent] * (len(parts) - len(empty))
-    leads = [_lead(question, answer[:start], tokenizer, limits.lead) for start, _ in parts]
-    texts = [text for _, text in parts] + leads
+    lead = _Lead(question, answer, tokenizer, limits.lead)
+    parts = _parts(answer, tokenizer, limits.claim)
+    while some := list(islice(parts, _AT_ONCE)):
+        yield from _claims(some, lead, tokenizer)
+
+
+def _parts(answer: str, tokenizer: Tokenizer, limit: int) -> Iterator[_Part]:
+    sentences = iter_sentences(answer)
+    while some := list(islice(sentences, _AT_ONCE)):
+        bodies = [body_start(sentence.text) for sentence in some]
+        texts = [sentence.text[body:] for sentence, body in zip(some, bodies, strict=True)]
+        encodings = tokenizer.encode_batch(texts, add_special_tokens=False)
+        for sentence, body, text, encoding in zip(some, bodies, texts, encodings, strict=True):
+            silent = claims_nothing(text)
+            start = sentence.start + body
+            for left, right in [(0, len(text))] if silent else _cut(text, encoding, limit):
+                yield _Part(start + left, text[left:right], silent)
+
+
+def _claims(parts: Sequence[_Part], lead: _Lead, tokenizer: Tokenizer) -> list[Claim]:
+    leads = lead.before([part.start for part in parts])
+    texts = [part.text for part in parts] + leads
     found = tokenizer.encode_batch(texts, add_special_tokens=False)
     return [
         Claim(
             start,
             start + len(text),
             text,
-            lead,
+            said,
             empty=silent or not encoding.ids,
             ids=np.array(encoding.ids, dtype=np.int64),
             offsets=np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2) + start,
             lead_ids=np.array(before.ids, dtype=np.int64),
         )
-        for (start, text), silent, lead, encoding, before in zip(
-            parts, empty, leads, found[: len(parts)], found[len(parts) :], strict=True
+        for (start, text, silent), said, encoding, before in zip(
+            parts, leads, found[: len(parts)], found[len(parts) :], strict=True
         )
     ]
 
 
 def _cut(text: str, encoding: Encoding, limit: int) -> Iterator[tuple[int, int]]:
     """Give the ranges of the parts of `text`, with no white space at their borders."""
+    offsets = encoding.offsets  # a new list each time
     for first, last in cut_tokens(encoding, limit):
-        begin = encoding.offsets[first][0] if first else 0
-        end = encoding.offsets[last][0] if last < len(encoding.ids) else len(text)
+        begin = offsets[first][0] if first else 0
+        end = offsets[last][0] if last < len(offsets) else len(text)
         part = text[begin:end]
         if bare := part.strip():
             begin += part.index(bare[0])
@@ -106,21 +126,35 @@ def cut_tokens(encoding: Encoding, limit: int) -> Sequence[tuple[int, int]]:
     return list(pairwise([*cuts, count]))
 
 
-def _lead(question: str, before: str, tokenizer: Tokenizer, limit: int) -> str:
-    """Join the end of the question and of what the answer says before the claim.
+class _Lead:
+    """What leads to a claim: the end of the question and of what the answer says before.
 
     Of the tokens that there may be, the answer gets half, or what the question leaves over.
     """
-    if not limit:
-        return ""
-    question, before = (
-        " ".join(text[-limit * _CHARACTERS :].split()) for text in (question, before)
-    )
-    asked = tokenizer.encode(question, add_special_tokens=False)
-    said = tokenizer.encode(before, add_special_tokens=False)
-    before, used = _end(before, said, max(limit // 2, limit - len(asked.ids)))
-    question, _ = _end(question, asked, limit - used)
-    return f"{question} {before}".strip()
+
+    def __init__(self, question: str, answer: str, tokenizer: Tokenizer, limit: int) -> None:
+        self._answer = answer
+        self._tokenizer = tokenizer
+        self._limit = limit
+        self._reach = limit * _CHARACTERS
+        self._question = " ".join(question[max(0, len(question) - self._reach) :].split())
+        self._asked = tokenizer.encode(self._question, add_special_tokens=False)
+
+    def before(self, starts: Sequence[int]) -> list[str]:
+        """Join the lead of the claim at each start."""
+        if not self._limit:
+            return [""] * len(starts)
+        texts = [
+            " ".join(self._answer[max(0, start - self._reach) : start].split()) for start in starts
+        ]
+        room = max(self._limit // 2, self._limit - len(self._asked.ids))
+        leads = []
+        found = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        for text, encoding in zip(texts, found, strict=True):
+            said, used = _end(text, encoding, room)
+            asked, _ = _end(self._question, self._asked, self._limit - used)
+            leads.append(f"{asked} {said}".strip())
+        return leads
 
 
 def _end(text: str, encoding: Encoding, room: int) -> tuple[str, int]:

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from ..backends.encoder import EncoderBackend, EncoderOutput
+from ..steps import Progress, Steps, finish
 from ..types import Example, JudgeInfo, Verdict
 from .aggregate import ClaimSupport, claim_support
 from .config import LunaConfig
 from .novelty import claim_types
 from .reading import Reading, assemble, find_specials
 from .verdict import write_verdict
-from .windows import ClaimWindows, read_claims
+from .windows import ClaimWindows, Window, read_claims
 
 _TOKENS = 1 << 17  # in memory at once; the encoder sorts and batches what it gets
 
 
-@dataclass(frozen=True)
-class _Prepared:
-    """An example cut into claims, with an input for each window of each claim, in order."""
+class _Prepared(NamedTuple):
+    """An example, and its answer cut into claims."""
 
     example: Example
     claims: list[ClaimWindows]
-    readings: list[Reading]
+
+
+class _Supported(NamedTuple):
+    """A claim's support, None for an empty one, and the tokens that were read for it."""
+
+    support: ClaimSupport | None
+    tokens: int
 
 
 class LunaJudge:
@@ -54,20 +60,24 @@ class LunaJudge:
         self._threshold = config.threshold if threshold is None else threshold
 
     def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples, in portions that bound the memory."""
+        """Judge the examples."""
+        return finish(self.steps(examples))
+
+    def steps(self, examples: Sequence[Example]) -> Steps:
+        """Judge the examples in portions that bound the memory, one call of the encoder a step."""
         verdicts: list[Verdict] = []
         portion: list[_Prepared] = []
         tokens = 0
         for example in examples:
-            portion.append(self._prepare(example))
-            tokens += sum(len(reading.ids) for reading in portion[-1].readings)
+            portion.append(_Prepared(example, (yield from self.read(example))))
+            tokens += sum(len(w.ids) for one in portion[-1].claims for w in one.windows)
             if tokens >= _TOKENS:
-                verdicts += self._judge(portion)
+                verdicts += yield from self._judge(portion, len(verdicts))
                 portion, tokens = [], 0
-        return verdicts + self._judge(portion)
+        return verdicts + (yield from self._judge(portion, len(verdicts)))
 
-    def read(self, example: Example) -> list[ClaimWindows]:
-        """Cut the answer into claims with their windows of the documents."""
+    def read(self, example: Example) -> Generator[None, None, list[ClaimWindows]]:
+        """Cut the answer into claims with their windows of the documents, with pauses."""
         return read_claims(
             example.question,
             example.answer,
@@ -77,56 +87,76 @@ class LunaJudge:
             self._config.windows,
         )
 
-    def _prepare(self, example: Example) -> _Prepared:
-        claims = self.read(example)
-        readings = [
-            assemble(
-                window.ids.tolist(),
-                claim.lead_ids.tolist(),
-                claim.ids.tolist(),
-                claim_types(new, claim.offsets - claim.start),
-                self._specials,
-                self._config.limits,
+    def _judge(self, portion: Sequence[_Prepared], done: int) -> Steps:
+        """Judge examples that are read, after `done` others of the call."""
+        claims = [claim for prepared in portion for claim in prepared.claims]
+        supports: list[_Supported] = []
+        for part in _parts(claims):
+            outputs: dict[int, EncoderOutput] = {}
+            readings = [self._reading(claim, w) for claim in part for w in claim.windows]
+            # Sorted by length, for encoders that read several at once.
+            order = sorted(range(len(readings)), key=lambda index: len(readings[index].ids))
+            for first in range(0, len(order), self._encoder.at_once):
+                share = (len(supports) + len(part) * first / len(order)) / len(claims)
+                read = round(share * len(claims))
+                yield Progress(done + share * len(portion), read, len(claims))
+                some = order[first : first + self._encoder.at_once]
+                found = self._encoder.encode([(readings[i].ids, readings[i].types) for i in some])
+                outputs |= zip(some, found, strict=True)
+            pairs = ((reading, outputs[index]) for index, reading in enumerate(readings))
+            supports += [self._support(claim, pairs) for claim in part]
+        rest = iter(supports)
+        verdicts: list[Verdict] = []
+        for prepared in portion:
+            if verdicts:
+                yield None
+            own = [next(rest) for _ in prepared.claims]
+            verdicts.append(
+                write_verdict(
+                    prepared.example,
+                    self.info,
+                    self._config,
+                    self._threshold,
+                    prepared.claims,
+                    [one.support for one in own],
+                    input_tokens=sum(one.tokens for one in own),
+                )
             )
-            for claim, windows, new in claims
-            for window in windows
-        ]
-        return _Prepared(example, claims, readings)
+        return verdicts
 
-    def _judge(self, portion: Sequence[_Prepared]) -> list[Verdict]:
-        """Run the encoder over all inputs, sorted by length, and give each its output back."""
-        readings = [reading for prepared in portion for reading in prepared.readings]
-        order = sorted(range(len(readings)), key=lambda index: len(readings[index].ids))
-        found = self._encoder.encode([(readings[i].ids, readings[i].types) for i in order])
-        outputs = dict(zip(order, found, strict=True))
-        in_order = iter([outputs[index] for index in range(len(readings))])
-        return [
-            write_verdict(
-                prepared.example,
-                self.info,
-                self._config,
-                self._threshold,
-                prepared.claims,
-                self._supports(prepared, in_order),
-                input_tokens=sum(len(reading.ids) for reading in prepared.readings),
-            )
-            for prepared in portion
-        ]
+    def _reading(self, claim: ClaimWindows, window: Window) -> Reading:
+        own, _, new = claim
+        return assemble(
+            window.ids.tolist(),
+            own.lead_ids.tolist(),
+            own.ids.tolist(),
+            claim_types(new, own.offsets - own.start),
+            self._specials,
+            self._config.limits,
+        )
 
-    def _supports(
-        self, prepared: _Prepared, outputs: Iterator[EncoderOutput]
-    ) -> list[ClaimSupport | None]:
-        """Give each claim's support, None for an empty one."""
-        readings = iter(prepared.readings)
-        supports: list[ClaimSupport | None] = []
-        for claim in prepared.claims:
-            if not claim.windows:
-                supports.append(None)
-                continue
-            pairs = [(next(readings), next(outputs)) for _ in claim.windows]
-            tokens = np.stack([out.tokens[r.first : r.first + r.claim] for r, out in pairs])
-            claims = np.array([out.claim for _, out in pairs], dtype=np.float32)
-            found = claim_support(tokens, claims, self._config.aggregation)
-            fitted = self._config.support.support(found.support, claim)
-            supports.append(found._replace(support=fitted))
-        return supports
+    def _support(
+        self, claim: ClaimWindows, pairs: Iterator[tuple[Reading, EncoderOutput]]
+    ) -> _Supported:
+        """Join what the encoder found in the next windows, which are the claim's."""
+        own = [next(pairs) for _ in claim.windows]
+        if not own:
+            return _Supported(None, 0)
+        tokens = np.stack([out.tokens[r.first : r.first + r.claim] for r, out in own])
+        logits = np.array([out.claim for _, out in own], dtype=np.float32)
+        found = claim_support(tokens, logits, self._config.aggregation)
+        fitted = self._config.support.support(found.support, claim)
+        return _Supported(found._replace(support=fitted), sum(len(r.ids) for r, _ in own))
+
+
+def _parts(claims: Sequence[ClaimWindows]) -> Iterator[list[ClaimWindows]]:
+    """Yield the claims in lists whose windows bound the memory that their inputs take."""
+    part: list[ClaimWindows] = []
+    tokens = 0
+    for claim in claims:
+        part.append(claim)
+        tokens += sum(len(window.ids) for window in claim.windows)
+        if tokens >= _TOKENS:
+            yield part
+            part, tokens = [], 0
+    yield part

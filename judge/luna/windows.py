@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from .novelty import NewWord, new_words
 from .reading import Limits, premise_room
 
 _QUESTION = 0.2  # weight of the question's words beside the claim's
+_PIECE = 32  # blocks or claims that are read between two pauses
 
 
 class Window(NamedTuple):
@@ -54,8 +55,10 @@ def read_claims(
     tokenizer: Tokenizer,
     limits: Limits,
     windows: int,
-) -> list[ClaimWindows]:
+) -> Generator[None, None, list[ClaimWindows]]:
     """Cut the answer into claims, in order, and find the windows to read each with.
+
+    Pauses often, whatever the length of the texts; `moonlynx.judge.steps.finish` runs it through.
 
     Args:
         question: may be empty.
@@ -66,16 +69,19 @@ def read_claims(
         windows: as for `choose_windows`.
     """
     longest = premise_room(limits, limits.lead, limits.claim) // 2
-    blocks = [
-        block
-        for index, document in enumerate(context)
-        for block in read_blocks(document, index, tokenizer, longest)
-    ]
+    blocks: list[Block] = []
+    for index, document in enumerate(context):
+        for block in read_blocks(document, index, tokenizer, longest):
+            blocks.append(block)
+            if len(blocks) % _PIECE == 0:
+                yield
     reader = _Context(blocks, question)
-    return [
-        reader.read(claim, limits, windows)
-        for claim in split_claims(question, answer, tokenizer, limits)
-    ]
+    found: list[ClaimWindows] = []
+    for claim in split_claims(question, answer, tokenizer, limits):
+        found.append(reader.read(claim, limits, windows))
+        if len(found) % _PIECE == 0:
+            yield
+    return found
 
 
 class _Context:

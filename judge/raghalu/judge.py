@@ -8,6 +8,7 @@ question and the claim; a claim's support is the greatest over its windows.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Generator
 
 from tokenizers import Tokenizer
 from typing_extensions import override
@@ -50,14 +51,15 @@ class RagHaluJudge(LunaJudge):
         self._checkable = heads.checkable
 
     @override
-    def read(self, example: Example) -> list[ClaimWindows]:
+    def read(self, example: Example) -> Generator[None, None, list[ClaimWindows]]:
         """Cut the answer into claims with their windows; those that tier 1 sets aside have none."""
         asked = example.model_copy(update={"question": conversation_form(example)})
+        found = yield from super().read(asked)
         return [
             ClaimWindows(one.claim._replace(empty=True), (), ())
             if self._checkable.claims_nothing(one.claim.text)
             else one
-            for one in super().read(asked)
+            for one in found
         ]
 
 

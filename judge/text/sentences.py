@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from syntok import segmenter
@@ -52,6 +52,7 @@ _ABBREVIATED_END = re.compile(
 _UNCASED_START = re.compile(r"(?<=[.!?]\s)(?<!\.[a-z]\.\s)[a-z]")
 
 _RUN = 4_000  # characters given to syntok at once
+SHORT = 32_000  # characters of a text that is split at once, and remembered
 _WHITE = re.compile(r"\s")
 
 
@@ -69,20 +70,27 @@ def split_sentences(text: str) -> list[Piece]:
     Every character that is not white space lies in exactly one piece; a list mark stays with the
     sentence it introduces. No piece begins or ends with white space.
     """
-    return list(_split(text))
+    return list(iter_sentences(text))
+
+
+def iter_sentences(text: str) -> Iterator[Piece]:
+    """Yield the sentences that `split_sentences` returns; of a long text, a few at a time."""
+    return iter(_split(text)) if len(text) <= SHORT else _pieces(text)
 
 
 @lru_cache(maxsize=64)  # a document is looked at from several sides, one after the other
 def _split(text: str) -> tuple[Piece, ...]:
-    pieces = []
+    return tuple(_pieces(text))
+
+
+def _pieces(text: str) -> Iterator[Piece]:
     line_start = 0
     for line in text.splitlines(keepends=True):
-        for start, end in pairwise([0, *_ends(line)]):
+        for start, end in pairwise(chain([0], _ends(line))):
             if piece := line[start:end].strip():
                 begin = line_start + line.index(piece[0], start)
-                pieces.append(Piece(begin, begin + len(piece), piece))
+                yield Piece(begin, begin + len(piece), piece)
         line_start += len(line)
-    return tuple(pieces)
 
 
 def body_start(sentence: str) -> int:

@@ -17,6 +17,7 @@ from moonlynx.halubench.perturb import KINDS, perturb, remove_support
 from moonlynx.judge.luna.claims import Claim, split_claims
 from moonlynx.judge.luna.reading import Limits
 from moonlynx.judge.luna.windows import ClaimWindows, read_claims
+from moonlynx.judge.steps import finish
 from moonlynx.judge.types import Example
 
 from ..runs import SettingsError
@@ -44,13 +45,15 @@ class Reader:
 
     def claims(self, example: Example) -> list[ClaimWindows]:
         """Give the claims of the answer that are read, with their windows."""
-        found = read_claims(
-            example.question,
-            example.answer,
-            example.context,
-            self._tokenizer,
-            self._limits,
-            self._windows,
+        found = finish(
+            read_claims(
+                example.question,
+                example.answer,
+                example.context,
+                self._tokenizer,
+                self._limits,
+                self._windows,
+            )
         )
         return [claim for claim in found if claim.windows]
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from moonlynx.judge.luna.claims import Claim
 from moonlynx.judge.luna.judge import LunaJudge
 from moonlynx.judge.luna.support import SupportModel, features
+from moonlynx.judge.steps import finish
 from moonlynx.judge.types import Example
 
 Floats = NDArray[np.float64]
@@ -35,7 +36,7 @@ def read_features(judge: LunaJudge, examples: Sequence[Example]) -> list[list[Cl
     return [
         [
             ClaimFeatures(one.claim, features(1 - sentence.raw_score, one))
-            for sentence, one in zip(verdict.sentences, judge.read(example), strict=True)
+            for sentence, one in zip(verdict.sentences, finish(judge.read(example)), strict=True)
             if sentence.raw_score is not None
         ]
         for example, verdict in zip(examples, judge(examples), strict=True)

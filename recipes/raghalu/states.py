@@ -19,6 +19,7 @@ from moonlynx.judge.luna.novelty import claim_types
 from moonlynx.judge.luna.reading import Reading, assemble, find_specials
 from moonlynx.judge.luna.weights import WeightsFolder
 from moonlynx.judge.luna.windows import read_claims
+from moonlynx.judge.steps import finish
 from moonlynx.judge.types import Example
 
 Floats = NDArray[np.float32]
@@ -73,8 +74,10 @@ class StateReader:
         return np.stack([self._read(self._first_reading(example)) for example in examples])
 
     def _first_reading(self, example: Example) -> Reading:
-        found = read_claims(
-            example.question, example.answer, example.context, self._tokenizer, self._limits, 1
+        found = finish(
+            read_claims(
+                example.question, example.answer, example.context, self._tokenizer, self._limits, 1
+            )
         )
         claim, windows, new = next((one for one in found if one.windows), found[0])
         return assemble(

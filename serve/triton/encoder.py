@@ -36,6 +36,7 @@ class TritonEncoder:
     """Reads inputs by Triton's business logic scripting: calls from within a Python model."""
 
     name = "triton"
+    at_once = 512
 
     def __init__(self, version: str, shape: Shape, overlap: bool) -> None:
         """Set up.

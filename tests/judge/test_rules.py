@@ -13,6 +13,7 @@ from moonlynx.judge.absent import find_absent
 from moonlynx.judge.base import AsyncJudge, Judge
 from moonlynx.judge.registry import load_judge
 from moonlynx.judge.rules import VERSION
+from moonlynx.judge.steps import finish
 from moonlynx.judge.text.quantities import find_literals
 from moonlynx.judge.types import Example, Verdict
 
@@ -21,7 +22,7 @@ from .test_conformance import CLAIMLESS, EXAMPLES, REPLY, keeps_the_contract
 
 
 def absent(context: str, answer: str, question: str = "") -> list[str]:
-    found = find_absent(Example(context=context, answer=answer, question=question))
+    found = finish(find_absent(Example(context=context, answer=answer, question=question)))
     assert all(answer[each.start : each.end] == each.text for each in found)
     return [each.text for each in found]
 
@@ -166,7 +167,7 @@ def test_literals_are_in_order_and_inside_the_text(text: str) -> None:
 @given(examples())
 def test_every_answer_is_held_by_itself(example: Example) -> None:
     same = example.model_copy(update={"context": (example.answer,)})
-    assert find_absent(same) == []
+    assert finish(find_absent(same)) == []
 
 
 WRONG = Example(

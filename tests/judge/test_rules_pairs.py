@@ -3,11 +3,12 @@
 import pytest
 
 from moonlynx.judge.absent import find_absent
+from moonlynx.judge.steps import finish
 from moonlynx.judge.types import Example
 
 
 def absent(context: str, answer: str) -> list[str]:
-    found = find_absent(Example(context=context, answer=answer))
+    found = finish(find_absent(Example(context=context, answer=answer)))
     assert all(answer[each.start : each.end] == each.text for each in found)
     return [each.text for each in found]
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moonlynx.judge.luna.blocks import read_blocks
 from moonlynx.judge.luna.claims import cut_tokens, split_claims
 from moonlynx.judge.luna.reading import Limits
 
@@ -14,7 +15,7 @@ LIMITS = Limits(64, 12, 20)
 
 def test_claims_are_sentences_without_their_list_marks(tokenizer):
     answer = "Sure! Here:\n- The tower is red.\n2. It opened in 1932."
-    claims = split_claims("Is it red?", answer, tokenizer, LIMITS)
+    claims = list(split_claims("Is it red?", answer, tokenizer, LIMITS))
     assert [claim.text for claim in claims if not claim.empty][-2:] == [
         "The tower is red.",
         "It opened in 1932.",
@@ -24,13 +25,13 @@ def test_claims_are_sentences_without_their_list_marks(tokenizer):
 
 def test_a_sentence_that_claims_nothing_is_not_cut(tokenizer):
     answer = "I'm sorry, but I don't know the answer to your question. The tower is red."
-    claims = split_claims("", answer, tokenizer, LIMITS)
+    claims = list(split_claims("", answer, tokenizer, LIMITS))
     assert [claim.empty for claim in claims] == [True, False]
 
 
 def test_the_lead_keeps_the_end_of_question_and_answer(tokenizer):
     answer = "The tower is red. " * 4 + "It is wide."
-    claims = split_claims("Is the bridge green or red?", answer, tokenizer, LIMITS)
+    claims = list(split_claims("Is the bridge green or red?", answer, tokenizer, LIMITS))
     assert claims[0].lead == "Is the bridge green or red?"
     # Six tokens each: the end of the question, and that of the answer.
     assert claims[-1].lead == "bridge green or red? . The tower is red."
@@ -42,7 +43,7 @@ def test_the_lead_keeps_the_end_of_question_and_answer(tokenizer):
 
 def test_a_long_sentence_is_cut_between_words(tokenizer):
     answer = "The tower, " + "which is red and " * 10 + "made of tin, opened in 1932."
-    claims = split_claims("", answer, tokenizer, LIMITS)
+    claims = list(split_claims("", answer, tokenizer, LIMITS))
     assert len(claims) > 2
     assert " ".join(claim.text for claim in claims) == answer
     lengths = [len(claim.ids) for claim in claims]
@@ -51,7 +52,7 @@ def test_a_long_sentence_is_cut_between_words(tokenizer):
 
 
 def test_a_long_word_is_cut_too(tokenizer):
-    claims = split_claims("", "q" * 90 + ".", tokenizer, LIMITS)
+    claims = list(split_claims("", "q" * 90 + ".", tokenizer, LIMITS))
     assert "".join(claim.text for claim in claims) == "q" * 90 + "."
     assert max(len(claim.ids) for claim in claims) <= 20
 
@@ -80,3 +81,46 @@ def test_cuts_cover_all_tokens(tokenizer, text, limit):
     ranges = cut_tokens(encoding, limit)
     assert [i for first, last in ranges for i in range(first, last)] == [*range(len(encoding.ids))]
     assert all(last - first <= limit for first, last in ranges)
+
+
+class Watched:
+    """A tokenizer that counts the items of the lists that its encodings copy out."""
+
+    def __init__(self, tokenizer):
+        self._tokenizer = tokenizer
+        self.copied = 0
+
+    def __getattr__(self, name):
+        return getattr(self._tokenizer, name)
+
+    def encode(self, *texts, **options):
+        return WatchedEncoding(self._tokenizer.encode(*texts, **options), self)
+
+    def encode_batch(self, *texts, **options):
+        found = self._tokenizer.encode_batch(*texts, **options)
+        return [WatchedEncoding(one, self) for one in found]
+
+
+class WatchedEncoding:
+    def __init__(self, encoding, watched):
+        self._encoding = encoding
+        self._watched = watched
+
+    def __getattr__(self, name):
+        found = getattr(self._encoding, name)
+        self._watched.copied += len(found)
+        return found
+
+
+@pytest.mark.parametrize("text", ["[ ", "It is (so) and ", "1,"])
+@pytest.mark.parametrize("read", ["claims", "blocks"])
+def test_what_a_long_sentence_takes_grows_with_its_length(tokenizer, text, read):
+    def copied(times):
+        watched = Watched(tokenizer)
+        if read == "claims":
+            assert len(list(split_claims("", text * times, watched, LIMITS))) > times // 40
+        else:
+            assert len(list(read_blocks(text * times, 0, watched, 20))) > times // 40
+        return watched.copied
+
+    assert copied(8_000) < 3 * copied(4_000)

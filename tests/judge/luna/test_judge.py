@@ -1,5 +1,7 @@
 """The judge over the real onnxruntime, with an encoder that supports what the premise holds."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,6 +10,7 @@ from moonlynx.judge.backends.encoder import load_encoder
 from moonlynx.judge.luna import judge as module
 from moonlynx.judge.luna.judge import LunaJudge
 from moonlynx.judge.luna.weights import open_weights
+from moonlynx.judge.steps import Progress
 from moonlynx.judge.types import Example
 
 from ...strategies import filled
@@ -23,6 +26,8 @@ EXAMPLE = Example(
 
 class Counting:
     """An encoder that keeps what it was given."""
+
+    at_once = 64
 
     def __init__(self, encoder):
         self.name, self.version = encoder.name, encoder.version
@@ -169,3 +174,36 @@ def test_any_batch_keeps_the_contract(parts, batch, windows):
                 assert example.context[evidence.document][evidence.start : evidence.end].strip()
         for span in verdict.spans:
             assert example.answer[span.start : span.end] == span.text
+
+
+LONG = Example(
+    question="What of the towers?",
+    context=" ".join(f"Tower {n} opened in {1500 + n}." for n in range(1_500)),
+    answer=" ".join(f"Tower {n} opened in {1500 + n % 90}." for n in range(100)),
+)
+
+
+@pytest.mark.parametrize("at_once", [1, 7])
+def test_a_step_is_one_call_of_the_encoder_or_less(make, at_once):
+    judge = make()
+    judge._encoder.at_once = at_once
+    calls, before = [], 0
+    for step in judge.steps([LONG]):
+        calls.append(len(judge._encoder.inputs))
+        before += not calls[-1]
+        if isinstance(step, Progress):
+            assert (step.claims, step.known) == (calls[-1] * at_once, 100)
+    assert max(b - a for a, b in pairwise([0, *calls])) == 1
+    assert max(map(len, judge._encoder.inputs)) == at_once
+    # Texts are read in pieces as well: 1,500 sentences of a document, 100 claims.
+    assert before >= 1_600 // 32
+
+
+def test_no_verdict_depends_on_the_steps(make):
+    verdicts = []
+    for at_once in (1, 7, 1_000):
+        judge = make()
+        judge._encoder.at_once = at_once
+        verdicts.append(judge([EXAMPLE, LONG, EXAMPLE]))
+    assert verdicts[0] == verdicts[1] == verdicts[2]
+    assert verdicts[0][0] == make()([EXAMPLE])[0]

@@ -8,6 +8,7 @@ from moonlynx.judge.backends.encoder import TokenType
 from moonlynx.judge.luna.novelty import claim_types, new_words
 from moonlynx.judge.luna.reading import Limits, assemble, find_specials
 from moonlynx.judge.luna.windows import read_claims
+from moonlynx.judge.steps import finish
 
 from ...strategies import filled
 
@@ -32,13 +33,13 @@ WORD, NAME, NUMBER = TokenType.NEW_WORD, TokenType.NEW_NAME, TokenType.NEW_NUMBE
 )
 def test_what_no_document_holds(tokenizer, claim, new):
     documents = ["The tower opened in 1932.", "It is made of 12000 tins."]
-    (found,) = read_claims("Is Oslo green?", claim, documents, tokenizer, LIMITS, 1)
+    (found,) = finish(read_claims("Is Oslo green?", claim, documents, tokenizer, LIMITS, 1))
     assert [(claim[start:end], kind) for start, end, kind in found.new] == new
 
 
 def test_the_words_of_unread_blocks_are_known(tokenizer):
     documents = [f"Fact {n} is of no use." for n in range(40)]
-    (found,) = read_claims("", "Fact 3 is like fact 39.", documents, tokenizer, LIMITS, 1)
+    (found,) = finish(read_claims("", "Fact 3 is like fact 39.", documents, tokenizer, LIMITS, 1))
     assert found.new == ()
     assert len(found.windows[0].blocks) < len(documents)
 
@@ -62,7 +63,7 @@ def test_every_token_of_a_new_word_is_told(tokenizer):
 @pytest.mark.fuzz
 @given(filled, filled)
 def test_words_of_the_document_are_never_new(tokenizer, document, claim):
-    for found in read_claims("", claim, [document], tokenizer, LIMITS, 1):
+    for found in finish(read_claims("", claim, [document], tokenizer, LIMITS, 1)):
         assert all(0 <= start < end <= len(found.claim.text) for start, end, _ in found.new)
-    for found in read_claims("", document, [document], tokenizer, LIMITS, 1):
+    for found in finish(read_claims("", document, [document], tokenizer, LIMITS, 1)):
         assert len(found.claim.text) < len(document.strip()) or not found.new

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from moonlynx.judge.luna.blocks import read_blocks
 from moonlynx.judge.luna.reading import Limits, premise_room
 from moonlynx.judge.luna.windows import choose_windows, read_claims
+from moonlynx.judge.steps import finish
 
 from ...strategies import filled, prose
 
@@ -25,8 +26,15 @@ def texts(found):
 
 
 def test_a_short_context_is_read_as_it_is(tokenizer):
-    found = read_claims(
-        "", "It is red. It is wide.", ["The bridge is red.", "It is wide."], tokenizer, LIMITS, 1
+    found = finish(
+        read_claims(
+            "",
+            "It is red. It is wide.",
+            ["The bridge is red.", "It is wide."],
+            tokenizer,
+            LIMITS,
+            1,
+        )
     )
     assert texts(found) == ["The bridge is red. It is wide."] * 2
     assert [block.document for block in found[0].windows[0].blocks] == [0, 1]
@@ -34,20 +42,20 @@ def test_a_short_context_is_read_as_it_is(tokenizer):
 
 def test_records_are_read_as_lines(tokenizer):
     document = json.dumps({"fee": 3, "open": True})
-    (block,) = read_blocks(document, 2, tokenizer, LONGEST)
+    (block,) = list(read_blocks(document, 2, tokenizer, LONGEST))
     assert (block.text, block.document) == ("fee: 3; open: yes.", 2)
     assert (block.start, block.end) == (0, len(document))
 
 
 def test_the_blocks_that_fit_best_are_read(tokenizer):
     document = " ".join([*NOISE[:20], "The tower opened in 1932.", *NOISE[20:]])
-    (one,) = read_claims("", "The tower opened in 1950.", [document], tokenizer, LIMITS, 1)
+    (one,) = finish(read_claims("", "The tower opened in 1950.", [document], tokenizer, LIMITS, 1))
     (window,) = one.windows
     assert "The tower opened in 1932." in window.text
     # What stands beside it comes along.
     assert "no use. The tower opened in 1932. Fact 20" in window.text
     claim = "The tower is no use in 1950."
-    (two,) = read_claims("", claim, [document], tokenizer, LIMITS, 2)
+    (two,) = finish(read_claims("", claim, [document], tokenizer, LIMITS, 2))
     assert len(two.windows) == 2
     read = [block.start for window in two.windows for block in window.blocks]
     assert read == sorted(read)
@@ -56,25 +64,27 @@ def test_the_blocks_that_fit_best_are_read(tokenizer):
 
 def test_the_question_helps_to_choose(tokenizer):
     documents = [*NOISE[:10], "The river is wide.", *NOISE[10:]]
-    (one,) = read_claims("How wide is the river?", "It is so.", documents, tokenizer, LIMITS, 1)
+    (one,) = finish(
+        read_claims("How wide is the river?", "It is so.", documents, tokenizer, LIMITS, 1)
+    )
     assert "river" in one.windows[0].text
 
 
 def test_a_claim_that_shares_no_word_is_read_with_the_first_blocks(tokenizer):
-    (one,) = read_claims("", "Zebras gallop.", NOISE, tokenizer, LIMITS, 1)
+    (one,) = finish(read_claims("", "Zebras gallop.", NOISE, tokenizer, LIMITS, 1))
     assert one.windows[0].text.startswith(NOISE[0])
 
 
 def test_a_document_without_a_token_is_read_as_nothing(tokenizer):
-    (one,) = read_claims("", "It is red.", ["\u200b\u200d\x01"], tokenizer, LIMITS, 1)
+    (one,) = finish(read_claims("", "It is red.", ["\u200b\u200d\x01"], tokenizer, LIMITS, 1))
     (window,) = one.windows
     assert (window.text, len(window.ids)) == ("", 0)
 
 
 def test_a_document_is_tokenised_once(tokenizer):
     document = "A river that no other test reads. It is wide."
-    first = read_blocks(document, 0, tokenizer, LONGEST)
-    second = read_blocks(document, 3, tokenizer, LONGEST)
+    first = list(read_blocks(document, 0, tokenizer, LONGEST))
+    second = list(read_blocks(document, 3, tokenizer, LONGEST))
     assert {block.document for block in second} == {3}
     assert all(a.ids is b.ids for a, b in zip(first, second, strict=True))
 
@@ -94,7 +104,7 @@ def test_every_claim_is_read_and_windows_are_kept(tokenizer, context, answer, wi
     blocks = list(
         chain(*(read_blocks(text, i, tokenizer, LONGEST) for i, text in enumerate(context)))
     )
-    for claim, chosen, _ in read_claims("", answer, context, tokenizer, LIMITS, windows):
+    for claim, chosen, _ in finish(read_claims("", answer, context, tokenizer, LIMITS, windows)):
         assert bool(chosen) != claim.empty
         assert not windows or len(chosen) <= windows
         room = premise_room(LIMITS, len(claim.lead_ids), len(claim.ids))
@@ -129,7 +139,7 @@ def test_windows_are_full_and_in_order(data):
 def test_a_long_context_is_aligned_quickly(tokenizer):
     context = [" ".join(f"Word{i % 977} is beside word{i % 91}." for i in range(4_000))]
     answer = "Word5 is beside word80. " * 40
-    read_claims("", answer, context, tokenizer, LIMITS, 1)
+    finish(read_claims("", answer, context, tokenizer, LIMITS, 1))
     start = time.process_time()
-    read_claims("", answer, context, tokenizer, LIMITS, 1)
+    finish(read_claims("", answer, context, tokenizer, LIMITS, 1))
     assert time.process_time() - start < 2

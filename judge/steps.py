@@ -1,0 +1,107 @@
+"""Judging in bounded pieces: between two of them a caller may look up, turn to others or stop.
+
+A judge's steps are a generator. It yields after each piece of work, asks other judges by yielding
+what they are to judge, and returns the verdicts; to drop it is to give up. A judge that has steps
+(`Stepped`) is called by running them through, and so is its async twin.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+from .base import AsyncJudge, Judge
+from .types import Example, Verdict
+
+T = TypeVar("T")
+
+
+class Progress(NamedTuple):
+    """How far a call came.
+
+    Attributes:
+        rows: that are judged, those under way in part.
+        claims: read of the rows under way.
+        known: how many these rows have.
+    """
+
+    rows: float
+    claims: int
+    known: int
+
+
+class Ask(NamedTuple):
+    """What another judge is to judge; its verdicts are sent back."""
+
+    judge: Judge
+    examples: Sequence[Example]
+
+
+class Done(NamedTuple):
+    """What the steps returned."""
+
+    verdicts: list[Verdict]
+
+
+Step = Progress | Ask | None
+Steps = Generator[Step, list[Verdict] | None, list[Verdict]]
+
+
+@runtime_checkable
+class SteppedJudge(Judge, Protocol):
+    """A judge whose work can be taken in pieces."""
+
+    def steps(self, examples: Sequence[Example]) -> Steps:
+        """Judge the examples, a bounded piece of work at a time."""
+        ...
+
+
+def steps_of(judge: Judge, examples: Sequence[Example]) -> Steps:
+    """Return a judge's steps; one that has none is asked for all examples at once."""
+    return judge.steps(examples) if isinstance(judge, SteppedJudge) else _at_once(judge, examples)
+
+
+def _at_once(judge: Judge, examples: Sequence[Example]) -> Steps:
+    verdicts = yield Ask(judge, examples)
+    assert verdicts is not None
+    return verdicts
+
+
+def finish(
+    work: Generator[Any, Any, T], on_progress: Callable[[Progress], None] = lambda _: None
+) -> T:
+    """Run steps, or other work that pauses, through and return what they return."""
+    reply = None
+    while True:
+        try:
+            step = work.send(reply)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        reply = step.judge(step.examples) if isinstance(step, Ask) else None
+        if isinstance(step, Progress):
+            on_progress(step)
+
+
+async def afinish(work: Steps) -> list[Verdict]:
+    """Run steps through without blocking the event loop."""
+    reply = None
+    while not isinstance(step := await asyncio.to_thread(advance, work, reply), Done):
+        reply = await answer(step) if isinstance(step, Ask) else None
+    return step.verdicts
+
+
+def advance(work: Steps, reply: list[Verdict] | None) -> Step | Done:
+    """Do one piece of the work."""
+    try:
+        return work.send(reply)
+    except StopIteration as end:
+        return Done(end.value)
+
+
+async def answer(asked: Ask) -> list[Verdict]:
+    """Return the verdicts asked for, in a thread where the judge waits on nothing."""
+    if isinstance(asked.judge, AsyncJudge):
+        return await asked.judge.acall(asked.examples)
+    return await asyncio.to_thread(asked.judge, asked.examples)
