@@ -19,6 +19,7 @@ from pathlib import Path
 from .base import Judge, unscored
 from .journal import read_journal, resume
 from .rows import Row
+from .steps import Progress, finish, steps_of
 from .types import BadInput, Count, Example, Id, Record, Verdict
 
 BATCH_SIZE = 32
@@ -34,12 +35,16 @@ class Timing(Record):
 
 @dataclass
 class Tally:
-    """What the verdicts written so far say: counts by score, and unscored ones by error code."""
+    """What the verdicts so far say: counts by score, and unscored ones by error code.
+
+    `under_way` is how far the rows came that are being judged, where their judge tells.
+    """
 
     rows: int = 0
     passed: int = 0
     failed: int = 0
     unscored: Counter[str] = field(default_factory=Counter)
+    under_way: Progress | None = None
 
     def add(self, verdict: Verdict) -> None:
         """Count one verdict."""
@@ -69,7 +74,8 @@ def judge_rows(
         run: what identifies the run (judge, hash of the input, ...).
         batch_size: rows given to the judge, and written, at once.
         timings: JSONL file of seconds per row, apart from the verdicts.
-        on_progress: called with the tally so far after every batch.
+        on_progress: called with the tally so far after every batch, and within it as often as
+            the judge tells how far it came.
 
     Raises:
         InUse: another process is writing `output` or `timings`.
@@ -86,7 +92,7 @@ def judge_rows(
         on_progress(tally)
         for batch in batches(rows, batch_size):
             started = time.perf_counter()
-            verdicts = judge_batch(judge, batch)
+            verdicts = judge_batch(judge, batch, tally, on_progress)
             seconds = time.perf_counter() - started
             if times is not None:  # first: of a row that is judged again, the last time counts
                 times.append(_time_lines(batch, seconds / len(batch)))
@@ -107,10 +113,29 @@ def identify(judge: Judge) -> dict[str, str]:
     return {**identity, "calibration_sha256": calibrations} if calibrations else identity
 
 
-def judge_batch(judge: Judge, rows: Sequence[Row]) -> list[Verdict]:
-    """Judge the rows that can be judged; the others become unscored verdicts in their places."""
+def judge_batch(
+    judge: Judge,
+    rows: Sequence[Row],
+    tally: Tally | None = None,
+    on_progress: Callable[[Tally], None] = lambda _: None,
+) -> list[Verdict]:
+    """Judge the rows that can be judged; the others become unscored verdicts in their places.
+
+    Args:
+        judge: gives the verdicts.
+        rows: to judge.
+        tally: of the rows before these.
+        on_progress: called with it as often as the judge tells how far it came.
+    """
+    tally = tally or Tally()
+
+    def note(step: Progress) -> None:
+        tally.under_way = step
+        on_progress(tally)
+
     examples = [row.example for row in rows if isinstance(row.example, Example)]
-    scored = judge(examples) if examples else []
+    scored = finish(steps_of(judge, examples), note) if examples else []
+    tally.under_way = None
     if len(scored) != len(examples):
         fault = f"{judge.info.name} gave {len(scored)} verdicts for {len(examples)} examples"
         raise RuntimeError(fault)

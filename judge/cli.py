@@ -467,7 +467,8 @@ def _print_verdicts(
     console = Terminal()
     format_ = format_ or (Format.RICH if console.is_terminal else Format.JSON)
     tally = Tally()
-    for row, verdict in _stream(judge, rows, 1 if format_ is Format.RICH else batch_size):
+    size = 1 if format_ is Format.RICH else batch_size
+    for row, verdict in _stream(judge, rows, size, tally):
         tally.add(verdict)
         if format_ is Format.RICH:
             console.print(render(verdict, row.example))
@@ -479,9 +480,14 @@ def _print_verdicts(
     return tally
 
 
-def _stream(judge: Judge, rows: Iterable[Row], size: int) -> Iterator[tuple[Row, Verdict]]:
+def _stream(
+    judge: Judge, rows: Iterable[Row], size: int, tally: Tally
+) -> Iterator[tuple[Row, Verdict]]:
     for batch in batches(rows, size):
-        yield from zip(batch, judge_batch(judge, batch), strict=True)
+        with progress_bar(tally.rows + len(batch), keep=False) as on_progress:
+            on_progress(tally)
+            verdicts = judge_batch(judge, batch, tally, on_progress)
+        yield from zip(batch, verdicts, strict=True)
 
 
 def _lynx(verdict: Verdict) -> dict[str, object]:

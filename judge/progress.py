@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
-    Progress,
     ProgressColumn,
     Task,
     TaskID,
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.progress import Progress as Bar
 from rich.text import Text
 
 from .batch import Tally
 from .messages import Terminal, resumable
+from .steps import Progress
+
+_PATIENCE = 2.0  # seconds without a bar
 
 
 class _Rate(ProgressColumn):
@@ -28,22 +33,38 @@ class _Rate(ProgressColumn):
         return Text(f"{task.speed:.1f} rows/s" if task.speed else "")
 
 
-@contextmanager
-def progress_bar(total: int) -> Iterator[Callable[[Tally], None]]:
-    """Show a bar over `total` rows while the block runs; yields what to call with each tally.
+class _Claims(ProgressColumn):
+    """Claims read of the rows under way, where their judge tells."""
 
-    Ctrl-C leaves word of how far the run came.
+    def render(self, task: Task) -> Text:
+        step: Progress | None = task.fields["under_way"]
+        return Text(f"{step.claims:,} of {step.known:,} claims" if step else "")
+
+
+@contextmanager
+def progress_bar(total: int, *, keep: bool = True) -> Iterator[Callable[[Tally], None]]:
+    """Show a bar over `total` rows while the block runs, once it took two seconds.
+
+    Args:
+        total: rows.
+        keep: leave the bar where it is at the end. The rows are those of a run that can be gone
+            on with: Ctrl-C leaves word of how far it came.
+
+    Yields:
+        What to call with each tally.
     """
     console = Terminal(stderr=True)
-    progress = Progress(
+    bar = Bar(
         TextColumn("judging"),
         BarColumn(),
         MofNCompleteColumn(),
+        _Claims(),
         _Rate(),
         TimeRemainingColumn(),
         TextColumn("{task.fields[counts]}"),
         console=console,
-        disable=not console.is_terminal,
+        transient=not keep,
+        redirect_stdout=False,  # verdicts may go there
     )
     task: TaskID | None = None
     done = 0
@@ -51,11 +72,29 @@ def progress_bar(total: int) -> Iterator[Callable[[Tally], None]]:
     def update(tally: Tally) -> None:
         nonlocal task, done
         done = tally.rows
-        counts = f"{tally.passed} PASS, {tally.failed} FAIL, {tally.unscored.total()} unscored"
+        unscored = f"{tally.unscored.total()} unscored"
+        said: dict[str, Any] = {
+            "completed": tally.rows + (tally.under_way.rows if tally.under_way else 0),
+            "counts": f"{tally.passed} PASS, {tally.failed} FAIL, {unscored}",
+            "under_way": tally.under_way,
+        }
         if task is None:  # rows done by an earlier run do not count towards the rate
-            task = progress.add_task("", total=total, completed=tally.rows, counts=counts)
+            task = bar.add_task("", total=total, **said)
         else:
-            progress.update(task, completed=tally.rows, counts=counts)
+            bar.update(task, **said)
 
-    with resumable(lambda: f"{done:,} of {total:,} rows are done"), progress:
+    tells = resumable(lambda: f"{done:,} of {total:,} rows are done") if keep else nullcontext()
+    with tells, _shown_late(bar) if console.is_terminal else nullcontext():
         yield update
+
+
+@contextmanager
+def _shown_late(bar: Bar) -> Iterator[None]:
+    timer = threading.Timer(_PATIENCE, bar.start)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
