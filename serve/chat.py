@@ -45,7 +45,7 @@ def routes(service: Service) -> "APIRouter":
     async def complete(request: Request, chat: ChatRequest) -> Response:
         if chat.model != model:
             raise HTTPException(404, f"model: only {model!r} is served")
-        (verdict,) = await service.judge(request, [read_example(chat)])
+        verdict = await service.judge(request, read_example(chat))
         name = verdict_id(request)
         if not chat.stream:
             return JSONResponse(completion(model, verdict, name))

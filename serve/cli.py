@@ -12,6 +12,7 @@ from moonlynx.judge.messages import echo
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
 from .audit.cli import audit_app
+from .limits import Limits
 from .triton.cli import export_app
 from .vllm.cli import app as run_batch_app
 
@@ -36,6 +37,21 @@ def serve(
     batch_characters: Annotated[
         int, typer.Option(min=1, help="Characters of text judged at once; 1 judges row by row.")
     ] = 32_000,
+    max_answer: Annotated[
+        int, typer.Option(min=1, help="Characters that an answer may hold.")
+    ] = Limits.answer,
+    max_claims: Annotated[
+        int, typer.Option(min=1, help="Sentences that an answer may hold.")
+    ] = Limits.claims,
+    max_documents: Annotated[
+        int, typer.Option(min=1, help="Documents that an answer may be judged by.")
+    ] = Limits.documents,
+    max_tokens: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Tokens of a question, its documents and the answer: 4 bytes count as one."
+        ),
+    ] = Limits.tokens,
     keys: Annotated[
         Path | None,
         typer.Option(
@@ -140,6 +156,7 @@ def serve(
             parallel=engine.deployment.requests if engine else 1,
             queue=queue,
         ),
+        limits=Limits(max_answer, max_claims, max_documents, max_tokens),
         timeout=timeout,
         max_body=max_body,
         keys=read_keys(keys) if keys else (),

@@ -9,6 +9,7 @@ reply comes in would send the documents once only, but few clients and proxies c
 
 # FastAPI reads the annotations of routes, whose types are imported with them: so none is deferred.
 
+import asyncio
 from asyncio import Future
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
@@ -40,7 +41,8 @@ def routes(service: Service) -> "APIRouter":
         summary="Judge a growing answer, sentence by sentence",
     )
     async def guard(request: Request, growing: GrowingAnswer) -> StreamingResponse:
-        pieces = growing.whole_sentences()
+        await service.check(growing)
+        pieces = await asyncio.to_thread(growing.whole_sentences)
         # All are queued before the reply begins: from then on it could not be refused.
         futures = service.submit([growing.example(piece) for piece in pieces])
         events = guard_events(service, request, growing, pieces, futures)

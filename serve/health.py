@@ -27,6 +27,9 @@ def routes(service: Service, ready: Callable[[], bool]) -> "APIRouter":
     async def readyz() -> dict[str, str]:
         if not ready():
             raise HTTPException(503, "the judge does not take rows")
+        if (late := service.batcher.backlog()) > service.settings.timeout:
+            limit = f"its deadline of {service.settings.timeout:g} seconds"
+            raise HTTPException(503, f"the queue holds {late:.0f} seconds of work, beyond {limit}")
         if (fault := service.settings.fault()) is not None:
             raise HTTPException(503, fault)
         return {"status": "ready", "judge": service.info.name, "version": service.info.version}

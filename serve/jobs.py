@@ -123,8 +123,8 @@ class Jobs:
         finally:
             self._deleted.discard(job.id)
 
-    def _is_gone(self, job_id: str) -> bool:
-        return self.find(job_id) is None
+    def _is_unwanted(self, job_id: str) -> bool:
+        return self._stopping.is_set() or self.find(job_id) is None
 
     def output(self, job_id: str) -> Path:
         """Give the file of a job's verdicts."""
@@ -140,14 +140,16 @@ class Jobs:
             job = self.find(await self._waiting.get())
             if job is not None:
                 loop = asyncio.get_running_loop()
-                rows = _Queued(self._service, loop, partial(self._is_gone, job.id))
+                rows = _Queued(self._service, loop, partial(self._is_unwanted, job.id))
                 judging = asyncio.create_task(asyncio.to_thread(self._judge, job, rows))
                 self._running = _Running(job.id, rows, judging)
                 await judging
 
     def stop(self) -> None:
-        """Let the batch under way be the last."""
+        """Give up the rows under way; they are judged when the file is gone on with."""
         self._stopping.set()
+        if self._running is not None:
+            self._running.rows.cancel()
         self._waiting.put_nowait("")  # wakes up `run`
 
     def _judge(self, job: Job, rows: _Queued) -> None:
@@ -165,20 +167,19 @@ class Jobs:
                 "unscored": dict(tally.unscored),
             }
             self._write(job.model_copy(update={"status": status, **counts}))
-            if self._stopping.is_set():
-                raise _Stopped
 
         path = folder / "input.jsonl"
         try:
             judge_rows(
                 rows,
-                read_rows(path),
+                map(self._service.settings.limits.row, read_rows(path)),
                 folder / "output.jsonl",
                 run={"input_sha256": describe(path).sha256},
                 batch_size=min(BATCH_SIZE, self._service.settings.batching.queue),
                 on_progress=on_progress,
             )
-        # Deleted, or judged by another server on this folder, which tells how far it came.
+        # Deleted, left for the next start, or judged by another server on this folder, which
+        # tells how far it came.
         except (_Stopped, CancelledError, InUse):
             return
         except Exception as error:
@@ -217,7 +218,7 @@ class _Queued:
         self._task = asyncio.current_task()
         while not self.unwanted():
             try:
-                futures = self._service.submit(examples)
+                futures = self._service.submit(examples, patient=True)
             except QueueFull:
                 await asyncio.sleep(_PAUSE)
             else:

@@ -65,7 +65,7 @@ def routes(service: Service) -> "APIRouter":
     async def judge(request: Request, body: Annotated[Body, FromBody()]) -> Response:
         headers = {}
         if isinstance(body, Example):
-            content = (await service.judge(request, [body]))[0].model_dump_json()
+            content = (await service.judge(request, body)).model_dump_json()
             if service.audit:
                 headers[VERDICT_ID] = verdict_id(request)
         else:

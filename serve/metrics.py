@@ -15,8 +15,19 @@ _ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 class Metrics:
     """The counters of one server, in a registry of its own."""
 
-    def __init__(self, waiting: Callable[[], int]) -> None:
-        """Set them up; `waiting` gives the rows in the queue."""
+    def __init__(
+        self,
+        waiting: Callable[[], int],
+        under_way: Callable[[], int] = lambda: 0,
+        backlog: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        """Set them up.
+
+        Args:
+            waiting: rows in the queue.
+            under_way: rows that are being judged.
+            backlog: seconds of work that both are.
+        """
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
         self._registry = CollectorRegistry()
@@ -50,14 +61,18 @@ class Metrics:
             "metric",
             "outcome",
         )
-        depth = Gauge("moonlynx_queue_rows", "Rows waiting.", registry=self._registry)
-        depth.set_function(waiting)
-        rate = Gauge(
-            "moonlynx_pass_rate",
+
+        def gauge(name: str, help_: str, value: Callable[[], float]) -> None:
+            Gauge(f"moonlynx_{name}", help_, registry=self._registry).set_function(value)
+
+        gauge("queue_rows", "Rows waiting.", waiting)
+        gauge("rows_under_way", "Rows being judged.", under_way)
+        gauge("backlog_seconds", "Work left of rows with a deadline.", backlog)
+        gauge(
+            "pass_rate",
             f"PASS among the last {_RECENT} scored verdicts; NaN before the first.",
-            registry=self._registry,
+            self._pass_rate,
         )
-        rate.set_function(self._pass_rate)
 
     def on_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request."""

@@ -113,6 +113,7 @@ def routes(service: Service, upstream: Upstream) -> "APIRouter":
         summary="A chat endpoint behind the guard",
     )
     async def complete(request: Request, chat: GuardedChat) -> Response:
+        await service.check(chat.growing())
         chunks = _guarded(service, request, chat.growing(), upstream.stream(chat.asked()))
         # Awaited first, so that what the endpoint refuses is answered with a status.
         first = await anext(chunks, None)

@@ -18,11 +18,14 @@ from moonlynx.judge.types import BadInput, Example, JudgeInfo, Verdict
 
 from .audit.recorder import AuditSettings, Recorder
 from .batching import Batcher, Batching
+from .limits import Limits
 from .metrics import Metrics
 from .tracing import Tracing
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+
+    from .growing import GrowingAnswer
 
 
 Result = TypeVar("Result")
@@ -34,6 +37,7 @@ class Settings:
 
     Attributes:
         batching: how rows of all requests are put together.
+        limits: the most that a row may hold.
         timeout: seconds within which a request is answered.
         max_body: bytes of a request.
         keys: SHA-256 of the API keys, in hex; none: everybody is let in.
@@ -48,6 +52,7 @@ class Settings:
     """
 
     batching: Batching = field(default_factory=Batching)
+    limits: Limits = field(default_factory=Limits)
     timeout: float = 30.0
     max_body: int = 8 << 20
     keys: tuple[bytes, ...] = ()
@@ -73,20 +78,45 @@ class Service:
         self.info: JudgeInfo = judge.info
         self.settings = settings
         self._tracing = tracing
-        self.metrics = Metrics(lambda: self.batcher.waiting)
+        self.metrics = Metrics(
+            lambda: self.batcher.waiting,
+            lambda: self.batcher.under_way,
+            lambda: self.batcher.backlog(),
+        )
         self.batcher = Batcher(judge, settings.batching, self.metrics.on_batch)
         self.audit: Recorder | None = None
         if settings.audit is not None:
             self.audit = Recorder(settings.audit, self.metrics.on_audit_dropped)
 
+    async def check(self, texts: Example | GrowingAnswer) -> None:
+        """Refuse what is over a limit.
+
+        Raises:
+            BadInput: as `Limits.check` does.
+        """
+        limits = self.settings.limits
+        if limits.is_quick(texts):
+            limits.check(texts)
+        else:
+            await asyncio.to_thread(limits.check, texts)
+
+    async def check_rows(self, rows: Sequence[Row]) -> list[Row]:
+        """Put their faults in the places of examples that are over a limit."""
+        return await asyncio.to_thread(lambda: [*map(self.settings.limits.row, rows)])
+
     def submit(
-        self, examples: Sequence[Example], ids: Sequence[str] | None = None
+        self,
+        examples: Sequence[Example],
+        ids: Sequence[str] | None = None,
+        *,
+        patient: bool = False,
     ) -> list[Future[Verdict]]:
-        """Queue the examples of a request.
+        """Queue the examples of a request, which are within the limits.
 
         Args:
             examples: to judge.
             ids: under which the audit keeps the verdicts; None makes them.
+            patient: they have no deadline.
 
         Raises:
             HTTPException: 413 for more rows than the queue holds.
@@ -97,18 +127,24 @@ class Service:
         most = self.settings.batching.queue
         if len(examples) > most:
             raise HTTPException(413, f"{len(examples)} rows; send at most {most} at once")
-        futures = self.batcher.submit(examples)
+        futures = self.batcher.submit(examples, patient=patient)
         names = ids or [uuid4().hex for _ in examples]
         for future, example, name in zip(futures, examples, names, strict=True):
             future.add_done_callback(partial(self._settled, name, example, time.time_ns()))
         return futures
 
-    async def judge(self, request: Request, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples of a request; of a single one, `verdict_id` then gives the id.
+    async def judge(self, request: Request, example: Example) -> Verdict:
+        """Judge the one example of a request; `verdict_id` then gives the id of the verdict.
 
         Raises:
+            BadInput: as `check` does.
             HTTPException, QueueFull: as `submit` and `finish` do.
         """
+        await self.check(example)
+        (verdict,) = await self._judge(request, [example])
+        return verdict
+
+    async def _judge(self, request: Request, examples: Sequence[Example]) -> list[Verdict]:
         ids = [uuid4().hex for _ in examples]
         request.state.verdict_ids = ids
         return await self.finish(request, asyncio.gather(*self.submit(examples, ids)))
@@ -142,10 +178,11 @@ class Service:
         """Judge the rows that can be judged; the others become unscored verdicts in their places.
 
         Raises:
-            HTTPException, QueueFull: as `judge` does.
+            HTTPException, QueueFull: as `submit` and `finish` do.
         """
+        rows = await self.check_rows(rows)
         examples = [row.example for row in rows if isinstance(row.example, Example)]
-        judged = iter(await self.judge(request, examples))
+        judged = iter(await self._judge(request, examples))
         verdicts = []
         for row in rows:
             if isinstance(row.example, BadInput):

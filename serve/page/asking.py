@@ -55,8 +55,9 @@ async def _judge_by(service: Service, name: str, example: Example) -> str:
     started = time.perf_counter()
     try:
         async with asyncio.timeout(seconds):
+            await service.check(example)
             (verdict,) = await asyncio.gather(*service.submit([example]))
-    except QueueFull as error:
+    except (QueueFull, BadInput) as error:
         return render_error(f"{name}: {error}")
     except TimeoutError:
         return render_error(f"{name}: no verdict within {seconds:g} seconds")
@@ -81,6 +82,7 @@ async def judge_file(service: Service, lines: Sequence[bytes]) -> AsyncIterator[
 
 async def _judge_rows(service: Service, rows: Sequence[Row]) -> list[Verdict]:
     """Judge the rows that can be judged; the others become unscored verdicts in their places."""
+    rows = await service.check_rows(rows)
     examples = [row.example for row in rows if isinstance(row.example, Example)]
     judged = iter(await _submit(service, examples))
     return [
@@ -95,6 +97,6 @@ async def _submit(service: Service, examples: Sequence[Example]) -> list[Verdict
     """Judge examples, waiting where the queue is full: a file can wait, unlike a person."""
     while True:
         try:
-            return await asyncio.gather(*service.submit(examples))
+            return await asyncio.gather(*service.submit(examples, patient=True))
         except QueueFull:
             await asyncio.sleep(_PAUSE)

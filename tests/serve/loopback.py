@@ -9,6 +9,7 @@ import httpx
 import uvicorn
 
 from moonlynx.judge.registry import load_judge
+from moonlynx.judge.steps import Progress, finish
 from moonlynx.serve.app import create_app
 from moonlynx.serve.service import Settings
 
@@ -84,3 +85,34 @@ def until(condition, seconds=30):
     while not condition():
         assert time.monotonic() < end, "it never came to that"
         time.sleep(0.01)
+
+
+class Pieces:
+    """A real judge that takes a piece of work for each character of an answer, and keeps count.
+
+    Attributes:
+        pieces: the ids of the rows that were worked at, in order.
+        gate: no piece but the first is begun before it is open.
+        far: how far a row came by a piece, as it tells, beside how far it did.
+    """
+
+    def __init__(self, far=1.0):
+        self.far = far
+        self._judge = load_judge("token-similarity")
+        self.info = self._judge.info
+        self.gate = threading.Event()
+        self.pieces = []
+        self.done = []
+
+    def steps(self, examples):
+        characters = [example for example in examples for _ in example.answer]
+        for number, example in enumerate(characters, start=1):
+            assert not self.pieces or self.gate.wait(30)
+            self.pieces.append(example.id)
+            rows = len(examples) * number / len(characters)
+            yield Progress(self.far * rows, number, len(characters))
+        self.done += [example.id for example in examples]
+        return self._judge(examples)
+
+    def __call__(self, examples):
+        return finish(self.steps(examples))

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import httpx
@@ -38,8 +39,9 @@ def command(*options):
 
 
 def accepted(client):
-    """Give the rows that wait, were judged, or are the one being judged."""
-    return 1 + metric(client, "moonlynx_queue_rows") + metric(client, "moonlynx_batch_rows_sum")
+    """Give the rows that wait, are being judged, or were judged."""
+    names = ("queue_rows", "rows_under_way", "batch_rows_sum")
+    return sum(metric(client, f"moonlynx_{name}") for name in names)
 
 
 @pytest.mark.heavy
@@ -94,6 +96,25 @@ def test_a_judge_that_never_comes_back_does_not_hold_up_the_end():
             assert running.wait(60) == 1
         finally:
             running.kill()
+
+
+@pytest.mark.heavy
+def test_sigterm_ends_it_though_an_answer_of_a_megabyte_is_being_judged():
+    """The answer has its 504, and no thread goes on for which the process would be killed (1)."""
+    limits = ("--max-answer", "2000000", "--max-claims", "100000", "--max-tokens", "1000000")
+    answer = "The bridge was built by Anna Weiss in 1849, and 12 ships lay in the port. " * 14_000
+    with (
+        command("--judge", "luna", "--timeout", "8", *limits) as (server, address),
+        ThreadPoolExecutor(1) as pool,
+    ):
+        body = EXAMPLE | {"answer": answer}
+        asked = pool.submit(httpx.post, f"{address}/v1/judge", json=body, timeout=300)
+        with httpx.Client(base_url=address, timeout=60) as client:
+            until(lambda: metric(client, "moonlynx_rows_under_way") == 1)
+        server.send_signal(signal.SIGTERM)
+        assert asked.result().status_code == 504
+        assert server.wait(100) == 0
+        assert server.stderr.read() == ""
 
 
 @pytest.mark.heavy

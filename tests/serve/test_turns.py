@@ -1,0 +1,229 @@
+"""Requests take turns by pieces of work: told by the row of each piece, never by the clock."""
+
+import asyncio
+import json
+import socket
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from moonlynx import Example
+from moonlynx.judge.batch import read_verdicts
+from moonlynx.serve.batching import Batcher, Batching
+from moonlynx.serve.service import Settings
+
+from .loopback import EXAMPLE, Pieces, calling, metric, serving, until
+
+ALONE = Batching(characters=1)  # every row is a batch of its own
+LONG = 500  # pieces
+
+
+def row(name, pieces):
+    return Example(id=name, context="a", answer="b" * pieces)
+
+
+@asynccontextmanager
+async def running(judge, batching=ALONE):
+    batcher = Batcher(judge, batching)
+    task = asyncio.create_task(batcher.run())
+    yield batcher
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def begun(judge, pieces=1):
+    async with asyncio.timeout(30):
+        while len(judge.pieces) < pieces:
+            await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize("batching", [ALONE, Batching()])
+def test_a_short_answer_does_not_wait_for_a_long_one(batching):
+    async def run():
+        judge = Pieces()
+        async with running(judge, batching) as batcher:
+            (long,) = batcher.submit([row("long", LONG)])
+            await begun(judge)
+            (short,) = batcher.submit([row("short", 3)])
+            judge.gate.set()
+            assert (await short).id == "short"
+            assert judge.done == ["short"]
+            # Those of a request that is new as well, and the oldest's turns.
+            assert judge.pieces.count("long") <= 50
+            assert (await long).id == "long"
+        return judge
+
+    assert Counter(asyncio.run(run()).pieces) == {"long": LONG, "short": 3}
+
+
+def test_a_short_answer_is_not_put_together_with_a_long_one():
+    async def run():
+        judge = Pieces()
+        judge.gate.set()
+        async with running(judge, Batching()) as batcher:
+            rows = [row("long", LONG), row("short", 3), row("other", 5)]
+            long, *short = [batcher.submit([one])[0] for one in rows]
+            await asyncio.gather(*short)
+            assert not long.done()
+            await long
+        return judge
+
+    assert asyncio.run(run()).done == ["short", "other", "long"]
+
+
+def test_a_long_answer_goes_on_beside_any_number_of_short_ones():
+    async def run():
+        judge = Pieces()
+        judge.gate.set()
+        async with running(judge) as batcher:
+            (long,) = batcher.submit([row("long", 100)])
+            shorts = [batcher.submit([row(n, 3)])[0] for n in range(200)]
+            await long
+            counts = Counter(name == "long" for name in judge.pieces)
+            assert counts[True] == 100
+            assert counts[False] <= 4 * 100
+            await asyncio.gather(*shorts)
+
+    asyncio.run(run())
+
+
+def test_a_list_of_rows_has_no_more_turns_than_one_row():
+    async def run():
+        judge = Pieces()
+        async with running(judge) as batcher:
+            many = batcher.submit([row(f"many {n}", 4) for n in range(100)])
+            await begun(judge)
+            (one,) = batcher.submit([row("one", 4)])
+            judge.gate.set()
+            await one
+            assert len(judge.done) <= 12
+            await asyncio.gather(*many)
+
+    asyncio.run(run())
+
+
+def test_equal_requests_end_in_the_order_of_their_arrival():
+    async def run():
+        judge = Pieces()
+        judge.gate.set()
+        async with running(judge) as batcher:
+            await asyncio.gather(*(batcher.submit([row(n, 3)])[0] for n in range(50)))
+        return judge.done
+
+    assert asyncio.run(run()) == list(range(50))
+
+
+def test_what_nobody_waits_for_is_worked_at_no_more():
+    async def run():
+        judge = Pieces()
+        async with running(judge) as batcher:
+            (long,) = batcher.submit([row("long", LONG)])
+            await begun(judge)
+            long.cancel()
+            judge.gate.set()
+            await batcher.submit([row("next", 1)])[0]
+            assert batcher.backlog() == 0
+        return judge
+
+    judge = asyncio.run(run())
+    assert judge.pieces.count("long") <= 3
+    assert judge.done == ["next"]
+
+
+def test_a_queue_that_ends_does_no_more_than_the_piece_under_way():
+    async def run():
+        judge = Pieces()
+        async with running(judge) as batcher:
+            batcher.submit([row("long", LONG)])
+            await begun(judge)
+        judge.gate.set()
+        return judge
+
+    assert len(asyncio.run(run()).pieces) <= 2
+
+
+def test_the_backlog_is_what_is_left_of_rows_with_a_deadline():
+    async def run():
+        judge = Pieces()
+        async with running(judge) as batcher:
+            assert batcher.backlog() == 0
+            waits = batcher.submit([row("file", LONG)], patient=True)
+            await begun(judge)
+            assert batcher.backlog() == 0
+            (long,) = batcher.submit([row("long", LONG)])
+            judge.gate.set()
+            await begun(judge, LONG // 2)
+            some = batcher.backlog()
+            assert some > 0
+            (more,) = batcher.submit([row("more", 2 * LONG)])
+            assert batcher.backlog() >= some
+            await asyncio.gather(long, more, *waits)
+            assert batcher.backlog() == 0
+
+    asyncio.run(run())
+
+
+def judge_one(client, name, pieces):
+    return client.post("/v1/judge", json=EXAMPLE | {"id": name, "answer": "b" * pieces})
+
+
+def test_a_request_over_its_time_is_worked_at_no_more():
+    judge = Pieces()
+    with calling(judge, Settings(timeout=0.5)) as client:
+        late = judge_one(client, "late", LONG)
+        assert (late.status_code, late.json()["error"]["code"]) == (504, "timeout")
+        judge.gate.set()
+        until(lambda: judge_one(client, "next", 1).status_code == 200)
+        assert judge.pieces.count("late") <= 3
+
+
+def test_a_request_whose_client_is_gone_is_worked_at_no_more():
+    judge = Pieces()
+    with calling(judge) as client:
+        address = urlsplit(str(client.base_url))
+        body = json.dumps(EXAMPLE | {"id": "gone", "answer": "b" * LONG}).encode()
+        with socket.create_connection((address.hostname, address.port)) as leaving:
+            head = "POST /v1/judge HTTP/1.1\r\nHost: localhost\r\n"
+            head += "Content-Type: application/json\r\n"
+            leaving.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            until(lambda: judge.pieces)
+        until(lambda: metric(client, "moonlynx_requests_total", status="499") == 1)
+        judge.gate.set()
+        assert judge_one(client, "next", 1).status_code == 200
+    assert judge.pieces.count("gone") <= 3
+    assert judge.done == ["next"]
+
+
+def test_a_server_whose_queue_is_late_is_not_ready():
+    judge = Pieces(far=1e-12)  # as though years of work were left
+    with calling(judge) as client, ThreadPoolExecutor(1) as pool:
+        assert client.get("/readyz").status_code == 200
+        asked = pool.submit(judge_one, client, "long", 3)
+        until(lambda: client.get("/readyz").status_code == 503)
+        error = client.get("/readyz").json()["error"]
+        assert error["code"] == "not_ready"
+        assert "beyond its deadline of 30 seconds" in error["message"]
+        judge.gate.set()
+        assert asked.result().status_code == 200
+        assert client.get("/readyz").status_code == 200
+
+
+def test_a_file_is_given_up_at_the_end_and_gone_on_with(tmp_path):
+    lines = "".join(json.dumps(EXAMPLE | {"id": n, "answer": "b" * LONG}) + "\n" for n in range(40))
+    stopped, resumed = Pieces(), Pieces()
+    resumed.gate.set()
+    with serving(stopped, Settings(jobs=tmp_path)) as address:
+        headers = {"Content-Type": "application/jsonl"}
+        job = httpx.post(f"{address}/v1/batches", content=lines, headers=headers).json()["id"]
+        until(lambda: stopped.pieces)
+        stopped.gate.set()
+    assert stopped.done == []
+    with calling(resumed, Settings(jobs=tmp_path)) as client:
+        until(lambda: client.get(f"/v1/batches/{job}").json()["status"] == "done")
+    verdicts = list(read_verdicts(tmp_path / job / "output.jsonl"))
+    assert [verdict.id for verdict in verdicts] == list(range(40))
