@@ -25,8 +25,8 @@ from .batch import (
 )
 from .fields import AS_NAMED, FieldMap
 from .files import beside, keep_apart
-from .formats import STDIN, kept
-from .input_cli import FILES_HELP, MapOption, say_notes
+from .formats import kept
+from .input_cli import FILES_HELP, MapOption, rows_asked_for, say_notes
 from .messages import Terminal, echo, make_folder
 from .metric_cli import app as metric_app
 from .names import CascadeSpec, JudgeSpec, parse_spec
@@ -34,13 +34,10 @@ from .progress import progress_bar
 from .registry import CASCADE, DEFAULT_JUDGE, all_factories, load_judge
 from .rows import Row, Source, describe, read_rows
 from .show import render
-from .types import BadInput, Example, ExitCode, Score, Verdict
+from .types import BadInput, ExitCode, Score, Verdict
 
 app = typer.Typer()
 app.add_typer(metric_app)
-
-# A context that ends like one of these and is no file is taken for a slip, not for a text.
-_TEXT_FILES = (".txt", ".md", ".json", ".html", ".csv", ".xml")
 
 
 class Format(StrEnum):
@@ -176,7 +173,7 @@ def judge(
                 loaded, judge_name, file, source, Path(output), batch_size, timings, fields
             )
     else:
-        rows = _rows(question, context, answer, path, fields)
+        rows = rows_asked_for(question, context, answer, path, fields)
         tally = _print_verdicts(load_judge(judge_name), rows, batch_size, format_)
     say_notes(fields)
     if require_rows or fail_on_hallucination:
@@ -405,59 +402,6 @@ def summary(tally: Tally) -> str:
     if unscored := ", ".join(f"{n} {code}" for code, n in sorted(tally.unscored.items())):
         counts += f", {tally.unscored.total()} unscored ({unscored})"
     return counts
-
-
-def _rows(
-    question: str,
-    context: list[str] | None,
-    answer: str | None,
-    path: Path | None,
-    fields: FieldMap,
-) -> Iterable[Row]:
-    """Give the rows of --input, the one of --answer, or those of standard input."""
-    single = answer is not None or bool(context)
-    if path is not None:
-        if single:
-            raise typer.BadParameter("give --input, or --context and --answer, not both")
-        return read_rows(path, fields)
-    if not single:
-        if sys.stdin.isatty():
-            raise typer.BadParameter("nothing to judge; give --context and --answer, or --input")
-        return read_rows(STDIN, fields)
-    if answer is None or not context:
-        missing = "--answer" if answer is None else "--context"
-        raise typer.BadParameter(f"{missing} is missing; a judge needs a document and an answer")
-    if [answer, *context].count("-") > 1:
-        raise typer.BadParameter("only one of --context and --answer can be standard input")
-    documents = [_text(document) for document in context]
-    row = {"question": question, "context": documents, "answer": _standard_input(answer)}
-    return [Row(1, None, Example.from_row(row))]
-
-
-def _text(file_or_text: str) -> str:
-    """Read a document: a file where there is one of that name, else the text itself."""
-    if file_or_text == "-":
-        return _standard_input("-")
-    path = Path(file_or_text)
-    try:
-        if path.is_file():
-            return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadInput("bad_input", "context", f"{path} is not UTF-8 text") from None
-    except (OSError, ValueError):
-        return file_or_text  # too long for a name, or no name at all
-    if path.suffix.lower() in _TEXT_FILES and not any(c.isspace() for c in file_or_text):
-        raise BadInput("bad_input", "context", f"there is no file {file_or_text}")
-    return file_or_text
-
-
-def _standard_input(text: str) -> str:
-    if text != "-":
-        return text
-    try:
-        return sys.stdin.buffer.read().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadInput("bad_input", "standard input", "is not UTF-8 text") from None
 
 
 def _print_verdicts(

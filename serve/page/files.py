@@ -5,9 +5,7 @@ Nothing is stored, so there is no path to name and no other client's file to ask
 
 import json
 from collections.abc import AsyncIterator, Mapping
-
-from fastapi import APIRouter, Request
-from fastapi.responses import StreamingResponse
+from typing import TYPE_CHECKING
 
 from moonlynx.judge.types import BadInput
 
@@ -15,12 +13,18 @@ from ..service import Service
 from .asking import judge_file
 from .front import FILES
 
+if TYPE_CHECKING:
+    from fastapi import APIRouter
 
-def routes(services: Mapping[str, Service]) -> APIRouter:
+
+def routes(services: Mapping[str, Service]) -> "APIRouter":
     """Return the route that judges a file of JSON Lines.
 
     Each line of the response is an object: `html` to show, and new `verdicts` as JSON Lines.
     """
+    from fastapi import APIRouter, Request
+    from fastapi.responses import StreamingResponse
+
     router = APIRouter()
 
     @router.post(FILES)

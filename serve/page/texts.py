@@ -10,7 +10,6 @@ import json
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from starlette.requests import Request
 
 from moonlynx.judge.types import BadInput
 
@@ -18,6 +17,7 @@ from .front import JUDGING
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 _Number = Annotated[int, Field(ge=0, le=10_000)]
 
 
@@ -51,6 +51,8 @@ class OnlyTexts:
         Raises:
             BadInput: it is not a call of one of the functions with texts alone.
         """
+        from starlette.requests import Request
+
         if scope["type"] == "http" and scope["path"] == JUDGING:
             receive = _replay(self._checked(await Request(scope, receive).body()), receive)
         await self._app(scope, receive, send)

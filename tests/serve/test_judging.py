@@ -27,7 +27,7 @@ def test_the_rows_of_other_tools_get_the_verdicts_that_files_of_them_get(client)
     """The same names and errors as on the command line; fields of their own are left aside."""
     rows = [
         {"user_input": "Q?", "retrieved_contexts": EXAMPLE["context"], "response": "No.", "n": 1},
-        {"input": "Q?", "context": None, "retrieval_context": ["a"], "actual_output": "It is so."},
+        {"input": "Q?", "context": None, "retrieval_context": ["No."], "actual_output": "No."},
         {"contexts": ["a"], "expected_output": "b"},
         {"id": "r", "context": "a", "documents": ["b"], "answer": "c"},
     ]
