@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -17,8 +17,6 @@ from .base import Judge
 from .batch import (
     BATCH_SIZE,
     Tally,
-    batches,
-    judge_batch,
     judge_rows,
     read_timings,
     read_verdicts,
@@ -30,7 +28,7 @@ from .input_cli import FILES_HELP, MapOption, rows_asked_for, say_notes
 from .messages import Terminal, echo, make_folder
 from .metric_cli import app as metric_app
 from .names import CascadeSpec, JudgeSpec, parse_spec
-from .progress import progress_bar
+from .progress import judge_visibly, progress_bar
 from .registry import CASCADE, DEFAULT_JUDGE, all_factories, load_judge
 from .rows import Row, Source, describe, read_rows
 from .show import render
@@ -412,7 +410,7 @@ def _print_verdicts(
     format_ = format_ or (Format.RICH if console.is_terminal else Format.JSON)
     tally = Tally()
     size = 1 if format_ is Format.RICH else batch_size
-    for row, verdict in _stream(judge, rows, size, tally):
+    for row, verdict in judge_visibly(judge, rows, size, tally):
         tally.add(verdict)
         if format_ is Format.RICH:
             console.print(render(verdict, row.example))
@@ -422,16 +420,6 @@ def _print_verdicts(
             sys.stdout.write(verdict.model_dump_json() + "\n")
         sys.stdout.flush()
     return tally
-
-
-def _stream(
-    judge: Judge, rows: Iterable[Row], size: int, tally: Tally
-) -> Iterator[tuple[Row, Verdict]]:
-    for batch in batches(rows, size):
-        with progress_bar(tally.rows + len(batch), keep=False) as on_progress:
-            on_progress(tally)
-            verdicts = judge_batch(judge, batch, tally, on_progress)
-        yield from zip(batch, verdicts, strict=True)
 
 
 def _lynx(verdict: Verdict) -> dict[str, object]:

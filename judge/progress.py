@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -19,9 +19,12 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from .batch import Tally
+from .base import Judge
+from .batch import Tally, batches, judge_batch
 from .messages import Terminal, resumable
+from .rows import Row
 from .steps import Progress
+from .types import Verdict
 
 _PATIENCE = 2.0  # seconds without a bar
 
@@ -98,3 +101,14 @@ def _shown_late(bar: Bar) -> Iterator[None]:
         timer.cancel()
         timer.join()
         bar.stop()
+
+
+def judge_visibly(
+    judge: Judge, rows: Iterable[Row], size: int, tally: Tally
+) -> Iterator[tuple[Row, Verdict]]:
+    """Yield rows with their verdicts, `size` at a time; a bar is shown meanwhile."""
+    for batch in batches(rows, size):
+        with progress_bar(tally.rows + len(batch), keep=False) as on_progress:
+            on_progress(tally)
+            verdicts = judge_batch(judge, batch, tally, on_progress)
+        yield from zip(batch, verdicts, strict=True)
