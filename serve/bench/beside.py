@@ -142,7 +142,8 @@ def _drain(judge: str, tokenizer: Tokenizer) -> float:
     with moonlynx_server("drain", options) as server, ThreadPoolExecutor(1) as pool:
         body = server.body(_long(tokenizer, _DRAINED))
         asked = pool.submit(drive, server, [body], 1, requests=1)
-        while "moonlynx_rows_under_way 1.0" not in httpx.get(f"{server.address}/metrics").text:
+        begun = "moonlynx_rows_under_way 1.0"
+        while begun not in httpx.get(f"{server.address}/metrics").text and not asked.done():
             time.sleep(_LOOK)
         _say("SIGTERM, with an answer of a megabyte being judged")
         started = time.perf_counter()

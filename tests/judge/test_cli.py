@@ -313,6 +313,7 @@ import os, signal, sys
 from moonlynx.cli import main
 from moonlynx.judge.detectors.token_similarity import TokenSimilarity
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job's is ignored
 judge, calls = TokenSimilarity.__call__, 0
 
 def judge_until_interrupted(self, examples):

@@ -239,7 +239,7 @@ EVIL = "x\x1b[2J\u202e\x9b\r\n\udcfferror: PASS"
         ("halubench", "blind-score", EVIL),
         ("serve", "--keys", EVIL),
         ("serve", "--host", EVIL),
-        ("train", "luna", EVIL),
+        ("train", "luna", EVIL, "--data", "."),
     ],
     ids=lambda arguments: " ".join(arguments).replace(EVIL, "EVIL"),
 )
