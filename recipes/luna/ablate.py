@@ -12,12 +12,11 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import accumulate, product, takewhile
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from moonlynx.judge.backends.torch_encoder import load_network
@@ -29,11 +28,9 @@ from moonlynx.recipes.cli import BaseOption, DataOption
 
 from ..log import show_log
 from ..runs import claim_folder, find_recipe, read_run
-from . import late
 from .answers import LabelledAnswer
 from .batches import encode_items, pad_id
 from .fit import Scored, answer_items, by_answer, failed_by_set, raw_scores, run_network
-from .frozen import FrozenEncoder
 from .items import ITEMS, Item, kept_items
 from .mix import Reader, stage_items
 from .mixes import Mix
@@ -45,7 +42,6 @@ from .variants import Variant, variants_of
 log = logging.getLogger(__name__)
 RESULT = "auroc.json"
 LABELS = "labels.json"
-_LATE_EPOCHS = 5
 
 Score = Callable[[Sequence[Item]], Mapping[str, Scored]]  # by the items' sources
 
@@ -87,19 +83,15 @@ class Ablation:
 
         run = variant.of(self._run)
         items = variant.learned(self._learned_from(run))
-        seeded = run.model_copy(update={"seed": seed})
-        if variant.late:
-            score = self._late(seeded, items)
-        else:
-            score = self._cross(variant, seeded, items, out)
+        score = self._train(variant, run.model_copy(update={"seed": seed}), items, out)
         found = {}
         for name, (claims, failed) in self._measured_on(run).items():
             scored = by_answer(score(variant.read(claims)), len(failed))
             found[name] = float(roc_auc_score(failed, raw_scores(scored, "claim", "noisy-or-root")))
         return found
 
-    def _cross(self, variant: Variant, run: Run, items: Sequence[Item], out: Path) -> Score:
-        """Train the encoder on claims and windows read together."""
+    def _train(self, variant: Variant, run: Run, items: Sequence[Item], out: Path) -> Score:
+        """Train a variant into `out`; return what scores claims by it."""
         stage = self.stage
         if variant.token_weight is not None:
             stage = stage.model_copy(update={"token_weight": variant.token_weight})
@@ -115,37 +107,6 @@ class Ablation:
         pad = pad_id(self._tokenizer)
         train(run, stage, encode(items), network, out, pad)
         return lambda claims: run_network(network, encode(claims), 8192, pad)
-
-    def _late(self, run: Run, items: Sequence[Item]) -> Score:
-        """Train a head on claims and windows that the base reads apart.
-
-        It learns from the first items, as many as have the stage's tokens, several times over.
-        """
-        import torch
-
-        encoder = FrozenEncoder(self._base, self._out / "states")
-        lengths = (
-            sum(len(self._tokenizer.encode(text).ids) for text in (item.claim, *item.premises))
-            for item in items
-        )
-        budget = self.stage.budget(0)
-        before = takewhile(lambda read: read < budget, accumulate(lengths, initial=0))
-        taken = [item for item, _ in zip(items, before, strict=False)]
-        torch.manual_seed(run.seed)
-        pairs = late.prepare(taken, encoder, run.window)
-        head = late.make_head(pairs[0].states.shape[1])
-        losses = late.train(head, pairs, epochs=_LATE_EPOCHS, seed=run.seed)
-        log.info("%d items, loss by epoch %s", len(pairs), losses)
-
-        def score(claims: Sequence[Item]) -> dict[str, Scored]:
-            read = late.prepare(claims, encoder, run.window)
-            logits = late.score(head, read)[:, None].astype(np.float32)
-            return {
-                pair.source: Scored(logit[:, None], logit)
-                for pair, logit in zip(read, logits, strict=True)
-            }
-
-        return score
 
     def _learned_from(self, run: Run) -> Sequence[Item]:
         """Give all items of the stage, as they are cut for the run's windows."""

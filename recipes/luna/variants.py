@@ -28,7 +28,6 @@ class Variant(Record):
         windows: inputs of a claim, of which the best one counts; null takes the recipe's.
         window_labels: whether each of a claim's windows is learned from apart, as supporting it or
             not (`windows_apart`), instead of all together.
-        late: whether claim and documents are encoded apart (`late`) instead of together.
     """
 
     without: tuple[str, ...] = ()
@@ -38,7 +37,6 @@ class Variant(Record):
     window: int | None = None
     windows: int | None = None
     window_labels: bool = False
-    late: bool = False
 
     def of(self, run: Run) -> Run:
         """Give the run with this variant's inputs."""
@@ -76,7 +74,6 @@ VARIANTS: Mapping[str, Variant] = {
     "windows of 512 tokens": Variant(window=512),
     "two windows a claim": Variant(windows=2),
     "two windows with labels of their own": Variant(windows=2, window_labels=True),
-    "late interaction": Variant(late=True),
 }
 
 

@@ -36,8 +36,8 @@ def test_a_variant_that_changes_nothing_in_a_stage_is_left_out():
     assert set(VARIANTS) - set(variants_of(stages("mini"), ())) == {verdicts}
     assert set(variants_of(stages("mini-research"), ())) == set(VARIANTS)
     assert set(variants_of(stages("mini-no-ragtruth"), ())) < set(VARIANTS)
-    only = ["late interaction", "everything"]
-    assert list(variants_of(stages("mini"), only)) == ["everything", "late interaction"]
+    only = ["two windows a claim", "everything"]
+    assert list(variants_of(stages("mini"), only)) == ["everything", "two windows a claim"]
     with pytest.raises(SettingsError, match=r"only: this stage has no variant .*verdicts.*: every"):
         variants_of(stages("mini"), [verdicts])
     made = variants_of(Stage(made=5, changed={"removed": 1}, epochs=1), ())

@@ -180,7 +180,7 @@ def test_a_stage_that_is_done_is_not_done_again(data, base, tmp_path, monkeypatc
     assert before == {path: path.read_bytes() for path in out.rglob("model.*")}
 
     # The last stage can be taken apart from there, where the data are not.
-    names = ("everything", "two windows with labels of their own", "late interaction")
+    names = ("everything", "two windows with labels of their own")
     only = [part for name in names for part in ("--only", name)]
     where = ("--base", base, "--start", out / "pairs", "--out", out / "less")
     taken = [str(part) for part in (recipe, *where, "--tokens", 3000, *only)]
