@@ -74,10 +74,5 @@ def fit_support(
     )
 
 
-def predict(model: SupportModel, rows: Floats) -> Floats:
-    """Give P(supported) of each row, shape (sentences,)."""
-    return np.asarray(0.5 + 0.5 * np.tanh(rows @ _weights(model) / 2))
-
-
 def _weights(model: SupportModel) -> Floats:
     return np.array(list(model.model_dump().values()), dtype=np.float64)

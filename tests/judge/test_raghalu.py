@@ -15,7 +15,6 @@ from moonlynx.judge.raghalu.weights import EMBEDDED, HEADS, RagHaluError, open_h
 from moonlynx.judge.registry import load_judge
 from moonlynx.judge.types import Example
 from moonlynx.recipes.raghalu.families import load_families, of_split
-from moonlynx.recipes.raghalu.tables import f1_of
 
 MOST_MB = 1
 CONTEXT = "The bridge is 90 m long. It was opened in 1932."
@@ -95,12 +94,14 @@ def test_the_conversation_is_read(judge):
 
 
 def test_tier_one_holds_on_families_that_it_never_saw(model):
+    from sklearn.metrics import f1_score
+
     for split in ("validation", "test"):
         sentences = of_split(load_families(), split)
         called = np.array([model.claims_nothing(sentence.text) for sentence in sentences])
         silent = np.array([not sentence.verifiable for sentence in sentences])
-        assert f1_of(called, silent) > 0.8
-        assert f1_of(~called, ~silent) > 0.85
+        assert f1_score(silent, called) > 0.8
+        assert f1_score(~silent, ~called) > 0.85
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from moonlynx.judge.raghalu.weights import EMBEDDED, open_heads
 from moonlynx.judge.registry import load_judge
 from moonlynx.judge.types import Example
 from moonlynx.recipes.cli import app
-from moonlynx.recipes.luna.support import fit_support, predict
+from moonlynx.recipes.luna.support import fit_support
 from moonlynx.recipes.raghalu.adapt import adapt_checkable
 from moonlynx.recipes.raghalu.brand import BrandError, BrandSentence, read_brand
 
@@ -28,6 +28,10 @@ def made(count, weights, seed=0):
     return rows, rng.random(count) < chance
 
 
+def logits(model, rows):
+    return rows @ list(model.model_dump().values())
+
+
 def test_an_encoder_that_is_right_stays_as_it_is():
     rows, labels = made(5_000, [0, 1, 0, 0, 0])
     fitted = np.array(list(fit_support(rows, labels).model_dump().values()))
@@ -40,13 +44,13 @@ def test_what_a_brand_differs_in_is_learned():
     fitted = fit_support(rows, labels)
     assert fitted.bias == pytest.approx(1.5, abs=0.4)
     assert fitted.new_words == pytest.approx(-2.0, abs=0.4)
-    better = ((predict(fitted, rows) > 0.5) == labels).mean()
-    assert better > ((predict(SupportModel(), rows) > 0.5) == labels).mean()
+    better = ((logits(fitted, rows) > 0) == labels).mean()
+    assert better > ((logits(SupportModel(), rows) > 0) == labels).mean()
 
 
 def test_one_label_alone_moves_the_bias_to_it():
     rows, _ = made(200, [0, 1, 0, 0, 0])
-    assert (predict(fit_support(rows, np.ones(200, dtype=bool)), rows) > 0.9).all()
+    assert (logits(fit_support(rows, np.ones(200, dtype=bool)), rows) > np.log(9)).all()
 
 
 def brand_rows(silent=0):

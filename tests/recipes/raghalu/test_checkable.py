@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from moonlynx.eval.benchmarks import load_benchmark
 from moonlynx.judge.raghalu.checkable import terms
 from moonlynx.judge.types import Example
 from moonlynx.recipes.luna.answers import LabelledAnswer
@@ -15,8 +16,6 @@ from moonlynx.recipes.raghalu.checkable import (
     validation_answers,
 )
 from moonlynx.recipes.raghalu.families import load_families, of_split
-from moonlynx.recipes.raghalu.tables import Result, f1_of, measure, read_ragtruth_test, render
-from moonlynx.recipes.raghalu.tables import TestSets as Sets
 
 from ...labelled_data import DATA, needs_data
 
@@ -55,33 +54,13 @@ def test_sentences_that_people_marked_are_found():
     assert list(found) == ["It opened in 1950."]
 
 
-def test_f1_is_two_over_both():
-    called, gold = np.array([1, 1, 0, 0], dtype=bool), np.array([1, 0, 1, 0], dtype=bool)
-    assert f1_of(called, gold) == 0.5
-    assert f1_of(~gold & gold, gold) == 0.0
-
-
-def test_a_candidate_is_measured_at_its_threshold():
-    sets = Sets(
-        {"own": [Labelled("hello", False), Labelled("a fact", True), Labelled("hello 2", False)]},
-        {"marked": ["a fact", "hello"]},
-    )
-
-    def score(texts):
-        return np.array([0.9 if text.startswith("hello") else 0.1 for text in texts])
-
-    result = measure("greetings", score, ["a fact"] * 200, sets)
-    assert result == Result("greetings", 0.5, {"own": (1.0, 1.0)}, {"own": (2, 2)}, {"marked": 0.5})
-    assert "| greetings | 0.5000 | 1.000 | 1.000 | 2 of 2 | 50.00% |" in render([result])
-
-
 @needs_data
 @pytest.mark.heavy
 def test_the_threshold_sees_no_test_row():
     # An answer alone can stand on both sides: "Unable to answer based on given passages."
     judged, held_out = (
-        {(row.example.context, row.example.answer) for row in rows}
-        for rows in (validation_answers(DATA), read_ragtruth_test(DATA))
+        {("".join(" ".join(row.example.context).split()), row.example.answer) for row in rows}
+        for rows in (validation_answers(DATA), load_benchmark("ragtruth", data=DATA).rows)
     )
     assert len(judged) > 500
     assert len(held_out) > 2_500
