@@ -15,7 +15,7 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#
 _LEFT, _TOP, _SIDE = 70, 40, 360  # pixels: where the square of the axes lies
 _WIDTH, _LINE = 500, 18
 _LONGEST = 62  # characters of a judge's name that fit under the axes
-DIAGONAL = f'<path class="rule" d="M{_LEFT} {_TOP + _SIDE}L{_LEFT + _SIDE} {_TOP}"/>'
+_DIAGONAL = f'<path class="rule" d="M{_LEFT} {_TOP + _SIDE}L{_LEFT + _SIDE} {_TOP}"/>'
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def figures(report: Report) -> dict[str, str]:
             "Reliability",
             ("probability of being hallucinated", "share that is hallucinated"),
             [_reliability(curves) for curves in report.curves],
-            DIAGONAL,
+            _DIAGONAL,
             "dashed: probabilities that are true; larger dots: more rows",
         ),
         COVERAGE_RISK: draw(

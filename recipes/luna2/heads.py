@@ -27,8 +27,8 @@ from .data import LabelledInput, load
 from .features import FORMS, KeptFeatures, cap, find_layers
 from .fit_heads import VERSION, fit_head, score
 from .floor import FLOORS, Floor
-from .heads_report import render, write_curves
-from .measure import Floats, curve, decide, fit_thresholds, flags_of, gains, measure, read_gold
+from .heads_report import render
+from .measure import Floats, decide, fit_thresholds, flags_of, gains, measure, read_gold
 
 TO_BEAT = "TF-IDF"
 OURS = "head"
@@ -44,8 +44,7 @@ def run_heads(
 
     Args:
         data: folder with the labelled data.
-        out: of the run: states, `results.json` with what is returned, it in `tables.md`, and the
-            points of every metric's ROC curves.
+        out: of the run: states, `results.json` with what is returned, and it in `tables.md`.
         folder: for the heads.
         most: training rows of a metric, and test rows, at most; for validation a quarter.
         fewer: smaller numbers of training rows, for learning curves.
@@ -67,7 +66,6 @@ def run_heads(
         path = done / f"{metric}.json"
         if not path.exists():
             head, found = run_metric(metric, data, kept, most, fewer)
-            write_curves(found.pop("curves"), metric, out)
             content = {"found": _writable(found), "head": head.model_dump(mode="json")}
             with written_whole(path) as draft:
                 draft.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
@@ -143,7 +141,7 @@ def compare(
     they show how far a head carries.
 
     Returns:
-        `figures` and ROC `curves` of each system, `gain` of ours on `TO_BEAT`, whether it `ships`,
+        `figures` of each system, `gain` of ours on `TO_BEAT`, whether it `ships`,
         `by_source` the figures of both, and how many rows there were, of each class too.
     """
     said = {}
@@ -157,13 +155,12 @@ def compare(
         name: measure(gold, (after[own], said[name][own])) for name, (_, after) in chances.items()
     }
     ours, theirs = ((chances[name][1][own], said[name][own]) for name in (OURS, TO_BEAT))
-    gain = gains(gold, [ours], theirs)
+    gain = gains(gold, ours, theirs)
     counts = {name: int(n) for name, n in zip(definition.classes, gold.flags.sum(0), strict=True)}
     return {
         "rows": len(own),
         "classes": counts,
         "figures": figures,
-        "curves": {name: curve(definition, gold, each[own]) for name, (_, each) in chances.items()},
         "gain": gain,
         "ships": gain["auroc"][1] > 0 and gain["f1_macro"][2] >= 0,
         "by_source": _by_source(definition, test, chances, said),

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
-
-from .measure import Curve
 
 PAPER = {
     "prompt_injection": 0.94,
@@ -41,11 +37,6 @@ def render(results: Mapping[str, Any]) -> str:
             tables.append(_learning_curve({**found["fewer"], **most}))
         parts.append("\n\n".join([f"### {metric}", rows, *tables]))
     return "\n\n".join([*parts, _sources(results)]) + "\n"
-
-
-def write_curves(curves: Mapping[str, Curve], metric: str, out: Path) -> None:
-    """Write ROC curves as points, by system, for `moonlynx.eval.roc` to draw."""
-    (out / f"{metric}-roc.json").write_text(json.dumps(curves) + "\n", encoding="utf-8")
 
 
 def _figures(figures: Mapping[str, Any], paper: float | None) -> str:

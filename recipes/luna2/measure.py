@@ -44,9 +44,6 @@ def flags_of(definition: MetricDefinition, rows: Sequence[LabelledInput]) -> Fla
 Figures = dict[str, tuple[float, float, float]]
 """Value, low and high of each figure: `auroc`, `f1_macro`, `f1_rare`, `ece`."""
 
-Curve = list[tuple[float, float]]
-"""Points of (false, true) positive rates."""
-
 System = tuple[Floats, Flags]
 """P of every class, and the classes that are said to hold, both of shape (rows, columns)."""
 
@@ -85,45 +82,15 @@ def decide(definition: MetricDefinition, chances: Floats, thresholds: dict[str, 
     return np.array([[name in row for name in names] for row in said], dtype=bool)
 
 
-def measure(gold: Gold, *systems: System) -> Figures:
-    """Give every figure with its 95 % interval; of several systems (seeds, say) their mean."""
-    weights = np.concatenate([np.ones((1, len(gold.flags))), draw_groups(gold.groups)])
-    return _with_intervals(_mean(gold, systems, weights))
+def measure(gold: Gold, system: System) -> Figures:
+    """Return every figure with its 95 % interval."""
+    return _with_intervals(_under_draws(gold, system))
 
 
-def gains(gold: Gold, ours: Sequence[System], theirs: System) -> Figures:
-    """Give how much more we score than they under the same draws, with the 95 % interval.
-
-    Of several systems of ours it is their mean that gains.
-    """
-    weights = np.concatenate([np.ones((1, len(gold.flags))), draw_groups(gold.groups)])
-    mine, other = (_mean(gold, each, weights) for each in (ours, [theirs]))
+def gains(gold: Gold, ours: System, theirs: System) -> Figures:
+    """Return how much more we score than they under the same draws, with the 95 % interval."""
+    mine, other = (_under_draws(gold, each) for each in (ours, theirs))
     return _with_intervals({name: mine[name] - other[name] for name in mine})
-
-
-def curve(definition: MetricDefinition, gold: Gold, chances: Floats) -> Curve:
-    """Give a system's ROC curve, by its P of every class.
-
-    A boolean's is that of its positive class, another's over all its columns at once (micro).
-    """
-    if definition.positive is None:
-        return roc(gold.flags.ravel(), chances.ravel())
-    column = list(definition.classes).index(definition.positive)
-    return roc(gold.flags[:, column], chances[:, column])
-
-
-def roc(holds: Flags, p: Floats) -> Curve:
-    """Give the ROC curve as (false, true) positive rates, from (0, 0) to (1, 1).
-
-    Points on a straight line are left out.
-    """
-    order = np.argsort(-p, kind="stable")
-    ends = np.flatnonzero(np.append(np.diff(p[order]) < 0, True))
-    true, false = (np.append(0, np.cumsum(each[order])[ends]) for each in (holds, ~holds))
-    turns = np.diff(false)[1:] * np.diff(true)[:-1] != np.diff(false)[:-1] * np.diff(true)[1:]
-    kept = np.concatenate([[True], turns, [True]])
-    x, y = (each[kept] / max(1, each[-1]) for each in (false, true))
-    return list(zip(x.tolist(), y.tolist(), strict=True))
 
 
 def draw_groups(groups: Sequence[str]) -> Floats:
@@ -136,18 +103,14 @@ def draw_groups(groups: Sequence[str]) -> Floats:
     return counts[:, rows].astype(np.float64)
 
 
-def _mean(gold: Gold, systems: Sequence[System], weights: Floats) -> dict[str, Floats]:
-    found = [_all(gold, *each, weights) for each in systems]
-    return {name: np.mean([each[name] for each in found], axis=0) for name in found[0]}
-
-
 def _with_intervals(figures: dict[str, Floats]) -> Figures:
     return {name: (float(each[0]), *_middle(each[1:])) for name, each in figures.items()}
 
 
-def _all(gold: Gold, chances: Floats, said: Flags, weights: Floats) -> dict[str, Floats]:
-    """Give every figure under every weighting, each of shape (weightings,)."""
-    flags = gold.flags
+def _under_draws(gold: Gold, system: System) -> dict[str, Floats]:
+    """Return every figure of the rows as they are, then of each draw, shape (1 + draws,)."""
+    flags, (chances, said) = gold.flags, system
+    weights = np.concatenate([np.ones((1, len(flags))), draw_groups(gold.groups)])
     hits, said_, held = (weights @ each for each in (flags & said, said, flags))
     f1 = np.divide(2 * hits, said_ + held, out=np.zeros_like(hits), where=said_ + held > 0)
     present = flags.any(axis=0)

@@ -79,7 +79,6 @@ class Run(Record):
             null begins anew.
         load: "whole", or "nf4": frozen weights in 4 bits (QLoRA, Dettmers et al. 2023).
         max_length: tokens of a prompt. Longer rows are left out and counted, never cut.
-        rows: training rows taken, the first ones; null takes all.
         batch: rows of an optimiser step.
         rows_at_once: of them computed at a time; the rest is accumulated.
         epochs, learning_rate, weight_decay, warmup: as the names say. The rate rises for `warmup`
@@ -97,7 +96,6 @@ class Run(Record):
     head: str | None = None
     load: Literal["whole", "nf4"] = "whole"
     max_length: AtLeastOne = 4096
-    rows: AtLeastOne | None = None
     batch: AtLeastOne = 32
     rows_at_once: AtLeastOne = 8
     epochs: Positive = 2.0

@@ -114,14 +114,13 @@ def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> 
     sha256 = fingerprint(backbone)
     before = None if run.head is None else _load_before(Path(run.head), definition, sha256)
     prompter = Prompter(definition, tokenizer, before.tokens if before else None)
-    rows = splits.train if run.rows is None else splits.train[: run.rows]
     claim = Claim(run=run, definition=definition, backbone=sha256, rows=_hash(splits))
     claim_folder(out, claim)
 
     # ---- rows as token ids --------------------------------------------------------------------
-    learned = encode(rows, prompter, run.max_length)
+    learned = encode(splits.train, prompter, run.max_length)
     measured = encode(splits.validation, prompter, run.max_length)
-    _check(learned, len(rows), run)
+    _check(learned, len(splits.train), run)
     log.info(
         "%d rows, %d for validation; left out %d as too long, %d as blank",
         len(learned.rows),

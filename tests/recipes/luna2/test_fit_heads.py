@@ -88,9 +88,6 @@ def test_a_run_measures_heads_writes_those_that_ship_and_goes_on(tmp_path, monke
     assert found["figures"]["TF-IDF"]["auroc"][0] == 1.0
     assert not found["ships"]
     assert [path.name for path in folder.iterdir()] == [MANIFEST]
-    curves = json.loads((out / "toxicity-roc.json").read_text())
-    assert set(curves) == set(found["figures"])
-    assert curves["TF-IDF"] == [[0, 0], [0, 1], [1, 1]]
     assert json.loads((out / "results.json").read_text())["toxicity"]["rows"] == 8
     tables = (out / "tables.md").read_text()
     assert re.findall(r"^\| (\d+) rows", tables, re.MULTILINE) == ["8", "16"]

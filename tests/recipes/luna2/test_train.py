@@ -8,6 +8,7 @@ import yaml
 from typer.testing import CliRunner
 
 from moonlynx import cli
+from moonlynx.judge.luna2.head import HeadError, Scaling, load_head_file
 from moonlynx.judge.luna2.registry import load_metric
 from moonlynx.judge.types import MoonlynxError
 from moonlynx.recipes.luna2.settings import RECIPES, Run
@@ -180,6 +181,22 @@ def test_a_stopped_run_goes_on_and_ends_as_an_undisturbed_one(tiny_llama, tmp_pa
     assert json.loads(first.read_text()) == json.loads(second.read_text())
     with pytest.raises(SettingsError, match=r"run\.json has other settings"):
         train(run, TOXICITY, splits(boolean()[:8]), tmp_path / "cut")
+
+
+@pytest.mark.heavy
+def test_a_head_goes_on_with_few_rows_and_keeps_what_they_cannot_fit(tiny_llama, tmp_path):
+    from moonlynx.recipes.luna2.train import train
+
+    before = tmp_path / "before" / "head"
+    train(tiny(tiny_llama, epochs=3), TOXICITY, splits(boolean(), boolean() * 2), before.parent)
+    again = tiny(tiny_llama, epochs=3, head=str(before))
+    train(again, TOXICITY, splits(boolean()[8:], boolean()[:6]), tmp_path / "again")
+    old, new = (load_head_file(folder) for folder in (before, tmp_path / "again" / "head"))
+    assert old.version != new.version
+    assert old.scaling != Scaling()
+    assert (old.scaling, old.thresholds) == (new.scaling, new.thresholds)
+    with pytest.raises(HeadError, match="is of another metric"):
+        train(again, PII, splits(multi_label()), tmp_path / "other")
 
 
 @pytest.mark.heavy
