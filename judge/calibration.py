@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, Self, get_args
+from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,6 @@ CALIBRATION_VERSION: Literal["1.1"] = "1.1"
 READABLE = ("1.0", CALIBRATION_VERSION)
 MIN_ROWS = 20
 Method = Literal["temperature", "isotonic"]
-METHODS: tuple[str, ...] = get_args(Method)
 BALANCED_ACCURACY = "balanced-accuracy"
 _OBJECTIVE = rf"{BALANCED_ACCURACY}|precision>=(?:1(?:\.0+)?|0?\.\d+)"
 

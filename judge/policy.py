@@ -23,7 +23,7 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, Self, get_args
+from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +47,6 @@ POLICY_VERSION: Literal["1.0"] = "1.0"
 MIN_ROWS = 20
 P95 = 0.05  # share of the rows that may take longer than the time of the budget `p95<=SECONDS`
 Objective = Literal["accuracy", "balanced-accuracy"]
-OBJECTIVES: tuple[str, ...] = get_args(Objective)
 _BUDGET = re.compile(r"(share|money|p95)<=(\d+(?:\.\d+)?|\.\d+)")
 Floats = NDArray[np.float64]
 _SAID: dict[Score | None, int] = {"FAIL": 1, "PASS": 0, None: -1}

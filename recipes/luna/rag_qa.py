@@ -45,14 +45,6 @@ class RagQuestion(Record):
 
 
 @dataclass(frozen=True)
-class Domain:
-    """What table 1 reports of a domain: answers in each of SPLITS, and the share hallucinated."""
-
-    answers: tuple[int, int, int]
-    hallucinated: float
-
-
-@dataclass(frozen=True)
 class Source:
     """A question set; its name is that of RAGBench's configuration.
 
@@ -69,13 +61,6 @@ class Source:
     answers: tuple[int, int, int]
 
 
-DOMAINS: Mapping[str, Domain] = {
-    "customer support": Domain((4_000, 600, 600), 0.22),
-    "finance": Domain((38_000, 5_000, 5_000), 0.05),
-    "biomedical research": Domain((22_000, 3_000, 3_000), 0.20),
-    "legal": Domain((1_500, 500, 500), 0.06),
-    "general knowledge": Domain((9_500, 2_000, 2_000), 0.18),
-}
 SOURCES: Mapping[str, Source] = {
     "delucionqa": Source(
         "DelucionQA",

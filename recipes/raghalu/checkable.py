@@ -29,11 +29,10 @@ _DECIMALS = 4
 
 
 class Labelled(NamedTuple):
-    """A sentence with its label of tier 1, and how much it counts."""
+    """A sentence with its label of tier 1."""
 
     text: str
     verifiable: bool
-    weight: float = 1.0
 
 
 def training_sentences(data: Path) -> list[Labelled]:
@@ -58,7 +57,7 @@ def training_sentences(data: Path) -> list[Labelled]:
     return own + [Labelled(text, True) for text in texts]
 
 
-def fit_checkable(sentences: Sequence[Labelled], threshold: float = 0.5) -> CheckableModel:
+def fit_checkable(sentences: Sequence[Labelled]) -> CheckableModel:
     """Fit the regression; terms of a single sentence are left out.
 
     Raises:
@@ -72,13 +71,12 @@ def fit_checkable(sentences: Sequence[Labelled], threshold: float = 0.5) -> Chec
     reader = TfidfVectorizer(analyzer=terms, sublinear_tf=True, min_df=2)
     vectors = reader.fit_transform([bare(sentence.text) for sentence in sentences])
     labels = [not sentence.verifiable for sentence in sentences]
-    weights = np.array([sentence.weight for sentence in sentences])
     regression = LogisticRegression(C=_INVERSE_STRENGTH, class_weight="balanced", max_iter=1_000)
-    regression.fit(vectors, labels, sample_weight=weights)
+    regression.fit(vectors, labels)
     known = zip(reader.get_feature_names_out(), reader.idf_, regression.coef_[0], strict=True)
     return CheckableModel(
         bias=round(float(regression.intercept_[0]), _DECIMALS),
-        threshold=threshold,
+        threshold=0.5,
         terms={
             str(term): Term(round(float(idf), _DECIMALS), round(float(weight), _DECIMALS))
             for term, idf, weight in known
@@ -91,14 +89,13 @@ def bare(sentence: str) -> str:
     return sentence[body_start(sentence) :].strip()
 
 
-def choose_threshold(lost: NDArray[np.float64], share: float = LOST) -> float:
-    """Give the least threshold, 0.5 or more, that at most this share of sentences reaches.
+def choose_threshold(lost: NDArray[np.float64]) -> float:
+    """Return the least threshold, 0.5 or more, that at most `LOST` of the sentences reach.
 
     Args:
         lost: P(NO-INFO) of sentences that must not be set aside, shape (sentences,).
-        share: of them that may be.
     """
-    allowed = int(share * len(lost))
+    allowed = int(LOST * len(lost))
     highest = np.sort(lost)[::-1]
     bar = float(highest[allowed]) if len(lost) else 0.0
     return min(1.0, max(0.5, round(bar + 5 * 10.0 ** -(_DECIMALS + 1), _DECIMALS)))

@@ -63,7 +63,6 @@ def test_a_name_that_cannot_work_says_why(name, error, says):
     assert says in str(caught.value)
 
 
-_URL = "concurrency, timeout, retries"
 _ANY = "calibration, threshold, abstain, confidence, languages, rules"
 
 

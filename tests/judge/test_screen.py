@@ -51,10 +51,6 @@ class Waiting(Recording):
         return self(examples)
 
 
-def without_stages(verdict: Verdict) -> Verdict:
-    return verdict.model_copy(update={"stages": ()})
-
-
 def test_another_language_is_judged_with_a_warning() -> None:
     english, chinese, german = load_judge("luna")([ENGLISH, CHINESE, GERMAN])
     assert english.stages == ()

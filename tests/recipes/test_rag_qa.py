@@ -5,7 +5,6 @@ import pytest
 
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.recipes.luna.rag_qa import (
-    DOMAINS,
     SOURCES,
     SPLITS,
     RagQaError,
@@ -53,13 +52,7 @@ def test_questions_are_read_from_a_copy_each_once(tmp_path, split, kind):
 
 def test_there_are_the_papers_twelve_sources_in_its_five_domains():
     assert len(SOURCES) == 12
-    assert {source.domain for source in SOURCES.values()} == DOMAINS.keys()
-
-
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_the_sources_of_a_domain_are_about_as_large_as_table_1_says(domain):
-    train = sum(source.answers[0] for source in SOURCES.values() if source.domain == domain)
-    assert train == pytest.approx(DOMAINS[domain].answers[0], rel=0.15)
+    assert len({source.domain for source in SOURCES.values()}) == 5
 
 
 @pytest.mark.parametrize(

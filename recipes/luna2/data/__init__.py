@@ -30,7 +30,7 @@ class UnknownMetric(MoonlynxError, ValueError):
     """A metric that no set is read for."""
 
 
-def load(metric: str, root: Path, *, research: bool = False) -> Splits:
+def load(metric: str, root: Path) -> Splits:
     """Read a metric's sets from the data folder, split in three.
 
     The split is fixed: no seed of a run moves a row.
@@ -38,7 +38,6 @@ def load(metric: str, root: Path, *, research: bool = False) -> Splits:
     Args:
         metric: its name.
         root: the data folder.
-        research: also read what no weights may be shipped of, as `Set.use` says.
 
     Raises:
         UnknownMetric: no set is read for it; names those that there are.
@@ -46,9 +45,9 @@ def load(metric: str, root: Path, *, research: bool = False) -> Splits:
     """
     if metric not in SETS:
         raise UnknownMetric(f"no data for {metric!r}; there is for {', '.join(SETS)}")
-    placed: list[Placed] = []
-    for each in SETS[metric].values():
-        if research or each.use != "research":
-            held = each.use == "tested" and not research
-            placed += (Placed(read, "test" if held else side) for read, side in each.read(root))
+    placed = (
+        Placed(read, "test" if each.use == "tested" else side)
+        for each in SETS[metric].values()
+        for read, side in each.read(root)
+    )
     return split(placed, SEED)

@@ -110,16 +110,3 @@ def requests(root: Path) -> Iterator[Placed]:
     for fields in rng.sample(queries, _HARMLESS):
         text = fields["user_query"]
         yield Placed(row("user_queries", fields["ID"], False, input=text, group=letters(text)))
-
-
-def refused(root: Path) -> Iterator[Placed]:
-    """Read one collection's harmful and harmless requests, of which no licence is stated."""
-    folder = root / "harmful_behaviors"
-    for file in ("train", "val", "test"):
-        harmful = read_json(folder / f"harmful_{file}.json")
-        packed = folder / f"harmless_{file}.json.gz"
-        harmless = read_json(packed if packed.is_file() else packed.with_suffix(""))
-        for bad, rows in ((True, harmful), (False, harmless[: len(harmful)])):
-            for number, fields in enumerate(rows):
-                text, key = fields["instruction"], f"{file}-{bad}-{number}"
-                yield Placed(row("refused_requests", key, bad, input=text, group=letters(text)))

