@@ -73,7 +73,7 @@ class Tally:
 
     @property
     def rows(self) -> int:
-        """Give the number of rows with an outcome."""
+        """Return the number of rows with an outcome."""
         return self.made + self.dropped.total()
 
     def add(self, outcome: Outcome) -> None:
@@ -142,7 +142,7 @@ class Asker:
         return [self._done[row.id].row for row in rows]
 
     def _left(self, rows: Iterable[QARow]) -> list[QARow]:
-        """Give the rows that are not in the journal yet.
+        """Return the rows that are not in the journal yet.
 
         Raises:
             RunMismatch: the journal has another row under the id of one.
@@ -161,7 +161,7 @@ class Asker:
         return left
 
     def _read(self, journal: Journal) -> None:
-        """Take what is in the journal, which another process may have written to since."""
+        """Read the journal, which another process may have written to since."""
         self.tally, self._done = Tally(), {}
         for outcome in journal.read(Outcome):
             check_run(self._journal, dict(outcome.run), dict(self._run))
@@ -223,7 +223,7 @@ class _Draft:
     outage: JudgeError | None = None
 
     def take(self, reply: ChatReply, task: Task) -> None:
-        """Make of a reply what can be made."""
+        """Record what a reply makes of its task."""
         self.replies.append(reply)
         error = fault_of(reply)
         if error is not None and error.code in _OUTAGE:

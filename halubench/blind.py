@@ -80,7 +80,7 @@ class Interval(NamedTuple):
 
 
 def wilson(found: int, of: int) -> Interval:
-    """Give a share with its 95 % score interval (Wilson, JASA 1927, page 209).
+    """Return a share with its 95 % score interval (Wilson, JASA 1927, page 209).
 
     Raises:
         ValueError: `of` is not positive.
@@ -124,7 +124,7 @@ def draw(
 
 
 def _shown(row: QARow) -> tuple[str, ...]:
-    """Give the row's documents or, of long ones, what lies around the nearest evidence."""
+    """Return the row's documents or, for long ones, the text around the nearest evidence."""
     documents = row.excerpt or row.context
     if sum(map(len, documents)) <= _LONGEST:
         return documents

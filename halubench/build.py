@@ -94,7 +94,7 @@ def build(
 
 
 def hash_against(paths: Iterable[Path]) -> dict[str, str]:
-    """Give a plan's `against`.
+    """Return a plan's `against`.
 
     Raises:
         BuildError: two files have the same name.
@@ -117,7 +117,7 @@ def _examples(paths: Iterable[Path]) -> Iterator[Example]:
 
 
 def _by_source(plan: Plan) -> Mapping[str, Mapping[str, Share]]:
-    """Give what each part is to hold, source by source in HaluBench's order."""
+    """Return the shares of each part, source by source in HaluBench's order."""
     shares: dict[str, dict[str, Share]] = defaultdict(dict)
     for part, of_part in scale(COMPOSITION[plan.split], plan.rows).items():
         for share in of_part:

@@ -154,7 +154,7 @@ def _model_perturber(name: str, output: Path) -> ModelPerturber:
 
 
 def _summary(manifest: Manifest) -> str:
-    """Say what was built and, source by source, what is missing."""
+    """Return what was built and, source by source, what is missing."""
     lines = []
     for source in manifest.sources:
         for part in source.parts:

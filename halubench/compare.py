@@ -31,7 +31,7 @@ class Released(NamedTuple):
 
 
 def compare(path: Path, official: Path) -> str:
-    """Say what became of each of our rows in the released set, by source, in Markdown.
+    """Report what became of each of our rows in the released set, by source, in Markdown.
 
     A row is the same one where question, context, answer and label are; letters and digits count.
     Of the others: the same but for the label; the same question and context with another answer;
@@ -77,7 +77,7 @@ class _Index:
             self._contexts[question].add(context)
 
     def kind(self, question: str, context: str, answer: str, label: Score | None) -> str:
-        """Say how near the released set comes to a row."""
+        """Return how closely the released set matches a row."""
         labels = self._labels.get((question, context, answer))
         if labels is not None:
             return "same row" if label in labels else "other label"

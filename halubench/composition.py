@@ -53,7 +53,7 @@ def total(parts: Parts) -> int:
 
 
 def scale(parts: Parts, rows: int) -> Parts:
-    """Give the composition of a smaller set of exactly so many rows.
+    """Return the composition of a smaller set of exactly so many rows.
 
     Proportions of parts, sources and labels are kept, by the largest remainder.
 

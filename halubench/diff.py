@@ -23,7 +23,7 @@ class Difference(NamedTuple):
 
 
 def differences(old: str, new: str) -> list[Difference]:
-    """Give what differs, rising; between two differences stands a word that both texts share."""
+    """Return the differences in order; two are separated by a word that both texts share."""
     pieces = _PIECE.findall(old), _PIECE.findall(new)
     before, after = ([0, *accumulate(map(len, each))] for each in pieces)
     found: list[Difference] = []
@@ -40,7 +40,7 @@ def differences(old: str, new: str) -> list[Difference]:
 
 
 def edits_between(old: str, new: str) -> tuple[Edited, ...]:
-    """Give the edits that made `new` of `old`; undone, they give `old` back."""
+    """Return the edits that made `new` of `old`; undone, they restore `old`."""
     return tuple(
         Edited(start=each.new_start, end=each.new_end, old=old[each.old_start : each.old_end])
         for each in differences(old, new)

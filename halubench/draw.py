@@ -111,7 +111,7 @@ class _Pool:
         return [self._shown(row) for row in rows], report
 
     def _usable(self, part: str, left_out: Counter[str]) -> Iterator[QARow]:
-        """Give a part's rows one by one; what must not be used is counted as it comes up."""
+        """Yield a part's usable rows; the others are counted as they come up."""
         # Published labels have numbers published for them: no row of theirs is left out.
         as_published = self._plan.split == "test" and self._source.labelled
         for row in self._rows:
@@ -132,7 +132,7 @@ class _Pool:
     def _why(
         self, part: str, share: Share, built: tuple[int, int], left_out: Counter[str]
     ) -> str | None:
-        """Say why there are fewer rows than wanted; `built` is rows and FAIL rows."""
+        """Return why there are fewer rows than wanted; `built` is rows and FAIL rows."""
         rows, fails = built
         if rows >= share.rows:
             return None
@@ -184,7 +184,7 @@ def _report(
 
 
 def _part_of(group: str, plan: Plan) -> str:
-    """Give the part that a group falls to, the same for every number of rows."""
+    """Return the part that a group falls to, the same for every number of rows."""
     sizes = {
         part: sum(share.rows for share in shares)
         for part, shares in COMPOSITION[plan.split].items()
@@ -194,6 +194,6 @@ def _part_of(group: str, plan: Plan) -> str:
 
 
 def _chance(seed: int, name: str) -> float:
-    """Draw a number in [0, 1) from a name alone, so that no row moves another's place."""
+    """Derive a number in [0, 1) from a name alone, so that no row moves another's place."""
     digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()
     return int.from_bytes(digest[:8]) / 2**64

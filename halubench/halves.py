@@ -26,14 +26,14 @@ class Perturber(Protocol):
 
     @property
     def name(self) -> str:
-        """Name it."""
+        """Return the perturber's name."""
 
     @property
     def rejections(self) -> Rejections:
-        """Give the counts so far."""
+        """Return the counts so far."""
 
     def __call__(self, rows: Sequence[QARow]) -> list[QARow | None]:
-        """Give for each right row one that is FAIL, with `gold` and `change`; None where none is.
+        """Return for each faithful row one that is FAIL, with `gold` and `change`, or None.
 
         What comes of a row does not depend on the others.
         """
@@ -133,7 +133,7 @@ class Halves:
 def make_halves(
     candidates: Iterator[QARow], passes: int, fails: int, perturber: Perturber
 ) -> Halves:
-    """Draw right rows until there are enough, and make some of them wrong.
+    """Draw faithful rows until there are enough, and make some of them hallucinated.
 
     The PASS half, too, is drawn from rows that could be made wrong: else what a rule cannot change
     would give its label away. Only where these are too few do others fill it, and are counted.

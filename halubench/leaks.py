@@ -51,7 +51,7 @@ _TELLS = re.compile("|".join(f"(?:{pattern})" for pattern in _TELLING), re.IGNOR
 
 
 def find_leak(texts: Iterable[str], about: str = "") -> str | None:
-    """Give the first words that say how a row was made; None where there are none.
+    """Return the first words that reveal how a row was made; None where there are none.
 
     Args:
         texts: the trace's bullets, or an answer. What stands in double quotation marks is a

@@ -127,7 +127,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def is_complete(folder: Path, plan: Plan) -> bool:
-    """Say whether the folder holds the whole build that the plan asks for.
+    """Return whether the folder holds the whole build that the plan asks for.
 
     Raises:
         RunMismatch: it holds another build.
@@ -143,6 +143,6 @@ def is_complete(folder: Path, plan: Plan) -> bool:
 
 
 def hash_file(path: Path) -> str:
-    """Give a file's SHA-256."""
+    """Return a file's SHA-256."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

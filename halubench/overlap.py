@@ -17,7 +17,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def runs(texts: Iterable[str]) -> set[str]:
-    """Give every run of RUN words of each text, in lower case, without what is no letter or digit.
+    """Return every run of RUN words of each text, in lower case, letters and digits only.
 
     A text of fewer words has none.
     """
@@ -51,7 +51,7 @@ class NearDuplicates:
         return True
 
     def _candidates(self, said: frozenset[str]) -> Iterator[int]:
-        """Give the rows that hold enough of the words.
+        """Yield the rows that hold enough of the words.
 
         A row that holds the share asked for lacks so few words that it holds one of any few more.
         """
@@ -85,7 +85,7 @@ class Leaks:
         self._runs |= runs(documents)
 
     def hold(self, row: QARow) -> bool:
-        """Say whether the row has a run of RUN words in common with a test row."""
+        """Return whether the row shares a run of RUN words with a test row."""
         if row.context not in self._answers:
             self._answers[row.context] = not self._runs.isdisjoint(runs(row.context))
         return self._answers[row.context] or not self._runs.isdisjoint(

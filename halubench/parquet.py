@@ -12,7 +12,7 @@ from .records import QARow
 
 
 def has_parquet() -> bool:
-    """Say whether Parquet can be written (the extra `data`)."""
+    """Return whether Parquet can be written (the extra `data`)."""
     return find_spec("pyarrow") is not None
 
 

@@ -23,12 +23,12 @@ class Task(Protocol):
 
     @property
     def prompts(self) -> tuple[str, ...]:
-        """Name the prompts by version."""
+        """Return the versions of the prompts."""
         ...
 
     @property
     def max_tokens(self) -> int:
-        """Say how many tokens a reply may take."""
+        """Return how many tokens a reply may take."""
         ...
 
     def request(self, row: QARow, attempt: int) -> ChatRequest:
@@ -44,7 +44,7 @@ class Task(Protocol):
         ...
 
     def read(self, row: QARow, text: str) -> QARow | Fault:
-        """Make the new row of a whole reply; a fault where it cannot be used."""
+        """Build the new row from a whole reply; return a fault where it cannot be used."""
         ...
 
 

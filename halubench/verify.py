@@ -74,7 +74,7 @@ def _labels(rows: Sequence[QARow]) -> Iterator[str]:
 
 
 def _undone(row: QARow) -> str:
-    """Put back what the edits of the answer replaced."""
+    """Restore what the edits of the answer replaced."""
     text = row.answer
     own = [edit for edit in row.edits if edit.document is None]
     for edit in sorted(own, key=lambda edit: -edit.start):

@@ -53,7 +53,7 @@ class Absent(NamedTuple):
 
 
 def find_absent(example: Example) -> Generator[None, None, list[Absent]]:
-    """Give the numbers, dates and names of the answer that nothing it was given holds, in order.
+    """Return the answer's numbers, dates and names that nothing it was given holds, in order.
 
     Pauses often, whatever the length of the answer.
     """
@@ -163,7 +163,7 @@ def _like(number: Number, bare: Number, scale: int) -> Number:
 
 
 def _amounts(numbers: frozenset[Number]) -> dict[str, Floats]:
-    """Give the numbers by dimension: their values, rising."""
+    """Return the numbers by dimension: their values, rising."""
     values: dict[str, set[Fraction]] = {}
     for number in numbers:
         values.setdefault(number.dimension, set()).add(number.value)
@@ -174,7 +174,7 @@ def _amounts(numbers: frozenset[Number]) -> dict[str, Floats]:
 
 
 def _may_follow(given: _Given, number: Number) -> bool:
-    """Say whether it is, as far as it is written out, a sum, difference or percentage of two.
+    """Return whether it is, as far as it is written out, a sum, difference or percentage of two.
 
     Or the sum of all of one kind. A number without a unit may be of any kind.
     """
@@ -216,7 +216,7 @@ def _absent_literals(
 
 
 def _holds(given: _Given, literal: Literal, approximate: bool) -> bool:
-    """Say whether any reading of the literal is held, or may be implied."""
+    """Return whether any reading of the literal is held, or may be implied."""
     if literal.days:
         return any(_holds_day(given, day) for day in literal.days)
     if literal.minutes:
@@ -254,7 +254,7 @@ def _holds_number(given: _Given, number: Number, approximate: bool) -> bool:
 
 
 def _swaps_unit(given: _Given, number: Number) -> bool:
-    """Say whether the documents hold as many of another unit of time, and of this one nowhere."""
+    """Return whether the documents hold the figure with another unit of time, and not with this."""
     times = [other for other in given.numbers if other.dimension in TIMES]
     return (
         bool(number.dimension)
@@ -269,7 +269,7 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _is_year(number: Number) -> bool:
-    """Say whether this looks like a year, which is no sum and is never rounded."""
+    """Return whether this looks like a year, which is no sum and is never rounded."""
     return not number.dimension and number.written in _YEARS
 
 
@@ -302,7 +302,7 @@ _SHORT_STEM = 4
 
 
 def _absent_names(sentence: str, given: _Given) -> list[tuple[int, int]]:
-    """Give the capitalised words inside a sentence of which no document holds even the stem."""
+    """Return the capitalised words inside a sentence of which no document holds even the stem."""
     names = list(_NAME.finditer(sentence))
     # A heading has capitals throughout.
     if 2 * len(names) > len(sentence.split()):

@@ -39,7 +39,7 @@ def unscored(
     message: str,
     usage: Usage = Usage(),  # noqa: B008 (frozen)
 ) -> Verdict:
-    """Give the verdict of something that could not be scored."""
+    """Return the verdict of something that could not be scored."""
     error = JudgeError(code=code, message=message)
     return Verdict(id=example_id, score=None, judge=judge, usage=usage, error=error)
 

@@ -104,7 +104,7 @@ def judge_rows(
 
 
 def identify(judge: Judge) -> dict[str, str]:
-    """Say what gives the verdicts: name and version, and the hash of each calibration in use.
+    """Return what identifies the verdicts: name, version and hash of each calibration in use.
 
     Labels by two thresholds would not go together, so a calibration fitted anew is another run.
     """
@@ -149,7 +149,7 @@ def judge_batch(
 
 
 def to_line(verdict: Verdict) -> bytes:
-    """Give a verdict as one line of JSON."""
+    """Return a verdict as one line of JSON."""
     return verdict.model_dump_json().encode("utf-8") + b"\n"
 
 
@@ -177,7 +177,7 @@ def read_timings(path: Path) -> list[float]:
 
 
 def _calibrations(judge: Judge) -> Iterator[str]:
-    """Give the hash of the judge's own calibration and of those of the judges that it asks."""
+    """Yield the hash of the judge's own calibration and of those of the judges that it asks."""
     calibration = getattr(judge, "calibration", None)
     if calibration is not None:
         yield hashlib.sha256(calibration.model_dump_json().encode("utf-8")).hexdigest()
@@ -190,7 +190,7 @@ def _id_of(row: Row) -> str | int | None:
 
 
 def batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
-    """Give the rows in lists of `size`, the last one shorter."""
+    """Yield the rows in lists of `size`, the last one shorter."""
     rows = iter(rows)
     while batch := list(islice(rows, size)):
         yield batch

@@ -59,7 +59,7 @@ class Temperature(Record):
     temperature: Annotated[Finite, Field(gt=0)]
 
     def probability(self, raw_score: float) -> float:
-        """Give P(hallucinated) in [0, 1]."""
+        """Return P(hallucinated) in [0, 1]."""
         # tanh, unlike exp, does not overflow.
         return 0.5 + 0.5 * math.tanh((raw_score - self.bias) / self.temperature / 2)
 
@@ -82,7 +82,7 @@ class Isotonic(Record):
         return self
 
     def probability(self, raw_score: float) -> float:
-        """Give P(hallucinated) in [0, 1]."""
+        """Return P(hallucinated) in [0, 1]."""
         return float(np.interp(raw_score, self.raw_scores, self.probabilities))
 
 
@@ -119,7 +119,7 @@ class Calibration(Record):
         return self
 
     def probability(self, raw_score: float) -> float:
-        """Give P(hallucinated) of a raw score, to four decimals like the score itself."""
+        """Return P(hallucinated) of a raw score, to four decimals like the score itself."""
         return round(self.parameters.probability(raw_score), 4)
 
 
@@ -257,7 +257,7 @@ class _Counts(NamedTuple):
 def _labelled(
     raw_scores: Sequence[float | None], labels: Sequence[Score]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Give the raw scores that there are, and which of their rows are labelled FAIL."""
+    """Return the available raw scores, and which of their rows are labelled FAIL."""
     pairs = [
         (score, label) for score, label in zip(raw_scores, labels, strict=True) if score is not None
     ]
@@ -322,7 +322,7 @@ def _choose_threshold(counts: _Counts, objective: str) -> float:
 
 
 def _between(scores: NDArray[np.float64], index: int) -> float:
-    """Put the threshold midway between a score and the one below it."""
+    """Return the threshold midway between a score and the one below it."""
     score = float(scores[index])
     if index == 0:
         return score

@@ -92,7 +92,7 @@ class Cascade:
         return verdict.score is not None and (self._policy is None or self._policy.keeps(verdict))
 
     def _settle(self, trail: _Trail) -> Verdict:
-        """Give the verdict of the last stage asked or, where it failed, what `on_failure` says."""
+        """Return the verdict of the last stage asked or, if it failed, what `on_failure` says."""
         last = len(trail.verdicts) - 1
         chosen = last
         if trail.verdicts[last].score is None and self._on_failure == "keep":
@@ -121,7 +121,7 @@ class _Trail(NamedTuple):
         self.stages.append(stages_of(verdict))
 
     def stages_with(self, chosen: int, *, degraded: bool) -> tuple[Stage, ...]:
-        """Give all stages; of those that decided only the chosen verdict's are left so."""
+        """Return all stages, of which only those of the chosen verdict are marked as deciding."""
         return tuple(
             stage.model_copy(
                 update={

@@ -19,7 +19,7 @@ def parse_chat_model(text: str) -> JudgeSpec:
 
 
 def load_chat_model(spec: JudgeSpec) -> ChatBackend:
-    """Bring up a chat model, on transformers where no backend is named.
+    """Load a chat model, with transformers where no backend is named.
 
     Raises:
         SpecError, MissingExtra, BackendError: as `load_chat_backend` does.

@@ -395,7 +395,7 @@ def _judge_elsewhere(
 
 
 def summary(tally: Tally) -> str:
-    """Give a tally in one line."""
+    """Return a tally in one line."""
     counts = f"{tally.rows} rows: {tally.passed} PASS, {tally.failed} FAIL"
     if unscored := ", ".join(f"{n} {code}" for code, n in sorted(tally.unscored.items())):
         counts += f", {tally.unscored.total()} unscored ({unscored})"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def git_commit() -> str | None:
-    """Give the commit this code was checked out at, "-dirty" behind it where files have changed.
+    """Return the commit of this checkout, with "-dirty" after it where files have changed.
 
     None where the code is not a tracked file of a repository, as after an install from a wheel.
     """

@@ -68,7 +68,7 @@ class RiskCurve(Record):
         return self
 
     def certify(self, risk: float, *, confidence: float, below: float) -> float | None:
-        """Give the highest raw score up to which answers may be passed.
+        """Return the highest raw score up to which answers may be passed.
 
         Args:
             risk: the share of hallucinated answers among those passed to stay within, in (0, 1).
@@ -99,7 +99,7 @@ class RiskCurve(Record):
         return max(passed, default=None)
 
     def lowest_risk(self, above: float, *, confidence: float, below: float) -> float | None:
-        """Give the lowest risk over `above`, in whole percent, that can be certified."""
+        """Return the lowest risk over `above`, in whole percent, that can be certified."""
         percents = range(math.floor(100 * above) + 1, 100)
         return next(
             (
@@ -137,13 +137,13 @@ def fit_curve(raw_scores: NDArray[np.float64], failed: NDArray[np.bool_]) -> Ris
 
 
 def rows_needed(risk: float, confidence: float) -> int:
-    """Give the labelled rows at or below a threshold without which nothing is ever certified."""
+    """Return the fewest labelled rows at or below a threshold that allow certification."""
     testing = math.ceil(math.log(_UPWARDS * (1 - confidence)) / math.log1p(-risk))
     return next(rows for rows in count(testing) if rows - int(_PROPOSING * rows) >= testing)
 
 
 def binomial_cdf(successes: int, trials: int, p: float) -> float:
-    """Give P(at most so many successes), p in (0, 1); without scipy, which judging does not need.
+    """Return P(at most so many successes), p in (0, 1); without scipy, which judging does not need.
 
     The terms are summed from their logarithms, each from the one before it.
     """

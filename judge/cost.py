@@ -49,7 +49,7 @@ class Price:
         return cls(*prices)
 
     def of(self, usage: Usage) -> float:
-        """Give what the usage costs."""
+        """Return the cost of the usage."""
         return (usage.input_tokens * self.input + usage.output_tokens * self.output) / 1e6
 
 
@@ -83,7 +83,7 @@ class PriceTable(Record):
     gpu_source: str = "not given"
 
     def of(self, verdict: Verdict) -> float | None:
-        """Give what a verdict cost, stage by stage; None where a model that was called is not here.
+        """Return what a verdict cost, stage by stage; None where a called model has no price.
 
         What calls no model costs nothing here: tokens that an encoder reads have no price.
         """
@@ -100,7 +100,7 @@ class PriceTable(Record):
 
 
 def model_of(judge: str) -> str:
-    """Give the model in the name of a judge, `KIND:MODEL`."""
+    """Return the model in the name of a judge, `KIND:MODEL`."""
     return judge.partition(":")[2]
 
 
@@ -141,6 +141,6 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
 
 
 def show_usage(usage: Usage, what: str) -> str:
-    """Give calls, under the name `what`, and tokens: "3 answers (90 tokens in, 30 out)"."""
+    """Return calls, under the name `what`, and tokens: "3 answers (90 tokens in, 30 out)"."""
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
     return f"{usage.calls:,} {what} ({tokens})"

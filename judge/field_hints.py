@@ -23,7 +23,7 @@ _DEEP = 6
 
 
 def missing(raw: Mapping[str, Any], ours: str) -> str:
-    """Say that a field is missing, and what to do about it."""
+    """Return a message that a field is missing, and what to do about it."""
     message = f"is missing; every row needs {ours!r}"
     if guess := _guess(raw, ours):
         guess = shown(guess)

@@ -85,7 +85,7 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Hold a file for this process alone, by a lock that ends with the process.
+    """Lock a file for this process alone; the lock ends with the process.
 
     The lock is on `PATH.run.lock`. The file's folder is made where it is missing.
 

@@ -163,7 +163,7 @@ def _whole_lines(
 
 
 def _may_be_cut_off(line: bytes) -> bool:
-    """Say whether a line without an end is the beginning of a record, not all of another file."""
+    """Return whether a line without an end is the start of a record, not all of another file."""
     try:
         from_json(line)
     except ValueError:

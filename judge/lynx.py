@@ -65,7 +65,7 @@ class LynxJudge:
         return self._verdicts(examples, settled, replies)
 
     def _without_claims(self, example: Example) -> Verdict | None:
-        """Settle an answer that claims nothing; None for all others."""
+        """Return the verdict of an answer that claims nothing; None for all others."""
         pieces = split_sentences(example.answer)
         if not all(claims_nothing(piece.text) for piece in pieces):
             return None
@@ -122,7 +122,7 @@ class LynxJudge:
 
 
 def build_prompt(example: Example) -> str:
-    """Give the text that asks a Lynx model about the example.
+    """Return the text that asks a Lynx model about the example.
 
     Documents are joined by blank lines. A conversation's turns come before the question, in its
     section, which does not count as background.
@@ -138,7 +138,7 @@ def build_prompt(example: Example) -> str:
 
 
 def neutralise(text: str) -> str:
-    """Take from judged text the power to end its section or its turn.
+    """Neutralise judged text, so that it cannot end its section or its turn.
 
     A line that reads like one of the prompt's own (a lone `--`, a heading such as `ANSWER:`, the
     instructions before and after) is quoted by `> `, whatever its case, spacing or emphasis. A
@@ -167,7 +167,7 @@ def _requests(examples: Sequence[Example], settled: Sequence[Verdict | None]) ->
 
 
 def _raw_score(tokens: Sequence[ReplyToken], parsed: LynxReply) -> float | None:
-    """Give log P(FAIL) - log P(PASS) at the token where the score begins.
+    """Return log P(FAIL) - log P(PASS) at the token where the score begins.
 
     An alternative counts for the word it is the beginning of, or that it begins with. A word that
     is not among the alternatives is at most as likely as the last of them: that is its bound.

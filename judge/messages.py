@@ -87,7 +87,7 @@ def errors_as_messages() -> Iterator[None]:
 
 @contextmanager
 def resumable(how_far: Callable[[], str]) -> Iterator[None]:
-    """Say on Ctrl-C how far a run came and how to go on; the command then ends with 130."""
+    """Report on Ctrl-C how far a run came and how to resume; the command then exits with 130."""
     try:
         yield
     except KeyboardInterrupt:
@@ -96,7 +96,7 @@ def resumable(how_far: Callable[[], str]) -> Iterator[None]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder where it is missing, and say so: it may be a slip."""
+    """Create a folder where it is missing, and say so: it may be a slip."""
     if not folder.exists():
         folder.mkdir(parents=True)
         echo(f"made the folder {folder}", err=True)

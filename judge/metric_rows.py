@@ -124,10 +124,10 @@ def _id_of(row: MetricRow) -> str | int | None:
 
 
 def outcome(verdict: MetricVerdict) -> str:
-    """Give "scored", or the code of the verdict's error."""
+    """Return "scored", or the code of the verdict's error."""
     return "scored" if verdict.error is None else verdict.error.code
 
 
 def to_line(verdict: MetricVerdict) -> bytes:
-    """Give a verdict as one line of JSON."""
+    """Return a verdict as one line of JSON."""
     return verdict.model_dump_json().encode("utf-8") + b"\n"

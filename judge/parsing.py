@@ -147,7 +147,7 @@ def parse_lynx(text: str, truncated: bool = False) -> LynxReply:
 
 
 def shorten(text: str, limit: int = 80) -> str:
-    """Give the beginning of a reply in one line, fit to stand in a message."""
+    """Return the beginning of a reply on one line, fit for a message."""
     line = " ".join(text[: 4 * limit].split())
     return encodable(line if len(line) <= limit else line[: limit - 1] + "…")
 
@@ -158,7 +158,7 @@ def encodable(text: str) -> str:
 
 
 def _read_verdicts(text: str, truncated: bool) -> tuple[list[_Verdict], list[_Span]]:
-    """Give the objects that have a SCORE, and the ranges in which text is not bounded for sure."""
+    """Return the objects that have a SCORE, and the ranges whose bounds are not certain."""
     verdicts, loose = [], []
     position = 0
     while opening := _OPENING.search(text, position):

@@ -86,7 +86,7 @@ class Policy(Record):
     data_sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
     def keeps(self, verdict: Verdict) -> bool:
-        """Say whether the first judge's verdict stands; never without a score and a raw score."""
+        """Return whether the first judge's verdict is kept; it needs a score and a raw score."""
         raw_score = verdict.raw_score
         if raw_score is None or verdict.score is None:
             return False
@@ -95,7 +95,7 @@ class Policy(Record):
         return self.fail_from is not None and raw_score >= self.fail_from
 
     def kept(self) -> str:
-        """Name the verdicts that stand, in short."""
+        """Return a short description of the verdicts that are kept."""
         sides = (("PASS to", self.pass_up_to), ("FAIL from", self.fail_from))
         named = [f"{side} {score:g}" for side, score in sides if score is not None]
         return ", ".join(named) or "none"
@@ -152,7 +152,7 @@ class Budget(NamedTuple):
         second_seconds: Sequence[float],
         prices: PriceTable,
     ) -> Spending:
-        """Give what each of n rows costs in this budget's terms.
+        """Return the cost of each of n rows in this budget's terms.
 
         Raises:
             PolicyError: a model has no price, or rows lack their time.
@@ -358,12 +358,12 @@ def _money(verdicts: Sequence[Verdict], prices: PriceTable) -> Floats:
 
 
 def _between(handed_on: float, kept: float) -> float:
-    """Put the edge midway between two scores."""
+    """Return the edge midway between two scores."""
     return round((handed_on + kept) / 2, 6)
 
 
 def _best(passes: _Side, fails: _Side, room: float) -> tuple[float | None, float | None]:
-    """Give the two edges with the most gain that leaves room; of equals, what spends least."""
+    """Return the two edges with the most gain that leaves room; of equals, what spends least."""
     best = (-np.inf, 0.0, 0, 0)
     for index, (gained, spent) in enumerate(zip(passes.gain, passes.spent, strict=True)):
         allowed = np.flatnonzero(spent + fails.spent <= room + _CLOSE)
@@ -385,7 +385,7 @@ def _certify(
 
 
 def _arrays(rows: Rows) -> tuple[NDArray[np.bool_], NDArray[np.int8], Floats]:
-    """Give which rows are labelled FAIL, what was said of them, and the raw scores."""
+    """Return which rows are labelled FAIL, the verdicts on them, and the raw scores."""
     failed = np.array([label == "FAIL" for label in rows.labels])
     if len(failed) < MIN_ROWS:
         raise PolicyError(f"{len(failed)} labelled rows are too few; give at least {MIN_ROWS}")

@@ -55,12 +55,12 @@ class Factory:
     bounded: bool = False
 
     def missing(self) -> tuple[str, ...]:
-        """Give the modules that are not installed here."""
+        """Return the modules that are not installed."""
         return tuple(name for name in self.packages if find_spec(name) is None)
 
 
 def load_judge(name: str) -> Judge:
-    """Make the judge of that name; the grammar is in `moonlynx.judge.names`.
+    """Load the judge of that name; the grammar is in `moonlynx.judge.names`.
 
     Options that work with every judge: `calibration=FILE`, written by `moonlynx calibrate`, sets
     the decision threshold and gives every verdict a probability; `threshold=X` sets the former
@@ -132,7 +132,7 @@ def _load_single(spec: JudgeSpec) -> Judge:
 
 
 def _build(factory: Factory, spec: JudgeSpec, options: Mapping[str, Any]) -> Judge:
-    """Make the judge, calibrated where that is asked for, behind its screen."""
+    """Build the judge, calibrated where that is asked for, behind its screen."""
     from .screen import Screened
 
     if "calibration" in options:
@@ -181,7 +181,7 @@ def find_factory(name: str) -> Factory:
 
 
 def all_factories() -> Iterator[tuple[str, Factory]]:
-    """Give name and factory of every judge, the built-in ones first."""
+    """Yield name and factory of every judge, the built-in ones first."""
     yield from _BUILT_IN.items()
     for point in entry_points(group=GROUP):
         if point.name not in _BUILT_IN:
@@ -190,7 +190,7 @@ def all_factories() -> Iterator[tuple[str, Factory]]:
 
 
 def _split(options: Mapping[str, str], *names: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Part the options in those not named and those named."""
+    """Split the options into those not named and those named."""
     named = {name: value for name, value in options.items() if name in names}
     return {name: value for name, value in options.items() if name not in names}, named
 
@@ -244,7 +244,7 @@ def _lynx(spec: JudgeSpec, threshold: float | None) -> Judge:
 def _prompted(
     module: str, method: str, **readers: Callable[[str], object]
 ) -> Callable[[JudgeSpec, float | None], Judge]:
-    """Give the builder of a judge that asks a chat model by a method of `moonlynx.judge.prompted`.
+    """Return the builder of a judge that prompts a chat model (`moonlynx.judge.prompted`).
 
     Args:
         module: where the method is.
@@ -338,7 +338,7 @@ def _luna2(spec: JudgeSpec, threshold: float | None) -> Judge:
 def _as_calibrated(
     make: Callable[[float | None], Judge], file: Path | None, threshold: float | None
 ) -> Judge:
-    """Make a judge with the calibration that lies beside its weights, where it is fitted for it."""
+    """Build a judge with the calibration beside its weights, where it is fitted for it."""
     from .calibration import Calibrated, load_calibration
 
     judge = make(threshold)
@@ -357,14 +357,14 @@ def _own_options(spec: JudgeSpec, readers: Mapping[str, Callable[[str], object]]
 
 
 def _chat_backend(spec: JudgeSpec, own: Iterable[str] = ()) -> ChatBackend:
-    """Bring up the spec's chat model: in this process where no backend is named."""
+    """Load the spec's chat model: in this process where no backend is named."""
     options, _ = _split(spec.options, *own)
     with also_known(spec.name, own):
         return load_chat_backend(spec.backend or "transformers", spec.model, options)
 
 
 def _chat_backend_if_named(spec: JudgeSpec, own: Iterable[str]) -> ChatBackend | None:
-    """Bring up the spec's chat model, where it names a model or a backend."""
+    """Load the spec's chat model, where it names a model or a backend."""
     if spec.model is not None or spec.backend is not None:
         return _chat_backend(spec, own)
     with also_known(spec.name, own):

@@ -72,7 +72,7 @@ class Screened:
         return _after(stage, unscored(self.info, example.id, "abstained", warning))
 
     def _warn(self, example: Example) -> str | None:
-        """Name the languages found where one of them is not the judge's."""
+        """Return a warning that names the languages found, if one is not the judge's."""
         if not self._languages:
             return None
         answer = find_language(example.answer, example.context)
@@ -95,7 +95,7 @@ def _join(seen: Sequence[Verdict | Stage | None], verdicts: Sequence[Verdict]) -
 
 
 def _after(stage: Stage | None, verdict: Verdict) -> Verdict:
-    """Put the stage before the verdict's own."""
+    """Insert the stage before the verdict's own."""
     if stage is None:
         return verdict
     return verdict.model_copy(update={"stages": (stage, *stages_of(verdict))})

@@ -238,7 +238,7 @@ _OURS = {*_CODE_OF_FAULT, "bad_input"}  # faults with messages of our own
 
 
 def first_fault(error: ValidationError, whole: str) -> tuple[str, str]:
-    """Give the field that pydantic found at fault first, as `spans.0.start`, and what is wrong.
+    """Return the field that pydantic found at fault first, as `spans.0.start`, and what is wrong.
 
     Args:
         error: of a record.
@@ -355,7 +355,7 @@ class Verdict(Record):
         return self
 
     def to_lynx(self) -> dict[str, list[str] | str]:
-        """Give Lynx's own output, `{"REASONING": [...], "SCORE": "PASS" | "FAIL"}`.
+        """Return Lynx's own output, `{"REASONING": [...], "SCORE": "PASS" | "FAIL"}`.
 
         Raises:
             Unscored: the verdict has no score to give.

@@ -106,7 +106,7 @@ def fill(template: Path, **values: object) -> str:
 
 
 def check_reports(measured: Sequence[Measured]) -> None:
-    """Hold reports to being at least one, and each on other rows.
+    """Require at least one report, and no two on the same rows.
 
     Raises:
         CardError: they are not.
@@ -176,6 +176,6 @@ def files_table(folder: Path, files: Mapping[str, str]) -> str:
 
 
 def _printed(judge: Judge) -> str:
-    """Give what the card's Python example prints."""
+    """Return what the card's Python example prints."""
     (verdict,) = judge([EXAMPLE])
     return f"{verdict.score} {[span.text for span in verdict.spans]}"

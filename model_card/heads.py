@@ -102,7 +102,7 @@ def _read(path: Path) -> dict[str, Fitted]:
 
 
 def _check(heads: list[EncoderHead], found: Mapping[str, Fitted]) -> None:
-    """Hold each head to the results: the same shares and thresholds, and worth shipping."""
+    """Check each head against the results: same shares and thresholds, and worth shipping."""
     for head in heads:
         own = found.get(head.metric)
         if own is None or not own.ships:
@@ -124,7 +124,7 @@ def _cells(head: EncoderHead, found: Fitted) -> list[str]:
 
 
 def _shipped(metric: str) -> Iterator[str]:
-    """Give the sets that a metric's shipped weights are fitted to."""
+    """Yield the sets that a metric's shipped weights are fitted to."""
     return (name for name, each in SETS[metric].items() if each.use == "shipped")
 
 

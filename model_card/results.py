@@ -46,7 +46,7 @@ class Measured(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Name the benchmark and its split."""
+        """Return the benchmark and its split."""
         return f"{self.report.benchmark.name} ({self.report.benchmark.split})"
 
 
@@ -122,7 +122,7 @@ def probability_table(measured: Sequence[Measured]) -> str:
 
 
 def notes(measured: Measured, trained_on: Sequence[str]) -> list[str]:
-    """Give what a reader of the scores has to know, a sentence each.
+    """Return what a reader of the scores has to know, a sentence each.
 
     Args:
         measured: the report.
@@ -153,7 +153,7 @@ def notes(measured: Measured, trained_on: Sequence[str]) -> list[str]:
 
 
 def at_chance(measured: Sequence[Measured], metric: str) -> list[str]:
-    """Name the parts on which a metric's interval reaches .5, with value, interval and rows.
+    """Return the parts on which a metric's interval reaches .5, with value, interval and rows.
 
     Args:
         measured: the reports.
@@ -170,7 +170,7 @@ def at_chance(measured: Sequence[Measured], metric: str) -> list[str]:
 
 
 def eval_results(measured: Sequence[Measured]) -> list[EvalResult]:
-    """Give the scores as the Hub's model index holds them: shares, not percent."""
+    """Return the scores as the Hub's model index holds them: shares, not percent."""
     from huggingface_hub import EvalResult
 
     return [
@@ -208,7 +208,7 @@ def _rows(
 
 
 def _parts(report: Report) -> Iterator[tuple[str, Group]]:
-    """Give all rows, the subsets, and slices by length that are neither empty nor all rows."""
+    """Yield all rows, the subsets, and slices by length that are neither empty nor all rows."""
     yield from ((group.name, group) for group in (report.micro, *report.subsets))
     for what, groups in (("context", report.context_length), ("answer", report.answer_length)):
         yield from (

@@ -22,7 +22,7 @@ BASES = {
 
 
 def check_record(record: TrainingRecord, run: Run, config: LunaConfig) -> None:
-    """Hold the record, the settings and the weights to being of one run.
+    """Check that the record, the settings and the weights are of one run.
 
     Raises:
         CardError: they are not, or the base's licence is not known; names the field.
@@ -50,7 +50,7 @@ def check_record(record: TrainingRecord, run: Run, config: LunaConfig) -> None:
 
 
 def used_sets(run: Run) -> list[str]:
-    """Name the sets that the stages read, in their order.
+    """Return the sets that the stages read, in their order.
 
     Raises:
         CardError: the table of licences does not have one.
@@ -64,7 +64,7 @@ def used_sets(run: Run) -> list[str]:
 
 
 def may_ship(run: Run) -> bool:
-    """Say whether all sets' licences let the weights be shipped."""
+    """Return whether all sets' licences let the weights be shipped."""
     return all(SOURCES[name].shipped for name in used_sets(run))
 
 
@@ -81,7 +81,7 @@ def data_table(run: Run) -> str:
 
 
 def made_data(run: Run) -> list[str]:
-    """Say what each stage reads that is made by rule or from right answers, a sentence each."""
+    """Return a sentence for each stage that reads synthetic claims or answers."""
     found = []
     for name, stage in run.stages.items():
         parts = []
@@ -100,7 +100,7 @@ def made_data(run: Run) -> list[str]:
 
 
 def attributions(run: Run) -> list[str]:
-    """Name the sets under a Creative Commons licence that asks for attribution, with it."""
+    """Return the sets under a Creative Commons licence that asks for attribution, with it."""
     found = []
     for name in used_sets(run):
         stated = (SOURCES[name].licence, SOURCES[name].why)
@@ -140,7 +140,7 @@ def aggregation_table(record: TrainingRecord, config: LunaConfig) -> str:
 
 
 def _taken(stage: Stage, name: str) -> str:
-    """Say what a stage takes of a set."""
+    """Return what a stage takes of a set."""
     return "; ".join(_uses(stage, name)) or UNDEFINED
 
 

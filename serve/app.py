@@ -38,7 +38,7 @@ def create_app(
     compare: Mapping[str, Settings] | None = None,
     metrics: Mapping[str, Metric] = MappingProxyType({}),
 ) -> FastAPI:
-    """Make the application that serves a judge.
+    """Create the application that serves a judge.
 
     Args:
         judge: gives the verdicts.
@@ -131,7 +131,7 @@ def _add_page(app: FastAPI, page: Page, settings: Settings) -> Login | None:
 
 
 def _surround(app: FastAPI, service: Service, login: Login | None) -> None:
-    """Put checks, limits and counts around the routes; the last one added is the outermost."""
+    """Wrap checks, limits and counts around the routes; the last one added is the outermost."""
     from fastapi.middleware.cors import CORSMiddleware
 
     settings = service.settings

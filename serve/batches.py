@@ -20,7 +20,7 @@ _PART = 1 << 16  # bytes of an output that are sent at once
 
 
 def routes(jobs: Jobs) -> "APIRouter":
-    """Give the routes."""
+    """Return the routes."""
     from fastapi import APIRouter, HTTPException, Query, Request
     from fastapi.responses import StreamingResponse
 

@@ -204,7 +204,7 @@ class Batcher:
         return first
 
     def _open(self, first: Row) -> Batch:
-        """Put rows together up to the budget: the first, and those that are like it."""
+        """Open a batch of rows up to the budget: the first, and those that are like it."""
         budget = self._batching.characters
         own = self._queue[first.asker].items()
         others = (one for rows in self._queue.values() for one in rows.items())
@@ -238,7 +238,7 @@ class Batcher:
             self._pace += (_NEWEST if self._pace else 1.0) * (pace - self._pace)
 
     async def _turn(self, batch: Batch) -> None:
-        """Do one piece of a batch's work."""
+        """Run one step of a batch."""
         started = time.perf_counter()
         step: Step | Done = None
         why = None

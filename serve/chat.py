@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def routes(service: Service) -> "APIRouter":
-    """Give the routes."""
+    """Return the routes."""
     from fastapi import HTTPException, Request, Response
     from fastapi.responses import JSONResponse, StreamingResponse
 

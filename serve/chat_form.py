@@ -64,7 +64,7 @@ class ChatRequest(_Lenient):
 
 
 def read_example(chat: ChatRequest) -> Example:
-    """Give what the last message asks to be judged.
+    """Return the example that the last message asks about.
 
     Raises:
         BadInput: it is no user's message, or neither of the two forms.
@@ -82,7 +82,7 @@ def read_example(chat: ChatRequest) -> Example:
 
 
 def last_text(messages: Sequence[Message]) -> str:
-    """Give the text of the last message.
+    """Return the text of the last message.
 
     Raises:
         BadInput: it is not the user's, or holds something else.
@@ -100,7 +100,7 @@ def last_text(messages: Sequence[Message]) -> str:
 
 @cache
 def _marks() -> dict[str, re.Pattern[str]]:
-    """Give what stands before each field of Lynx's prompt, and behind the last one ("")."""
+    """Return the text before each field of Lynx's prompt, and after the last one ("")."""
     pieces = _FIELD.split(load_prompt(VERSION))
     names = [*pieces[1::2], ""]
     # White space at a line's end or between lines is often changed on the way.
@@ -111,7 +111,7 @@ def _marks() -> dict[str, re.Pattern[str]]:
 
 
 def _read_prompt(text: str, field: str) -> Example:
-    """Take Lynx's prompt apart. A text that holds one of its marks could be cut elsewhere too."""
+    """Parse Lynx's prompt. A text that holds one of its marks could be cut elsewhere too."""
     cuts = []
     for name, mark in _marks().items():
         found = list(mark.finditer(text))
@@ -125,7 +125,7 @@ def _read_prompt(text: str, field: str) -> Example:
 
 
 def completion(model: str, verdict: Verdict, verdict_id: str) -> dict[str, Any]:
-    """Give OpenAI's completion, whose text is Lynx's JSON and whose id names the verdict.
+    """Return OpenAI's completion, whose text is Lynx's JSON and whose id names the verdict.
 
     Raises:
         Unscored: the verdict has no score.
@@ -139,7 +139,7 @@ def completion(model: str, verdict: Verdict, verdict_id: str) -> dict[str, Any]:
 
 
 def chunks(model: str, verdict: Verdict, verdict_id: str, *, with_usage: bool) -> Iterator[str]:
-    """Give the data of the events of a streamed completion.
+    """Yield the data of the events of a streamed completion.
 
     Raises:
         Unscored: before the first event, where the verdict has no score.

@@ -109,7 +109,7 @@ class Client:
         spans: Sequence[Range] | None = None,
         comment: str | None = None,
     ) -> Kept:
-        """Say what a verdict should have been, or that it was right; needs a server with --audit.
+        """Send what a verdict should have been, or that it was right; needs a server with --audit.
 
         Args:
             about: what was judged, or the verdict's id (of a chat completion, its own).
@@ -212,7 +212,7 @@ class AsyncClient:
         spans: Sequence[Range] | None = None,
         comment: str | None = None,
     ) -> Kept:
-        """Say what a verdict should have been; see `Client.feedback`."""
+        """Send what a verdict should have been; see `Client.feedback`."""
         body = _word(about, label, spans, comment)
         return Kept.model_validate_json((await self._post("/v1/feedback", body)).content)
 
@@ -254,16 +254,16 @@ class _Growth:
         self.halted = False
 
     def add(self, piece: str) -> bool:
-        """Take a piece; say whether there is something to judge now."""
+        """Add a piece; return whether there is something to judge now."""
         self._state = self._state.model_copy(update={"answer": self._state.answer + piece})
         return may_be_judged(self._state.answer, self._state.judged)
 
     def body(self, *, final: bool = False) -> Any:
-        """Give the request."""
+        """Return the request."""
         return self._state.model_copy(update={"final": final}).model_dump(mode="json")
 
     def read(self, reply: httpx.Response) -> Iterator[GuardEvent]:
-        """Give the events of the reply but the one that says how far it came."""
+        """Yield the events of the reply except the one that says how far it came."""
         for line in reply.iter_lines():
             if not line.startswith("data: "):
                 continue
@@ -302,7 +302,7 @@ def _unreachable(address: httpx.URL, error: httpx.HTTPError) -> ServerError:
 
 
 def _pause(reply: httpx.Response, tried: int) -> float:
-    """Give the seconds to wait before the next try.
+    """Return the seconds to wait before the next try.
 
     Raises:
         ServerError: there is no point in one, or there were enough.

@@ -75,7 +75,7 @@ def error_response(
     param: str | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Make an error answer; without `code` it is that of the status."""
+    """Return an error response; without `code` it is that of the status."""
     from starlette.responses import Response
 
     kind = _TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
@@ -87,7 +87,7 @@ def error_response(
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Give every error that a route raises its answer."""
+    """Register a response for every error that a route raises."""
     from fastapi.exceptions import RequestValidationError
     from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect

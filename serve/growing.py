@@ -78,7 +78,7 @@ class GrowingAnswer(Record):
         return list(_whole(self.answer, self.judged, self.final))
 
     def example(self, piece: Piece) -> Example:
-        """Give a sentence as an answer of its own, with what leads to it."""
+        """Return a sentence as an answer of its own, with what leads to it."""
         lead = self.answer[max(0, piece.start - _LEAD) : piece.start]
         if piece.start > _LEAD:
             lead = lead.partition(" ")[2]
@@ -86,7 +86,7 @@ class GrowingAnswer(Record):
         return Example(question=question, context=self.context, answer=piece.text)
 
     def halts(self, verdict: Verdict) -> bool:
-        """Say whether a sentence's verdict is a confident hallucination.
+        """Return whether a sentence's verdict is a confident hallucination.
 
         Of a judge without a calibration, every FAIL is one.
         """
@@ -111,7 +111,7 @@ class GuardEvent(Record):
 
 
 def may_be_judged(answer: str, judged: int) -> bool:
-    """Say whether a sentence behind `judged` is whole."""
+    """Return whether a sentence after `judged` is whole."""
     return next(_whole(answer, judged, final=False), None) is not None
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def routes(service: Service) -> "APIRouter":
-    """Give the route."""
+    """Return the route."""
     from fastapi import Request
     from fastapi.responses import StreamingResponse
 
@@ -62,7 +62,7 @@ async def guard_events(
     pieces: Sequence[Piece],
     futures: Sequence["Future[Verdict]"],
 ) -> AsyncIterator[GuardEvent]:
-    """Give the events of sentences as their verdicts come in, up to the first that halts."""
+    """Yield the events of sentences as their verdicts come in, up to the first that halts."""
     from starlette.exceptions import HTTPException
 
     judged = growing.judged

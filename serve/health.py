@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def routes(service: Service, ready: Callable[[], bool]) -> "APIRouter":
-    """Give the routes; `ready` says whether rows are being judged."""
+    """Return the routes; `ready` says whether rows are being judged."""
     from fastapi import APIRouter, HTTPException, Response
     from prometheus_client import CONTENT_TYPE_LATEST
 

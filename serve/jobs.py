@@ -88,7 +88,7 @@ class Jobs:
         return job
 
     def find(self, job_id: str) -> Job | None:
-        """Give a job as it stands; None where there is none of that id."""
+        """Return a job's current state; None where there is none of that id."""
         if not _ID.fullmatch(job_id) or job_id in self._deleted:
             return None
         try:
@@ -127,7 +127,7 @@ class Jobs:
         return self._stopping.is_set() or self.find(job_id) is None
 
     def output(self, job_id: str) -> Path:
-        """Give the file of a job's verdicts."""
+        """Return the file of a job's verdicts."""
         return self._folder / job_id / "output.jsonl"
 
     async def run(self) -> None:
@@ -146,7 +146,7 @@ class Jobs:
                 await judging
 
     def stop(self) -> None:
-        """Give up the rows under way; they are judged when the file is gone on with."""
+        """Stop judging the rows under way; they are judged when the file is resumed."""
         self._stopping.set()
         if self._running is not None:
             self._running.rows.cancel()

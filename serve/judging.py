@@ -50,7 +50,7 @@ Body = Annotated[
 
 
 def routes(service: Service) -> "APIRouter":
-    """Give the route."""
+    """Return the route."""
     from fastapi import Body as FromBody
     from fastapi import Request, Response
 

@@ -61,11 +61,11 @@ class Limits:
             )
 
     def is_quick(self, texts: Example | GrowingAnswer) -> bool:
-        """Say whether the answer is too short to hold too many sentences."""
+        """Return whether the answer is too short to hold too many sentences."""
         return len(texts.answer) <= _LEAST * self.claims
 
     def row(self, row: Row) -> Row:
-        """Put its fault in the place of an example that is over a limit."""
+        """Replace an example that is over a limit by its fault."""
         if isinstance(row.example, Example):
             try:
                 self.check(row.example)

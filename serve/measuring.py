@@ -77,7 +77,7 @@ class Measures:
 
     @property
     def names(self) -> list[str]:
-        """Give the metrics' names."""
+        """Return the metrics' names."""
         return list(self._workers)
 
     async def measure(
@@ -123,7 +123,7 @@ class Measures:
 
 
 def routes(measures: Measures) -> "APIRouter":
-    """Give the routes."""
+    """Return the routes."""
     from fastapi import Body as FromBody
     from fastapi import Request, Response
 

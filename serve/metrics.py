@@ -104,7 +104,7 @@ class Metrics:
         self._metrics.labels(metric, outcome).inc()
 
     def render(self) -> bytes:
-        """Give all of it in Prometheus' text format."""
+        """Return all metrics in Prometheus' text format."""
         from prometheus_client import generate_latest
 
         return generate_latest(self._registry)

@@ -53,14 +53,14 @@ class GuardedChat(BaseModel):
     n: int | None = Field(default=None, ge=1, le=1)
 
     def growing(self) -> GrowingAnswer:
-        """Give the answer to the last message, of which there is nothing yet."""
+        """Return the answer to the last message, which is still empty."""
         question = last_text(self.messages)
         return GrowingAnswer(
             question=question, context=self.documents, answer="", halt_at=self.halt_at
         )
 
     def asked(self) -> Chunk:
-        """Give what the chat endpoint is asked."""
+        """Return the body to send to the chat endpoint."""
         own = {"documents", "halt_at"}
         return self.model_dump(mode="json", exclude=own, exclude_unset=True) | {"stream": True}
 
@@ -77,7 +77,7 @@ class Upstream:
         self._tls = httpx.create_ssl_context()
 
     async def stream(self, body: Chunk) -> AsyncIterator[Chunk]:
-        """Give the chunks of a streamed completion.
+        """Yield the chunks of a streamed completion.
 
         Raises:
             HTTPException: 502 where there is none, or where it breaks off.
@@ -101,7 +101,7 @@ class Upstream:
 
 
 def routes(service: Service, upstream: Upstream) -> "APIRouter":
-    """Give the route."""
+    """Return the route."""
     from fastapi import APIRouter, HTTPException, Request
     from fastapi.responses import JSONResponse, Response, StreamingResponse
 
@@ -129,7 +129,7 @@ def routes(service: Service, upstream: Upstream) -> "APIRouter":
 async def _guarded(
     service: Service, request: "Request", growing: GrowingAnswer, chunks: AsyncIterator[Chunk]
 ) -> AsyncIterator[Chunk]:
-    """Hand chunks on, the answer's text in whole sentences that were judged."""
+    """Yield chunks, the answer's text in whole sentences that were judged."""
     from starlette.exceptions import HTTPException
 
     given = 0
@@ -186,7 +186,7 @@ async def _as_events(first: Chunk, chunks: AsyncIterator[Chunk]) -> AsyncIterato
 
 
 async def _join(first: Chunk, chunks: AsyncIterator[Chunk]) -> Chunk:
-    """Make one completion of the chunks, with the events of all its sentences."""
+    """Join the chunks into one completion, with the events of all its sentences."""
     whole = [first, *[chunk async for chunk in chunks]]
     choices = [choice for chunk in whole for choice in chunk.get("choices") or ()]
     text = "".join(choice["delta"].get("content") or "" for choice in choices)

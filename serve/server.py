@@ -129,7 +129,7 @@ def _sure_end(settings: Settings) -> Iterator[None]:
 
 
 def _patience(settings: Settings) -> int:
-    """Give the seconds that accepted requests have once the server is to end."""
+    """Return the grace period, in seconds, of accepted requests at shutdown."""
     return int(settings.timeout) + 5
 
 
@@ -148,7 +148,7 @@ def load_metrics(names: Sequence[str]) -> list[Metric]:
 
 
 def _fit(settings: Settings, judge_name: str) -> Settings:
-    """Give the settings for a judge: where it waits on a network, each row goes alone."""
+    """Return the settings for a judge: where it waits on a network, each row goes alone."""
     if not waits_on_network(parse_spec(judge_name)):
         return settings
     # One slow reply must not hold up others.
@@ -158,7 +158,7 @@ def _fit(settings: Settings, judge_name: str) -> Settings:
 
 
 def waits_on_network(spec: JudgeSpec | CascadeSpec) -> bool:
-    """Say whether a judge, or a stage of it, is asked over a network."""
+    """Return whether a judge, or a stage of it, is asked over a network."""
     if isinstance(spec, CascadeSpec):
         return any(waits_on_network(stage) for stage in spec.stages)
     return spec.backend is not None and "://" in spec.backend

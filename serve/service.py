@@ -101,7 +101,7 @@ class Service:
             await asyncio.to_thread(limits.check, texts)
 
     async def check_rows(self, rows: Sequence[Row]) -> list[Row]:
-        """Put their faults in the places of examples that are over a limit."""
+        """Replace examples that are over a limit by their faults."""
         return await asyncio.to_thread(lambda: [*map(self.settings.limits.row, rows)])
 
     def submit(
@@ -207,7 +207,7 @@ class Service:
 
 
 def verdict_id(request: Request) -> str:
-    """Give the id of the one verdict that a request got."""
+    """Return the id of the one verdict that a request got."""
     (name,) = request.state.verdict_ids
     return str(name)
 

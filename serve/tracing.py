@@ -32,7 +32,7 @@ class Tracing:
         self._tracer = provider.get_tracer("moonlynx", moonlynx.__version__)
 
     def on_verdict(self, verdict: Verdict, started: int) -> None:
-        """Make the span of a verdict that was asked for at `started`, in nanoseconds."""
+        """Record the span of a verdict that was asked for at `started`, in nanoseconds."""
         from opentelemetry.trace import Status, StatusCode
 
         span = self._tracer.start_span("judge", start_time=started)
@@ -69,7 +69,7 @@ class Tracing:
 
 
 def open_tracing() -> Tracing | None:
-    """Give what the environment asks for, None where it asks for nothing.
+    """Return the tracing that the environment asks for, None where it asks for none.
 
     Raises:
         MissingExtra: OpenTelemetry is not installed.

@@ -50,7 +50,7 @@ class Row:
         return self.asker.rank
 
     def is_like(self, other: Row) -> bool:
-        """Say whether neither would wait long for the other, were they judged together."""
+        """Return whether neither would wait long for the other, were they judged together."""
         short, long = sorted((self.characters, other.characters))
         return self.rank[0] == other.rank[0] and long <= _LIKE * short
 

@@ -33,7 +33,7 @@ class AgreementError(MoonlynxError):
 
 
 def compare_annotators(annotations: Sequence[Annotation]) -> str:
-    """Say how far annotators agree, question by question, overall and by source.
+    """Return a report of how far annotators agree, question by question, overall and by source.
 
     Two are compared on the items that both labelled, all of them on those that all did. Each is
     compared with the rows' own labels too, as in table 2 of the Lynx paper (Ravi et al., 2024); of
@@ -60,7 +60,7 @@ def compare_annotators(annotations: Sequence[Annotation]) -> str:
 
 
 def _compare(ratings: Ratings, k: int) -> Iterator[Sequence[object]]:
-    """Give a line for all annotators, for every two, and for each with the file."""
+    """Yield a line for all annotators, for every two, and for each with the file."""
     *annotators, _ = ratings.raters
     groups = [("all", annotators, pairs_of_all)] if len(annotators) > 1 else []
     groups += [

@@ -32,7 +32,7 @@ _HEADERS = {
 
 
 def create_app(rows: Sequence[QARow], store: Store, hosts: Sequence[str]) -> Starlette:
-    """Make the application.
+    """Create the application.
 
     Args:
         rows: to label, at least one.

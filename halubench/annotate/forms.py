@@ -25,7 +25,7 @@ _NAME = re.compile(r"\w[\w .'-]{0,39}")
 
 
 def read_name(name: str) -> str:
-    """Give an annotator's name without white space around it.
+    """Return an annotator's name without surrounding white space.
 
     Raises:
         BadInput: it is none.
@@ -39,7 +39,7 @@ def read_name(name: str) -> str:
 
 
 def read_labels(form: Form, row: QARow, annotator: str) -> Annotation:
-    """Give what an annotator says of a row, sentence by sentence and as a whole.
+    """Return what an annotator says of a row, sentence by sentence and as a whole.
 
     Raises:
         BadInput: a label is missing, or the note is too long.
@@ -64,7 +64,7 @@ def read_labels(form: Form, row: QARow, annotator: str) -> Annotation:
 
 
 def read_checks(form: Form, row: QARow, labelled: Annotation) -> Annotation:
-    """Give an annotation with what is asked once the row is labelled.
+    """Return an annotation with what is asked once the row is labelled.
 
     Raises:
         BadInput: an answer is missing, or the note is too long.

@@ -69,13 +69,13 @@ def count_labels(labels: Labels, k: int) -> Floats:
 
 
 def agreement(pairs: Floats) -> Floats:
-    """Give the share of pairs that agree, of tables of shape (..., k, k)."""
+    """Return the share of pairs that agree, of tables of shape (..., k, k)."""
     with np.errstate(invalid="ignore"):
         return np.asarray(pairs.trace(axis1=-2, axis2=-1) / pairs.sum(axis=(-2, -1)))
 
 
 def kappa(pairs: Floats) -> Floats:
-    """Give agreement beyond chance of tables (..., k, k); NaN where all gave one label only."""
+    """Return Cohen's kappa of tables (..., k, k); NaN where all gave one label only."""
     with np.errstate(invalid="ignore", divide="ignore"):
         total = pairs.sum(axis=(-2, -1))
         by_chance = (pairs.sum(axis=-1) * pairs.sum(axis=-2)).sum(axis=-1) / total**2
@@ -83,13 +83,13 @@ def kappa(pairs: Floats) -> Floats:
 
 
 def share_of_first(counts: Floats) -> Floats:
-    """Give the first label's share of counts of shape (..., k)."""
+    """Return the first label's share of counts of shape (..., k)."""
     with np.errstate(invalid="ignore"):
         return np.asarray(counts[..., 0] / counts.sum(axis=-1))
 
 
 def estimate(statistic: Statistic, counts: Floats) -> Estimate:
-    """Give a statistic of summed counts with its percentile bootstrap interval over rows.
+    """Return a statistic of summed counts with its percentile bootstrap interval over rows.
 
     Rows are drawn, not items: the sentences of one answer are no independent witnesses. A value
     that is the same in all draws, or undefined in half of them, has no interval.
@@ -109,7 +109,7 @@ def estimate(statistic: Statistic, counts: Floats) -> Estimate:
 
 
 def estimate_share(statistic: Statistic, counts: Floats) -> Estimate:
-    """Give a share with its interval: of 0 and 1 the exact one of as many rows.
+    """Return a share with its interval: of 0 and 1 the exact one of as many rows.
 
     There the draws do not vary; the bounds are those of Clopper and Pearson (1934, "The use of
     confidence or fiducial limits illustrated in the case of the binomial").
@@ -122,7 +122,7 @@ def estimate_share(statistic: Statistic, counts: Floats) -> Estimate:
 
 
 def _draw(rng: np.random.Generator, counts: Floats) -> Floats:
-    """Draw rows with replacement, some times over; give their sums, shape (draws, ...)."""
+    """Draw bootstrap samples of the rows and return their sums, shape (draws, ...)."""
     rows = len(counts)
     times = rng.multinomial(rows, np.full(rows, 1 / rows), _AT_ONCE)
     sums: Floats = np.tensordot(times, counts, axes=1).astype(np.float64)

@@ -37,11 +37,11 @@ class Pages:
         return self._render(request, "start.html", annotators=self._store.annotators())
 
     def enter(self, request: Request, form: Form) -> Response:
-        """Lead an annotator to where they stopped."""
+        """Redirect an annotator to where they stopped."""
         return _redirect(request, "resume", annotator=read_name(str(form.get("name", ""))))
 
     def resume(self, request: Request) -> Response:
-        """Lead to the first row that is not done, or say that all are."""
+        """Redirect to the first row that is not done, or to the page that says all are."""
         annotator = read_name(request.path_params["annotator"])
         number = self._next_open(annotator, after=0)
         if number is None:
@@ -83,7 +83,7 @@ class Pages:
         return self._go_on(request, annotator, number)
 
     def refuse(self, request: Request, error: Exception) -> Response:
-        """Say what was wrong with a request, and that nothing was saved."""
+        """Show what was wrong with a request, and that nothing was saved."""
         if isinstance(error, AlreadyLabelled):
             status = 409
         elif isinstance(error, StoreError):
@@ -102,7 +102,7 @@ class Pages:
         return read_name(request.path_params["annotator"]), number, self._rows[number - 1]
 
     def _next_open(self, annotator: str, after: int) -> int | None:
-        """Give the first row that is not done behind a row, else from the beginning."""
+        """Return the first row that is not done after a row, else from the beginning."""
         done = self._store.done(annotator)
         numbers = range(1, len(self._rows) + 1)
         ahead = (*numbers[after:], *numbers[:after])
@@ -120,7 +120,7 @@ class Pages:
 
 
 def _to_label(row: QARow, annotation: Annotation | None) -> dict[str, Any]:
-    """Give what the first form shows: nothing that tells how the row came about."""
+    """Return what the first form shows: nothing that tells how the row came about."""
     given = {} if annotation is None else {(s.start, s.end): s.label for s in annotation.sentences}
     return {
         "documents": [cut_at_edits(text, ()) for text in row.context],
@@ -132,7 +132,7 @@ def _to_label(row: QARow, annotation: Annotation | None) -> dict[str, Any]:
 
 
 def _to_check(row: QARow) -> dict[str, Any]:
-    """Give what the second form shows: what was changed, and where."""
+    """Return what the second form shows: what was changed, and where."""
     return {
         "documents": [
             cut_at_edits(text, row.edits, document) for document, text in enumerate(row.context)

@@ -62,13 +62,13 @@ class Ratings:
     sources: NDArray[np.str_]
 
     def between(self, raters: Sequence[str]) -> Ratings:
-        """Give the columns of these raters, of the items that they all rated."""
+        """Return the columns of these raters, for the items that they all rated."""
         labels = self.labels[:, [self.raters.index(name) for name in raters]]
         whole = Ratings(tuple(raters), labels, self.rows, self.sources)
         return whole._take(np.flatnonzero(np.all(labels >= 0, axis=1)))
 
     def by_source(self) -> Iterator[tuple[str, Ratings]]:
-        """Give all items, if any, then those of each source where there is more than one."""
+        """Yield all items, if any, then those of each source where there is more than one."""
         names = sorted(set(self.sources.tolist()))
         if names:
             yield "all", self
@@ -87,7 +87,7 @@ class Ratings:
 
 
 def gather(question: Question, annotations: Sequence[Annotation]) -> Ratings:
-    """Put the answers to a question into a table; its last rater is the file itself.
+    """Collect the answers to a question in a table; its last rater is the file itself.
 
     The file rates rows by their own labels, and answers nothing else.
     """

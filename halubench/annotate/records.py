@@ -50,7 +50,7 @@ class Annotation(Record):
 
 
 def checks_of(row: QARow) -> Sequence[Check]:
-    """Give what is asked about a row once it is labelled."""
+    """Return the checks of a row that is labelled."""
     checks: list[Check] = []
     if row.change or row.edits:
         checks.append("perturbation_holds")

@@ -63,7 +63,7 @@ class Store:
                 self._check_file(database, file)
 
     def annotators(self) -> dict[str, int]:
-        """Give who has labelled, by name, with the number of rows that are done."""
+        """Return the annotators by name, with the number of rows that each has done."""
         with self._connect() as database:
             return dict(
                 database.execute(
@@ -72,7 +72,7 @@ class Store:
             )
 
     def done(self, annotator: str) -> set[int]:
-        """Give the numbers of the rows that an annotator is done with."""
+        """Return the numbers of the rows that an annotator has done."""
         with self._connect() as database:
             found = database.execute(
                 "SELECT number FROM annotation WHERE annotator = ? AND done", (annotator,)
@@ -80,7 +80,7 @@ class Store:
             return {number for (number,) in found}
 
     def find(self, annotator: str, number: int) -> Annotation | None:
-        """Give what an annotator said of a row, None if nothing yet."""
+        """Return what an annotator said of a row, None if nothing yet."""
         with self._connect() as database:
             found = database.execute(
                 "SELECT body FROM annotation WHERE annotator = ? AND number = ?",
@@ -111,7 +111,7 @@ class Store:
             )
 
     def annotations(self) -> list[Annotation]:
-        """Give all annotations, by row and annotator."""
+        """Return all annotations, by row and annotator."""
         with self._connect() as database:
             found = database.execute("SELECT body FROM annotation ORDER BY number, annotator")
             return [Annotation.model_validate_json(body) for (body,) in found]

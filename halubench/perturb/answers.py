@@ -32,7 +32,7 @@ _ASKED = 0.6  # of the question's content, in the sentence that would make a sho
 
 
 def verify_answer(row: QARow, answer: str) -> str | Fault:
-    """Give the wrong answer, its articles mended; a fault where it must not be used.
+    """Return the wrong answer, its articles mended; a fault where it must not be used.
 
     Args:
         row: with the right answer.
@@ -62,7 +62,7 @@ def verify_answer(row: QARow, answer: str) -> str | Fault:
 
 
 def _kind(gold: str, edits: Sequence[Edit]) -> Kind:
-    """Give the rule whose checks fit; "number" stands for values of whatever kind."""
+    """Return the rule whose checks fit; "number" stands for values of any kind."""
     opening = _OPENING.match(gold)
     if opening and edits[0].start < opening.end():
         return "yes-no"
@@ -74,7 +74,7 @@ def _kind(gold: str, edits: Sequence[Edit]) -> Kind:
 
 
 def _with_text(gold: str, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
-    """Take the word beside it into a lone deletion, so that something new stands in its place."""
+    """Extend a lone deletion by the word beside it, so that new text takes its place."""
     if len(edits) > 1 or edits[0].new:
         return edits
     start, end, _ = edits[0]
@@ -126,7 +126,7 @@ def _says_the_same(gold: str, edits: Sequence[Edit]) -> str | None:
 
 
 def _around(figure: re.Match[str]) -> tuple[str, str]:
-    """Give what stands around a figure, which says what it measures."""
+    """Return the words around a figure, which say what it measures."""
     text = figure.string
     return text[: figure.start("figure")].strip(), text[figure.end("figure") :].strip()
 

@@ -67,7 +67,7 @@ class Perturbation:
         return estimate_tokens(row.answer) + _CHANGE_TOKENS
 
     def read(self, row: QARow, text: str) -> QARow | Fault:
-        """Make the FAIL row, its right answer kept as `gold`."""
+        """Build the FAIL row, with the faithful answer as `gold`."""
         reply = read_reply(text, _Reply)
         if isinstance(reply, Fault):
             return reply

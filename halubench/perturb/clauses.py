@@ -24,7 +24,7 @@ _NAMED = 0.25  # share of invented clauses that name somebody of the context
 
 
 def invented_clauses(text: str, source: Source, rng: Random) -> Iterator[Draft]:
-    """Put a clause of the bank behind a sentence that states something."""
+    """Yield drafts that put a clause of the bank behind a sentence that states something."""
     for sentence in read((text,)).sentences:
         end = _END.search(sentence.text)
         if end and _states_something(sentence.text):
@@ -34,13 +34,13 @@ def invented_clauses(text: str, source: Source, rng: Random) -> Iterator[Draft]:
 
 
 def _states_something(sentence: str) -> bool:
-    """Say whether this is a clause: four words at least, one of them a finite verb."""
+    """Return whether this is a clause: at least four words, one of them a finite verb."""
     plain = len(sentence.split()) >= _SHORT and sentence[-1] not in "?:;" and "http" not in sentence
     return plain and has_verb(sentence)
 
 
 def _clauses(sentence: Sentence, source: Source, rng: Random) -> Iterator[str]:
-    """Give clauses whose slots this sentence and its context can fill."""
+    """Yield clauses whose slots this sentence and its context can fill."""
     nouns = [match["noun"] for match in _NOUN.finditer(sentence.text)]
     people = [name for name in names_of_type("person", source) if name not in sentence.text]
     named = bool(people) and rng.random() < _NAMED
@@ -96,7 +96,7 @@ def add_supported_clause(text: str, context: Sequence[str], rng: Random) -> str 
 
 
 def _as_clause(sentence: Sentence, source: Source) -> str | None:
-    """Give the sentence as a clause that can stand behind another, None where it cannot."""
+    """Return the sentence as a clause that can follow another, None where it cannot."""
     text = sentence.text
     if not (_SHORT <= len(text.split()) <= _LONG and text.endswith(".") and text[0].isupper()):
         return None

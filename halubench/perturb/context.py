@@ -65,7 +65,7 @@ def alter_context(text: str, context: Sequence[str], rng: Random) -> tuple[str, 
 
 
 def _touches(holder: Sentence, draft: Draft, said: set[str]) -> bool:
-    """Say whether the draft changes what the text says: its value, or the verb of its clause."""
+    """Return whether the draft changes what the text says: its value, or the verb of its clause."""
     edit = draft.edits[0]
     near = holder.near(edit.start, edit.end) & said
     if draft.kind == "negation":
@@ -77,7 +77,7 @@ def _touches(holder: Sentence, draft: Draft, said: set[str]) -> bool:
 def _everywhere(
     claim: Sentence, holder: Sentence, draft: Draft, change: Change, source: Source
 ) -> tuple[str, ...] | None:
-    """Carry the change out in every sentence that states the fact; None where one cannot follow."""
+    """Apply the change to every sentence that states the fact; None where one cannot follow."""
     old = holder.text[draft.edits[0].start : draft.edits[0].end]
     negated, forms = draft.kind == "negation", _forms(old)
     if draft.kind == "entity" and len(source.holding(forms)) > _TOPIC:
@@ -105,7 +105,7 @@ def _forms(value: str) -> set[str]:
 
 
 def remove_support(text: str, context: Sequence[str]) -> tuple[str, ...] | None:
-    """Take out of the context the sentences that hold what the text says.
+    """Remove from the context the sentences that hold what the text says.
 
     A sentence that leans on a removed one by its first word ("It", "However") goes with it. Records
     and tables are not read as sentences and give None.
@@ -145,7 +145,7 @@ def _holds(claim: frozenset[str], sentence: Sentence, source: Source) -> bool:
 
 
 def _rewrite(documents: tuple[str, ...], edits: list[tuple[Sentence, str]]) -> tuple[str, ...]:
-    """Put new texts in the place of sentences; one that goes takes the space behind it along."""
+    """Replace sentences by new texts; one that is removed takes the space behind it along."""
     new = list(documents)
     for sentence, text in sorted(edits, key=lambda edit: -edit[0].start):
         document = new[sentence.document]

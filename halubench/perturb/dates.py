@@ -78,7 +78,7 @@ def date_parts(text: str) -> Iterator[Part]:
 
 
 def dates(text: str, source: Source, rng: Random) -> Iterator[Draft]:
-    """Put another date in the place of one, part by part."""
+    """Yield drafts that replace a date by another, part by part."""
     stated = [int(figure) for figure, _ in source.figures if re.fullmatch(_YEAR, figure)]
     for part in date_parts(text):
         new = _other(text, part, stated, rng)
@@ -87,7 +87,7 @@ def dates(text: str, source: Source, rng: Random) -> Iterator[Draft]:
 
 
 def _is_year(text: str, match: re.Match[str]) -> bool:
-    """Tell a year from a count by what stands around it."""
+    """Return whether a number is a year rather than a count, by the words around it."""
     before = text[max(0, match.start() - 24) : match.start()]
     led = _YEAR_LEAD.search(before) and not _CITED.search(before)
     return bool(led) and not _COUNTED.match(text, match.end())
@@ -112,7 +112,7 @@ def _month_and_day_parts(text: str) -> Iterator[Part]:
 
 
 def _other(text: str, part: Part, stated: Sequence[int], rng: Random) -> str | None:
-    """Give another part of the same form; None where the draw is not a date that can be."""
+    """Return another part of the same form; None where the draw is not a possible date."""
     if part.type in ("year", "decade"):
         return _other_year(text, part, stated, rng)
     choices: Sequence[str]

@@ -130,7 +130,7 @@ def names(text: str, lower_words: frozenset[str]) -> Iterator[Name]:
 
 
 def _past_common_words(text: str, start: int, end: int, lower_words: frozenset[str]) -> int:
-    """Give where a name begins behind words that only the sentence's start puts in capitals."""
+    """Return where a name begins after words that only the start of the sentence capitalises."""
     while start < end:
         word = re.match(r"[\w'’-]+\.?\s?", text[start:end])
         bare = word.group().strip(" .").lower() if word else ""
@@ -167,7 +167,7 @@ def _type(name: str, before: str, after: str) -> str:
 
 @lru_cache(maxsize=64)
 def _types(source: Source) -> Mapping[str, str]:
-    """Give each name of the context the type that most of its places tell."""
+    """Return for each name of the context the type that most of its places suggest."""
     votes: dict[str, Counter[str]] = defaultdict(Counter)
     for document in source.documents:
         for name in names(document, source.lower_words):
@@ -185,7 +185,7 @@ def _types(source: Source) -> Mapping[str, str]:
 
 
 def names_of_type(kind: str, source: Source) -> list[str]:
-    """Give the names of the context that are of one type."""
+    """Return the names of the context that are of one type."""
     return [name for name, told in _types(source).items() if told == kind]
 
 
@@ -198,7 +198,7 @@ def typed_names(text: str, source: Source) -> Iterator[Name]:
 
 
 def entities(text: str, source: Source, rng: Random) -> Iterator[Draft]:
-    """Put another name of the same type from the context in the place of one."""
+    """Yield drafts that replace a name by another of the same type from the context."""
     for name in typed_names(text, source):
         alone = STANDS_ALONE.match(text, name.end) and not _INSIDE.match(text, name.end)
         if not name.type or (name.type == "place" and not alone):
@@ -216,13 +216,13 @@ def entities(text: str, source: Source, rng: Random) -> Iterator[Draft]:
 
 
 def _of_one_sort(old: str, new: str, source: Source) -> bool:
-    """Say whether two acronyms stand for things of one sort: viruses, or two joined by "or"."""
+    """Return whether two acronyms are of one sort: viruses, or two joined by "or"."""
     heads, joined = _acronyms(source)
     return (old in heads and heads[old] == heads.get(new)) or {old, new} in joined
 
 
 def _side_by_side(old: str, new: str, source: Source) -> bool:
-    """Say whether the context names two places in a row; else one may lie in the other."""
+    """Return whether the context names two places in a row; else one may lie in the other."""
     joint = r"(?:,?\s(?:and|or|than|to|from)\s|,\s)(?:[^,.;]{1,40},?\s(?:and|or)\s)?(?:in\s|the\s)*"
     one, other = re.escape(old), re.escape(new)
     pair = re.compile(rf"\b(?:{one}{joint}{other}|{other}{joint}{one})\b")
@@ -231,7 +231,7 @@ def _side_by_side(old: str, new: str, source: Source) -> bool:
 
 @lru_cache(maxsize=64)
 def _acronyms(source: Source) -> tuple[Mapping[str, str], Collection[frozenset[str]]]:
-    """Give what the context says its acronyms are, and which two it names side by side."""
+    """Return what the context says its acronyms are, and which two it names side by side."""
     heads: dict[str, str] = {}
     joined = set()
     for document in source.documents:
@@ -248,7 +248,7 @@ def _by_part(name: str, types: Mapping[str, str]) -> str:
 
 
 def comparable(old: str, new: str) -> bool:
-    """Say whether two names are of one form, and not forms of one name."""
+    """Return whether two names are of one form, and not forms of one name."""
     olds, news = set(old.lower().split()), set(new.lower().split())
     initials = "".join(word[0] for word in old.split()), "".join(word[0] for word in new.split())
     return (

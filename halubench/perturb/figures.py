@@ -47,7 +47,7 @@ _AFTER = re.compile(
 
 
 def counts(text: str, match: re.Match[str]) -> bool:
-    """Say whether a match of FIGURE measures something: no mark, label, code or singular 1."""
+    """Return whether a match of FIGURE measures something: no mark, label, code or singular 1."""
     before = text[max(0, match.start() - 20) : match.start()]
     if _LABEL.search(before):
         return False
@@ -71,7 +71,7 @@ def counts(text: str, match: re.Match[str]) -> bool:
 
 
 def _names(text: str, match: re.Match[str]) -> bool:
-    """Say whether the figure is part of a name: behind a noun, and counting none."""
+    """Return whether the figure is part of a name: after a noun, and counting none."""
     noun = _NOUN_BEFORE.search(text[max(0, match.start() - 30) : match.start()])
     if noun is None or match["currency"] or match["percent"] or match["suffix"]:
         return False
@@ -98,7 +98,7 @@ def ordinal(value: int) -> str:
 
 
 def in_order(text: str, start: int, end: int, old: float, new: float) -> bool:
-    """Say whether a figure of a range ("5 to 10", "2010-2012") stays on its side of the other."""
+    """Return whether a figure of a range ("5 to 10", "2010-2012") stays on its side."""
     before = _BEFORE.search(text[max(0, start - 30) : start])
     after = _AFTER.match(text, end)
     for match in (before, after):

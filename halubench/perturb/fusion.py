@@ -40,7 +40,7 @@ class Tail(NamedTuple):
 
 
 def fusions(text: str, source: Source, rng: Random) -> Iterator[Draft]:
-    """Let a sentence end as another sentence of the context does, behind the same joint."""
+    """Yield drafts that end a sentence as another of the context ends, after the same joint."""
     tails = _tails(source)
     for sentence in read((text,)).sentences:
         own = list(_ends(sentence))
@@ -66,7 +66,7 @@ def _tails(source: Source) -> dict[tuple[str, str], list[Tail]]:
 
 
 def _ends(sentence: Sentence) -> Iterator[Tail]:
-    """Give the tails of a sentence behind a head that is a clause by itself."""
+    """Yield the tails of a sentence behind a head that is a clause by itself."""
     text = sentence.text
     if text[-1] not in ".!" or len(text) > 400:
         return
@@ -98,7 +98,7 @@ def _opening(word: str) -> str:
 
 
 def _is_false_together(sentence: Sentence, own: Tail, tail: Tail, source: Source) -> bool:
-    """Say whether head and tail have little in common with each other's own sentences."""
+    """Return whether head and tail have little in common with each other's own sentences."""
     end_of_head = sentence.text.rindex(own.text)
     tail_content = Sentence(0, 0, 0, tail.text).content
     own_content = Sentence(0, 0, 0, own.text).content

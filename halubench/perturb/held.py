@@ -26,7 +26,7 @@ _OUTLOOK = re.compile(
 
 
 def unheld(text: str, draft: Draft, source: Source) -> str | None:
-    """Name why the context does not bear on what the draft changes; None where it does.
+    """Return why the context does not bear on what the draft changes; None where it does.
 
     A sentence counts as held where one of the context has enough of its words, a value where it
     stands in the context. A value that is nearly all of its sentence, or whose sentence is clearly
@@ -49,11 +49,11 @@ def unheld(text: str, draft: Draft, source: Source) -> str | None:
 
 
 def is_outlook(sentence: str) -> bool:
-    """Say whether the sentence calls for further work."""
+    """Return whether the sentence calls for further work."""
     return _OUTLOOK.search(sentence) is not None
 
 
 def _cover(sentence: Sentence, source: Source) -> float:
-    """Give the share of the sentence that the context's nearest one holds."""
+    """Return the share of the sentence that the context's nearest one holds."""
     nearest = source.best(sentence.content)
     return source.coverage(sentence.content, nearest) if nearest else 0.0

@@ -44,7 +44,7 @@ def changes(
     rejections: Rejections | None = None,
     question: str = "",
 ) -> list[Change]:
-    """Make every change that the rules find and verification lets pass, shuffled.
+    """Return every change that the rules find and verification accepts, shuffled.
 
     Args:
         text: a sentence, or an answer of several, that the context supports.
@@ -79,7 +79,7 @@ def perturb(
     rejections: Rejections | None = None,
     question: str = "",
 ) -> Change | None:
-    """Make one change, its kind drawn evenly among those possible; None where none is.
+    """Return one change, its kind drawn evenly among those possible; None where there is none.
 
     Arguments are those of `changes`.
     """

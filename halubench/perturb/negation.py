@@ -104,7 +104,7 @@ def negations(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # noq
 
 
 def sentence_negations(sentence: Sentence) -> Iterator[Edit]:
-    """Give the edits, in the sentence's own offsets, that turn one of its clauses round."""
+    """Yield the edits, in the sentence's own offsets, that negate one of its clauses."""
     text = sentence.text
     if _NEGATIVE.search(text):
         yield from _affirm(text)
@@ -123,7 +123,7 @@ def sentence_negations(sentence: Sentence) -> Iterator[Edit]:
 
 
 def _clause_before(text: str, position: int) -> str:
-    """Give what stands before the position in its clause, and a clause that leads in to it."""
+    """Return the text before the position in its clause, with a clause that leads in to it."""
     before = _BRACKETED.sub(" ", text[:position])
     ends = [match.end() for match in _CLAUSE.finditer(before)]
     return before[ends[-1] if ends else 0 :]
@@ -153,7 +153,7 @@ def _negate_auxiliaries(text: str) -> Iterator[Edit]:
 
 
 def _is_strange(text: str, match: re.Match[str]) -> bool:
-    """Say whether "not" here would deny a denial ("not unable"), a purpose or what is compared."""
+    """Return whether "not" here would deny a denial ("not unable"), a purpose or a comparison."""
     purpose = _PURPOSE.search(text[max(0, match.start() - 40) : match.start()])
     compared = _COMPARED.search(text[: match.start()])
     return bool(purpose or compared or _DENIAL.match(text, match.end()))
@@ -177,7 +177,7 @@ def _negate_verbs(text: str) -> Iterator[Edit]:
 
 
 def _is_finite(text: str, match: re.Match[str], form: Form) -> bool:
-    """Tell a finite verb from a participle or a noun by what stands around it."""
+    """Return whether this is a finite verb, not a participle or noun, by the words around it."""
     before = text[: match.start()]
     if (
         not before.strip()
@@ -231,7 +231,7 @@ def _without_not(text: str) -> Iterator[Edit]:
 
 
 def _affirmed(aux: str, verb: str) -> str | None:
-    """Give the finite form that "does not", "do not" or "did not" with this verb denies."""
+    """Return the finite form that "does not", "do not" or "did not" with this verb denies."""
     if verb not in PASTS:
         return None
     return {"does": third(verb), "do": verb, "did": PASTS[verb]}[aux]

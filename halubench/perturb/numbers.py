@@ -27,7 +27,7 @@ _SMALL = 20
 
 
 def numbers(text: str, source: Source, rng: Random) -> Iterator[Draft]:
-    """Put another figure of the same form in the place of one.
+    """Yield drafts that replace a figure by another of the same form.
 
     Figures of the context come first, then one of shifted size that no document holds.
     """
@@ -49,7 +49,7 @@ def numbers(text: str, source: Source, rng: Random) -> Iterator[Draft]:
 
 
 def _other_figures(text: str, match: re.Match[str], source: Source, rng: Random) -> Iterator[str]:
-    """Give figures of the same form that could stand in the place, likely ones first."""
+    """Yield figures of the same form that could replace it, likely ones first."""
     figure = match["figure"]
     old = value_of(figure)
     before = text[max(0, match.start() - 20) : match.start()]
@@ -86,7 +86,7 @@ def _shape(figure: str) -> tuple[int, bool, bool, bool]:
 
 
 def _shift(figure: str, rng: Random) -> str:
-    """Make a figure of another size with as many decimals and, if whole, as many zeros behind."""
+    """Return a figure of another size with as many decimals and, if whole, trailing zeros."""
     decimals = len(figure.partition(".")[2])
     old = value_of(figure)
     if not decimals and old <= _SMALL:
@@ -108,7 +108,7 @@ def _shift(figure: str, rng: Random) -> str:
 
 
 def _known(value: float, source: Source) -> bool:
-    """Say whether the context holds a figure that the value could be a rounding of.
+    """Return whether the context holds a figure that the value could be a rounding of.
 
     Small counts are everywhere; whether one is stated of the same thing is left to verification.
     """

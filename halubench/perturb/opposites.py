@@ -168,13 +168,13 @@ def _swap(word: str, one: str, other: str) -> str:
 
 
 def _is_name_part(text: str, match: re.Match[str]) -> bool:
-    """Say whether the word stands in capitals although no sentence begins with it, or as a name."""
+    """Return whether the word is capitalised within a sentence, or part of a name."""
     named = re.match(r"\s[A-Z]", text[match.end() :])
     return match.group()[0].isupper() and bool(named or text[: match.start()].strip())
 
 
 def _is_coordinate(text: str, match: re.Match[str]) -> bool:
-    """Say whether the word stands beside another one: "upper or lower", "reduce or stop"."""
+    """Return whether the word is coordinated with another: "upper or lower", "reduce or stop"."""
     before = _JOINED_BEFORE.search(text[max(0, match.start() - 30) : match.start()])
     after = _JOINED_AFTER.match(text, match.end())
     return any(
@@ -184,7 +184,7 @@ def _is_coordinate(text: str, match: re.Match[str]) -> bool:
 
 
 def _is_no_distinction(text: str, match: re.Match[str], source: Source) -> bool:
-    """Say whether the word may be part of a term: "low signal" where nothing is called high.
+    """Return whether the word may be part of a term: "low signal" where nothing is called high.
 
     So may every adjective before its noun be, but for comparatives and participles.
     """
@@ -195,7 +195,7 @@ def _is_no_distinction(text: str, match: re.Match[str], source: Source) -> bool:
 
 
 def _is_bound(text: str, match: re.Match[str]) -> bool:
-    """Say whether the word is the end of a range, or what is aimed at."""
+    """Return whether the word is the end of a range, or a target."""
     before = text[max(0, match.start() - 60) : match.start()]
     if _RANGE[0].search(before) or _RANGE[1].match(text, match.end()):
         return True
@@ -285,7 +285,7 @@ _COMPILED = [(re.compile(form, re.IGNORECASE), news) for form, news in _QUANTIFI
 
 
 def quantifiers(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # noqa: ARG001
-    """Put another quantity in the place of all, some, none, both, at least, always and the like."""
+    """Yield drafts with another quantifier for all, some, none, both, at least or always."""
     for form, news in _COMPILED:
         for match in form.finditer(text):
             before = text[max(0, match.start() - 24) : match.start()]
@@ -303,7 +303,7 @@ def quantifiers(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # n
 
 
 def _fits(before: str, new: str) -> bool:
-    """Say whether a quantity can stand behind these words, as seen by what it denies."""
+    """Return whether a quantity can follow these words, as seen by what it denies."""
     if _FRONTED.search(before) and _NEGATED.match(new):
         return False
     return _DENIES_CLAUSE.match(new) is None or _CLAUSE_START.search(before) is not None

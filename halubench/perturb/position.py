@@ -54,7 +54,7 @@ _ASKED = 0.5  # of the question's content, by weight, in a sentence that answers
 
 
 def explanation(text: str) -> Sentence | None:
-    """Give the first sentence behind an opening yes, no or maybe; None where there is none."""
+    """Return the first sentence after an opening yes, no or maybe; None where there is none."""
     opening = OPENING.match(text)
     if opening is None:
         return None
@@ -65,13 +65,13 @@ def explanation(text: str) -> Sentence | None:
 
 
 def going_on(text: str, position: int) -> list[Sentence]:
-    """Give the sentences behind a position that go on from what stands there."""
+    """Return the sentences after a position that continue what is said there."""
     behind = [each for each in read((text,)).sentences if each.start > position]
     return [each for each in behind if _GOES_ON.match(each.text) and not is_outlook(each.text)]
 
 
 def lost_position(text: str, draft: Draft, question: str, source: Source) -> str | None:
-    """Name why the changed answer takes no one position; None where it does.
+    """Return why the changed answer takes no single position; None where it does.
 
     Args:
         text: before the change.
@@ -107,7 +107,7 @@ def lost_position(text: str, draft: Draft, question: str, source: Source) -> str
 
 
 def _left_behind(text: str, changed: Sequence[Sentence], draft: Draft) -> str | None:
-    """Name what a flipped opening leaves as it was: a second statement, or what goes on from it."""
+    """Return what a flipped opening left unchanged: a second statement, or a continuation of it."""
     for sentence in changed:
         at = max(edit.end for edit in draft.edits if edit.start < sentence.end) - sentence.start
         if any(map(_has_verb, _AND.findall(sentence.text, at))):
@@ -117,7 +117,7 @@ def _left_behind(text: str, changed: Sequence[Sentence], draft: Draft) -> str | 
 
 
 def _has_verb(words: str) -> bool:
-    """Say whether the first word may be a verb, or a later one is."""
+    """Return whether the first word may be a verb, or a later one is."""
     first, *rest = words.split()
     if first in FORMS or first in PASTS:
         return True

@@ -38,7 +38,7 @@ _REACH = 4  # words on either side that count as a word's neighbours
 
 @lru_cache(maxsize=100_000)
 def canonical(form: str) -> str:
-    """Give the form by which a token is compared with others."""
+    """Return the form by which a token is compared with others."""
     if form in _CANONICAL:
         return _CANONICAL[form]
     return form if form[:1].isdigit() else _ENDING.sub("", form)
@@ -73,7 +73,7 @@ class Sentence:
         return frozenset(canonical(form) for _, _, form in self._words if _has_content(form))
 
     def near(self, start: int, end: int) -> frozenset[str]:
-        """Give the content words beside a range of the sentence, those inside left out."""
+        """Return the content words beside a range of the sentence, without those inside."""
         before = [token.form for token in self.tokens if token.end <= start][-_REACH:]
         after = [token.form for token in self.tokens if token.start >= end][:_REACH]
         return self.content.intersection((*before, *after))
@@ -120,7 +120,7 @@ class Source:
         return [(figure, float(figure.replace(",", ""))) for figure in sorted(found)]
 
     def holding(self, forms: Collection[str]) -> list[Sentence]:
-        """Give the sentences that hold all of these canonical forms."""
+        """Return the sentences that hold all of these canonical forms."""
         if not forms:
             return []
         found = set.intersection(*(self._holders.get(form, set()) for form in forms))
@@ -132,12 +132,12 @@ class Source:
         return sum(log(1 + total / (1 + len(self._holders.get(form, ())))) for form in forms)
 
     def coverage(self, content: frozenset[str], sentence: Sentence) -> float:
-        """Give the weighted share, from 0 to 1, of these forms that the sentence holds."""
+        """Return the weighted share, from 0 to 1, of these forms that the sentence holds."""
         whole = self.weight(content)
         return self.weight(content & sentence.content) / whole if whole else 0.0
 
     def best(self, content: frozenset[str]) -> Sentence | None:
-        """Give the sentence that holds most of these forms, by weight; None if none holds any."""
+        """Return the sentence that holds most of these forms, by weight; None if none holds any."""
         scores: dict[int, float] = defaultdict(float)
         for form in sorted(content):
             for index in self._holders.get(form, ()):
@@ -154,7 +154,7 @@ def read(documents: tuple[str, ...]) -> Source:
 
 
 def sentence_at(text: str, position: int) -> Sentence | None:
-    """Give the sentence of `text` that holds the position."""
+    """Return the sentence of `text` that holds the position."""
     for sentence in read((text,)).sentences:
         if sentence.start <= position < sentence.end:
             return sentence

@@ -88,7 +88,7 @@ def _values(sentence: Sentence, source: Source) -> list[Value]:
 
 
 def _have_own_heads(sentence: Sentence, one: Value, other: Value) -> bool:
-    """Say whether exchanging the two says something else: no range, no mere list of equals."""
+    """Return whether exchanging the two says something else: no range, no mere list of equals."""
     text = sentence.text
     between = text[one.end : other.start]
     listed = _COORDINATE.fullmatch(between)
@@ -109,7 +109,7 @@ def _have_own_heads(sentence: Sentence, one: Value, other: Value) -> bool:
 
 
 def _related(text: str, one: Value, other: Value) -> bool:
-    """Say whether one name does something to the other that the other does not do to it."""
+    """Return whether one name does something to the other that the other does not do to it."""
     between = text[one.end : other.start]
     articles = {bool(_ARTICLE.search(text, 0, value.start)) for value in (one, other)}
     if len(articles) > 1 or not STANDS_ALONE.match(text, other.end) or _SYMMETRIC.search(between):

@@ -46,13 +46,13 @@ _UNIT_BEHIND = re.compile(rf"[\s-]?(?P<unit>{'|'.join(sorted(_FORMS, key=len, re
 
 
 def unit_behind(text: str, end: int) -> str:
-    """Give the unit of measure that follows a number's end, in the singular; "" where none does."""
+    """Return the unit of measure after a number's end, in the singular; "" where there is none."""
     match = _UNIT_BEHIND.match(text, end)
     return _FORMS[match["unit"]] if match else ""
 
 
 def units(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # noqa: ARG001
-    """Put another unit of the same dimension behind a number."""
+    """Yield drafts with another unit of the same dimension behind a number."""
     for match in _MEASURE.finditer(text):
         form = match["unit"]
         if _SUSPENDED.search(text[max(0, match.start("unit") - 20) : match.start("unit")]):

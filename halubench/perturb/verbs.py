@@ -75,7 +75,7 @@ class Form(NamedTuple):
 
 
 def third(base: str) -> str:
-    """Give the third person singular: has, does, carries, reaches, keeps."""
+    """Return the third person singular: has, does, carries, reaches, keeps."""
     if base in ("have", "do", "go"):
         return {"have": "has", "do": "does", "go": "goes"}[base]
     if base.endswith(("s", "x", "z", "ch", "sh")):
@@ -113,7 +113,7 @@ _FINITE = re.compile(
 
 
 def has_verb(text: str) -> bool:
-    """Say whether the text holds an auxiliary or a verb known here, nouns like "results" apart."""
+    """Return whether the text holds an auxiliary or a known verb, not a noun like "results"."""
     forms = (FORMS.get(word) for word in text.split())
     return bool(_FINITE.search(text)) or any(
         form is not None and (form.sure or form.tense == "past") for form in forms

@@ -45,7 +45,7 @@ _SAME_FACT = 0.5
 
 
 def realise(text: str, draft: Draft, source: Source, rejections: Rejections) -> Change | None:
-    """Carry out a draft; None, counted by its reason, where the result must not be used."""
+    """Apply a draft; None, counted by its reason, where the result must not be used."""
     change = _carry_out(text, draft)
     reason = (
         _nothing_claimed(text, draft)
@@ -112,7 +112,7 @@ def _cut(text: str, source: Source) -> str | None:
 
 
 def _form_fault(text: str, change: Change, draft: Draft) -> str | None:
-    """Name what is wrong with the new text as a text."""
+    """Return what is wrong with the form of the new text."""
     if not change.new or _normalised(change.old) == _normalised(change.new):
         return "same"
     if _fresh(_DOUBLED, text, change.text):
@@ -132,7 +132,7 @@ def _normalised(text: str) -> list[str]:
 
 
 def _fresh(fault: re.Pattern[str], old: str, new: str) -> bool:
-    """Say whether the fault occurs more often in the new text."""
+    """Return whether the fault occurs more often in the new text."""
     return len(fault.findall(new)) > len(fault.findall(old))
 
 
@@ -218,7 +218,7 @@ def _stated(text: str, draft: Draft, source: Source) -> str | None:
 
 
 def _states(source: Source, sentence: Sentence, edit: Edit, *, name: bool) -> bool:
-    """Say whether a sentence of the context holds the new value beside the same words.
+    """Return whether a sentence of the context holds the new value beside the same words.
 
     The same words are those next to the value; for a name, whose words may stand anywhere, also
     a quarter of the rest of the sentence.

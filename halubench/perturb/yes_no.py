@@ -41,7 +41,7 @@ def yes_no(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # noqa: 
 
 
 def _turned_round(text: str) -> list[Edit]:
-    """Give the edits that turn round the explanation, and each sentence that goes on from it.
+    """Return the edits that negate the explanation and each sentence that continues it.
 
     None at all where one of them cannot be.
     """
@@ -53,7 +53,7 @@ def _turned_round(text: str) -> list[Edit]:
 
 
 def _turned(sentence: Sentence) -> Edit | None:
-    """Give the edit of the text that turns its sentence round, by the first verb."""
+    """Return the edit of the text that negates its sentence, by the first verb."""
     edit = min(sentence_negations(sentence), default=None)
     if edit is None or _SUBORDINATE.match(sentence.text):
         return None

@@ -20,7 +20,7 @@ def load_prompt(name: str) -> str:
 
 
 def messages(prompt: str, **sections: str) -> tuple[Turn, ...]:
-    """Give the prompt as the system's turn and the sections, under their names, as the user's.
+    """Return the prompt as the system's turn and the sections, under their names, as the user's.
 
     The mark between sections occurs in none of their texts.
     """

@@ -77,7 +77,7 @@ class Tracing:
         return _LIKELY_TOKENS
 
     def read(self, row: QARow, text: str) -> QARow | Fault:
-        """Give the row its trace; bullets written as one string are read, too."""
+        """Return the row with its trace; bullets written as one string are read, too."""
         reply = read_reply(text, _Reply)
         if isinstance(reply, Fault):
             return reply

@@ -56,7 +56,7 @@ class Finding:
 
 
 def trace(row: QARow, seed: int) -> QARow | Fault:
-    """Give the row a trace; a fault where there is no span to name, or no evidence to quote.
+    """Return the row with a trace; a fault where there is no span to name, or no evidence to quote.
 
     Args:
         row: with its label; for FAIL with `edits`, a `gold` answer to compare with, or an
@@ -83,7 +83,7 @@ def trace(row: QARow, seed: int) -> QARow | Fault:
 
 
 def _faithful(row: QARow, claims: Sequence[Claim], source: Source, rng: Random) -> Iterator[str]:
-    """Give the evidence of each claim; where there is none for any, what speaks of the question."""
+    """Yield the evidence of each claim; where there is none for any, text about the question."""
     if not claims:
         yield say(rng, "silent")
         return
@@ -103,7 +103,7 @@ def _faithful(row: QARow, claims: Sequence[Claim], source: Source, rng: Random) 
 def _agreement(
     row: QARow, claim: Claim, source: Source, rng: Random, *, stated: bool = False
 ) -> str | None:
-    """Name the claim and what supports it; with `stated`, only where the document says the same."""
+    """Return the claim and its support; with `stated`, only where the document says the same."""
     evidence = find_evidence(claim.content, _asked(row, claim.content), source)
     near = any(_asked(row, claim.content) & sentence.content for sentence in evidence.sentences)
     if evidence.share >= _STATED and not evidence.lacks_figure:
@@ -121,12 +121,12 @@ def _agreement(
 
 
 def _asked(row: QARow, said: frozenset[str]) -> frozenset[str]:
-    """Give the question's content where a claim says little without it."""
+    """Return the question's content where a claim says little without it."""
     return content_of(row.question) if len(said) <= SHORT else frozenset()
 
 
 def _unfaithful(row: QARow, claims: Sequence[Claim], source: Source, rng: Random) -> Iterator[str]:
-    """Name what has no support and what the document says instead, in the answer's order."""
+    """Yield what has no support and what the document says instead, in the answer's order."""
     wrong: dict[Claim, list[Finding]] = {}
     for finding in _findings(row, claims, source):
         wrong.setdefault(finding.claim, []).append(finding)
@@ -194,7 +194,7 @@ def _of_answer(
 
 
 def _whole_words(answer: str, edit: Edited, claim: Claim) -> tuple[str, str]:
-    """Give the words of the claim that an edit touches, and as they stood before it."""
+    """Return the whole words of the claim that an edit touches, after and before the edit."""
     start, end = max(edit.start, claim.start), min(edit.end, claim.end)
     while start > claim.start and _INSIDE.match(answer, start - 1):
         start -= 1
@@ -229,7 +229,7 @@ def _of_context(
 
 
 def _disagreement(claim: Claim, findings: Sequence[Finding], source: Source, rng: Random) -> str:
-    """Say what the answer has, what the document has, and where the two part."""
+    """Return what the answer has, what the document has, and where the two differ."""
     best = max(findings, key=lambda finding: (finding.same_thing, bool(finding.theirs)))
     evidence = _quoted(best.evidence, best.theirs or claim.text)
     points = [say(rng, "claimed", claim=quote(claim.text, best.ours))]

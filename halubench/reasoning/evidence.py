@@ -29,12 +29,12 @@ class Claim(NamedTuple):
 
     @property
     def is_short(self) -> bool:
-        """Say whether it takes the question to know what is claimed."""
+        """Return whether the claim can be understood only with the question."""
         return len(self.content) <= SHORT
 
     @property
     def is_bare(self) -> bool:
-        """Say whether it is a yes or no and nothing else."""
+        """Return whether the claim is a yes or no and nothing else."""
         return _BARE.fullmatch(self.text) is not None
 
 
@@ -53,12 +53,12 @@ class Evidence(NamedTuple):
 
 
 def content_of(text: str) -> frozenset[str]:
-    """Give the canonical forms of the words that are no stop words."""
+    """Return the canonical forms of the words that are no stop words."""
     return frozenset(canonical(token.form) for token in content_tokens(text))
 
 
 def split_claims(answer: str) -> list[Claim]:
-    """Give what the answer claims, sentence by sentence."""
+    """Return what the answer claims, sentence by sentence."""
     claims = []
     for start, end, text in split_sentences(answer):
         body = text[body_start(text) :]
@@ -107,7 +107,7 @@ def find_evidence(said: frozenset[str], asked: frozenset[str], source: Source) -
 
 
 def stands_in(source: Source, text: str) -> bool:
-    """Say whether the context holds the text, or all of its content in one sentence."""
+    """Return whether the context holds the text, or all of its content in one sentence."""
     plain = _plain(text)
     return any(plain in _plain(document) for document in source.documents) or bool(
         source.holding(content_of(text))
@@ -115,7 +115,7 @@ def stands_in(source: Source, text: str) -> bool:
 
 
 def holds(sentences: Iterable[Sentence], text: str) -> bool:
-    """Say whether one of the sentences holds this text, letter case apart, as words of its own."""
+    """Return whether a sentence holds this text as whole words, whatever its letter case."""
     if not content_of(text):
         return False
     pattern = re.compile(rf"(?<![\w.,]){re.escape(_plain(text))}(?![\w]|[.,]\d)")

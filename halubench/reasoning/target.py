@@ -24,7 +24,7 @@ _UNFAITHFUL = re.compile(
 
 
 def with_reasoning(row: QARow, bullets: Iterable[str]) -> QARow | Fault:
-    """Give the row with its trace; a fault where a judge must not learn from it."""
+    """Return the row with its trace; a fault where a judge must not learn from it."""
     reasoning = tuple(line for bullet in bullets if (line := " ".join(bullet.split())))
     if not reasoning:
         return Fault(reason="empty trace")
@@ -37,7 +37,7 @@ def with_reasoning(row: QARow, bullets: Iterable[str]) -> QARow | Fault:
 
 
 def make_target(row: QARow) -> str:
-    """Give what a judge is trained to reply: `{"REASONING": [...], "SCORE": "PASS" | "FAIL"}`.
+    """Return the target of training: `{"REASONING": [...], "SCORE": "PASS" | "FAIL"}`.
 
     Raises:
         BadInput: the row has no label or no reasoning.

@@ -93,13 +93,13 @@ WORDINGS: Mapping[str, tuple[str, ...]] = {
 
 
 def say(rng: Random, what: str, **slots: object) -> str:
-    """Word a point in one of its ways; its first letter becomes a capital."""
+    """Return a point in one of its wordings, its first letter a capital."""
     text = rng.choice(WORDINGS[what]).format(**slots)
     return text[0].upper() + text[1:]
 
 
 def quote(text: str, focus: str = "") -> str:
-    """Put a text in quotation marks, in one line; of a long one, what stands around `focus`."""
+    """Return a text in quotation marks, on one line; a long one is cut around `focus`."""
     line, focus = _nested(text).strip(" .;,"), _nested(focus)
     if len(line) > _LONGEST:
         centre = max(line.find(focus), 0) + min(len(focus), _LONGEST) // 2
@@ -112,5 +112,5 @@ def quote(text: str, focus: str = "") -> str:
 
 
 def _nested(text: str) -> str:
-    """Make the quotation marks of a text that is quoted single, and its white space plain."""
+    """Return a text to quote: single quotation marks inside, plain white space."""
     return " ".join(text.split()).translate(_SINGLE)

@@ -39,7 +39,7 @@ class Origin:
     revision: str | None = None
 
     def at(self, row: str | int) -> Provenance:
-        """Name a row of it."""
+        """Return the provenance of one of its rows."""
         return Provenance(
             file=self.file,
             sha256=self.sha256,
@@ -135,7 +135,7 @@ class Folder:
         return rows, origin
 
     def left_out(self, key: str) -> frozenset[str]:
-        """Give the rows that no training set may hold, as strings, by the list's own key.
+        """Return the rows that no training set may hold, as strings, by the list's own key.
 
         Raises:
             SourceError: the folder has no such list. Without it nothing may be trained.
@@ -176,6 +176,6 @@ class Source:
 
 
 def digest(text: str) -> str:
-    """Name a text: twenty hexadecimal digits of its SHA-256, of letters and digits alone."""
+    """Return an id of a text: twenty hexadecimal digits of its SHA-256, letters and digits only."""
     letters = "".join(filter(str.isalnum, text.casefold()))
     return hashlib.sha256(letters.encode("utf-8")).hexdigest()[:20]

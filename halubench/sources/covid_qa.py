@@ -57,7 +57,7 @@ def _read_hub(rows: Iterable[RawRow], origin: Origin) -> Iterator[QARow]:
 def _row(
     key: int, question: str, place: tuple[int, str], where: tuple[str, int], origin: Origin
 ) -> Iterator[QARow]:
-    """Give the row; none where the paper does not hold the answer."""
+    """Yield the row; none where the paper does not hold the answer."""
     paper, document = where
     answer = place[1].strip()
     start = _find(paper, answer, place[0])
@@ -75,7 +75,7 @@ def _row(
 
 
 def _find(paper: str, answer: str, near: int) -> int | None:
-    """Give where the answer stands: of its places the one nearest to where it should be.
+    """Return the offset of the answer in the paper, of several the one nearest to `near`.
 
     Offsets of some questions are wrong by a few characters.
     """

@@ -40,7 +40,7 @@ def read_hub(hub: Hub) -> tuple[Iterable[RawRow], Origin]:
 
 
 def _commit(hub: Hub) -> str | None:
-    """Give the commit that the revision is at; as it was asked for where the Hub is out of reach.
+    """Return the commit that the revision is at, or the revision itself if the Hub is unreachable.
 
     What the Hub's cache holds can be read without a network.
     """

@@ -15,7 +15,7 @@ _LOCAL = ("fake", "transformers", "vllm")
 
 
 def load_chat_backend(backend: str, model: str | None, options: Mapping[str, str]) -> ChatBackend:
-    """Bring up a chat model.
+    """Load a chat model.
 
     Args:
         backend: "fake", "transformers", "vllm", or the http(s) URL of an OpenAI-compatible

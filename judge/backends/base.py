@@ -127,7 +127,7 @@ class EmbeddingBackend(Protocol):
     version: str
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Give one L2-normalised row per text, shape (len(texts), dimension).
+        """Return one L2-normalised row per text, shape (len(texts), dimension).
 
         Raises:
             EmbeddingError: `too_long` where one of the texts is at fault, else `backend` or
@@ -144,5 +144,5 @@ class TokenEmbeddingBackend(Protocol):
     version: str
 
     def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """Give L2-normalised token states without special tokens, each (tokens, dimension)."""
+        """Return L2-normalised token states without special tokens, each (tokens, dimension)."""
         ...

@@ -35,7 +35,7 @@ _GAP = re.compile(r"\s")
 def load_embeddings(
     model: str, backend: str | None, options: Mapping[str, str]
 ) -> EmbeddingBackend:
-    """Bring up an embedding model.
+    """Load an embedding model.
 
     Args:
         model: a folder or a Hub id; for an endpoint the name it serves.
@@ -58,7 +58,7 @@ def load_embeddings(
 
 
 def load_token_embeddings(model: str) -> TokenEmbeddingBackend:
-    """Bring up an embedding model of which the token states are wanted.
+    """Load an embedding model that returns token states.
 
     Raises:
         MissingExtra: sentence-transformers is missing.
@@ -114,14 +114,14 @@ class SentenceEncoder:
         self._lock = threading.Lock()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Give one L2-normalised row per text, shape (len(texts), dimension)."""
+        """Return one L2-normalised row per text, shape (len(texts), dimension)."""
         outputs = self._outputs(texts, "sentence_embedding")
         return unit(
             np.stack([sum(len(part.ids) * unit(vector) for part, vector in own) for own in outputs])
         )
 
     def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
-        """Give L2-normalised token states without special tokens, each (tokens, dimension)."""
+        """Return L2-normalised token states without special tokens, each (tokens, dimension)."""
         return [
             unit(np.concatenate([states[: len(part.ids)][part.content] for part, states in own]))
             for own in self._outputs(texts, "token_embeddings")
@@ -130,14 +130,14 @@ class SentenceEncoder:
     def _outputs(
         self, texts: Sequence[str], wanted: str
     ) -> list[list[tuple[_Part, NDArray[np.float32]]]]:
-        """Give, for each text, its parts with the model's output `wanted`."""
+        """Return, for each text, its parts with the model's output `wanted`."""
         with self._lock:
             parts = [self._parts(text) for text in texts]
             outputs = iter(self._run(list(chain(*parts)), wanted))
         return [[(part, next(outputs)) for part in own] for own in parts]
 
     def _parts(self, text: str) -> list[_Part]:
-        """Halve the text, at white space where there is some, until its parts fit the window."""
+        """Split the text in halves, at white space if possible, until its parts fit the window."""
         encoded = self._tokenizer(
             text, truncation=False, padding=False, return_special_tokens_mask=True, verbose=False
         )
@@ -150,7 +150,7 @@ class SentenceEncoder:
         return self._parts(text[:cut]) + self._parts(text[cut:])
 
     def _run(self, parts: Sequence[_Part], wanted: str) -> list[NDArray[np.float32]]:
-        """Give the model's output `wanted` for each part, by batches of `_ROWS` of like length."""
+        """Return the model's output `wanted` for each part, in batches of similar length."""
         by_width = defaultdict(list)
         for index, part in enumerate(parts):
             width = -(-len(part.ids) // _STEP) * _STEP
@@ -194,7 +194,7 @@ def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _find_weights(model: str) -> Path:
-    """Give the folder of the model, brought from the Hub where it is an id.
+    """Return the folder of the model, downloaded from the Hub where it is an id.
 
     Raises:
         BackendError: there is none, or its weights are not safetensors.
@@ -216,7 +216,7 @@ def _find_weights(model: str) -> Path:
 
 
 def _hash(folder: Path, pattern: str) -> str:
-    """Give the start of the SHA-256 over the files of that pattern, one after the other."""
+    """Return the start of the SHA-256 over the files of that pattern, one after the other."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob(pattern)):
         with path.open("rb") as file:

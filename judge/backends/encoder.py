@@ -65,7 +65,7 @@ class EncoderBackend(Protocol):
 
 
 def load_encoder(folder: Path, backend: str | None) -> EncoderBackend:
-    """Bring up the encoder whose weights are in `folder`.
+    """Load the encoder whose weights are in `folder`.
 
     Args:
         folder: a weights folder.
@@ -88,7 +88,7 @@ def load_encoder(folder: Path, backend: str | None) -> EncoderBackend:
 
 
 def hash_files(*paths: Path) -> str:
-    """Give the first 12 hex digits of the SHA-256 over the files, one after the other."""
+    """Return the first 12 hex digits of the SHA-256 over the files, one after the other."""
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:

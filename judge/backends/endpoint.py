@@ -262,7 +262,7 @@ def _wait(state: RetryCallState) -> float:
 
 
 def _failure(response: httpx.Response) -> Failure:
-    """Tell from an error response what went wrong, and whether it may pass."""
+    """Return the failure that an error response reports, and whether a retry may help."""
     status, (message, code) = response.status_code, _complaint(response)
     text = f"HTTP {status}: {message}"
     if status < 500 and code == "content_filter":

@@ -76,7 +76,7 @@ class ScriptRow(Record):
 
 
 def load(model: str | None, options: Mapping[str, str]) -> FakeBackend:  # noqa: ARG001 (it has none)
-    """Bring up the backend from `script=FILE`, JSON Lines of `ScriptRow`s.
+    """Load the backend from `script=FILE`, JSON Lines of `ScriptRow`s.
 
     The first row that fits a prompt answers it, however often it is asked.
 

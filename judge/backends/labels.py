@@ -71,7 +71,7 @@ class LabelBackend(Protocol):
         ...
 
     def attach(self, name: str, folder: Path) -> str:
-        """Make the adapter in `folder` ready for requests; give what they name it by.
+        """Attach the adapter in `folder`; return the name that requests use for it.
 
         Raises:
             BackendError: it is no adapter of this model.
@@ -100,7 +100,7 @@ async def ascore(backend: LabelBackend, requests: Sequence[LabelRequest]) -> lis
 
 
 def load_label_backend(backend: str, model: str, options: Mapping[str, str]) -> LabelBackend:
-    """Bring up a model that scores labels.
+    """Load a model that scores labels.
 
     Args:
         backend: "transformers", "vllm", or the http(s) URL of vLLM's server, ending in /v1.
@@ -130,5 +130,5 @@ def load_label_backend(backend: str, model: str, options: Mapping[str, str]) -> 
 
 
 def faulty(error: JudgeError, calls: int = 0) -> LabelReply:
-    """Give the reply of a request that failed."""
+    """Return the reply of a request that failed."""
     return LabelReply(calls=calls, error=error)

@@ -11,7 +11,7 @@ from .base import BackendError, ChatRequest
 
 
 def find_model(backend: str, model: str | None) -> str:
-    """Give the folder or Hub id that `model` names.
+    """Return the folder or Hub id that `model` names.
 
     Raises:
         SpecError: no model is named.
@@ -28,7 +28,7 @@ def find_model(backend: str, model: str | None) -> str:
 
 
 def check_template(tokenizer: Any, model: str) -> None:
-    """Hold the model to having a chat template.
+    """Require a chat template.
 
     Raises:
         BackendError: it has none.

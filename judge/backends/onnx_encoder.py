@@ -69,7 +69,7 @@ class OnnxEncoder:
 
 
 def _threads() -> int:
-    """Give how many threads read an input: OMP_NUM_THREADS, else the cores this process may use.
+    """Return how many threads read an input: OMP_NUM_THREADS, else the process's CPU affinity.
 
     0 is onnxruntime's own choice, a thread held to each core of the machine, allowed or not. What
     is read does not depend on the number.

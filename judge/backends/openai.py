@@ -49,7 +49,7 @@ class OpenAIBackend:
 
 
 def load(url: str, model: str | None, options: Mapping[str, str]) -> OpenAIBackend:
-    """Bring up an endpoint; a model that is not named is asked for, and must be the only one.
+    """Connect to an endpoint; if no model is named, it must serve exactly one.
 
     Raises:
         SpecError: the URL cannot be one, or an option is unknown or has a wrong value.

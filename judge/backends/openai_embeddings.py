@@ -36,7 +36,7 @@ class OpenAIEmbeddings:
         self._model = model
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Give one L2-normalised row per text, shape (len(texts), dimension).
+        """Return one L2-normalised row per text, shape (len(texts), dimension).
 
         Raises:
             EmbeddingError: a request failed, or the vectors cannot be those of the texts.
@@ -56,7 +56,7 @@ class OpenAIEmbeddings:
 
 
 def load(url: str, model: str, options: Mapping[str, str]) -> OpenAIEmbeddings:
-    """Bring up an endpoint.
+    """Connect to an endpoint.
 
     Raises:
         SpecError: the URL cannot be one, or an option is unknown or has a wrong value.

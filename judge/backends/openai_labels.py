@@ -65,7 +65,7 @@ class OpenAILabels:
         return min(self._served.values(), default=1 << 30)
 
     def attach(self, name: str, folder: Path) -> str:  # noqa: ARG002 (the server has its own copy)
-        """Give the name the adapter is served by, which is the metric's own.
+        """Return the name the adapter is served by, which is the metric's own.
 
         Raises:
             BackendError: nothing is served by that name; as `positions` does.
@@ -110,7 +110,7 @@ class OpenAILabels:
 
 
 def load(url: str, model: str, options: Mapping[str, str]) -> OpenAILabels:
-    """Bring up an endpoint; with the option `check=later` one that may still be starting.
+    """Connect to an endpoint; with the option `check=later`, to one that may still be starting.
 
     Raises:
         SpecError: the URL cannot be one, or an option is unknown or has a wrong value.

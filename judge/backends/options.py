@@ -49,7 +49,7 @@ def read_options(
 
 
 def whole(least: int) -> Callable[[str], int]:
-    """Give a reader of whole numbers of at least `least`."""
+    """Return a reader of whole numbers of at least `least`."""
 
     def read(text: str) -> int:
         if not (text.isascii() and text.isdigit()) or int(text) < least:
@@ -87,7 +87,7 @@ def seconds(text: str) -> float:
 
 
 def one_of(*allowed: str) -> Callable[[str], str]:
-    """Give a reader of the words allowed."""
+    """Return a reader of the words allowed."""
 
     def read(text: str) -> str:
         if text not in allowed:

@@ -19,7 +19,7 @@ IMPOSSIBLE = -9999.0
 
 
 def reply_token(text: str, logprob: float, others: Iterable[tuple[str, float]]) -> ReplyToken:
-    """Put a token among the other candidates for its place, most likely first.
+    """Return a token with the other candidates for its place, most likely first.
 
     What a schema rules out is no candidate.
     """
@@ -29,7 +29,7 @@ def reply_token(text: str, logprob: float, others: Iterable[tuple[str, float]]) 
 
 
 def aligned(tokens: Sequence[ReplyToken], text: str) -> tuple[ReplyToken, ...] | None:
-    """Give the tokens if they join to `text`, but for special tokens at the end.
+    """Return the tokens if they join to `text`, apart from special tokens at the end.
 
     Where they do not, as when a reply ends within a character, no token's place in the text is
     known, and none is given.
@@ -73,5 +73,5 @@ def spell(
 
 
 def faulty(error: JudgeError) -> ChatReply:
-    """Give the reply to a request that went wrong."""
+    """Return the reply to a request that went wrong."""
     return ChatReply(text="", finish="error", error=error)

@@ -148,7 +148,7 @@ def load_network(folder: Path) -> Any:
 
 
 def load_weights(network: Any, folder: Path) -> None:
-    """Put the weights that `save_network` wrote into a network of the same shape."""
+    """Load the weights that `save_network` wrote into a network of the same shape."""
     from safetensors.torch import load_file
 
     network.trunk.load_state_dict(load_file(folder / TRUNK))

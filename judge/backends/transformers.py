@@ -201,7 +201,7 @@ class _Watch:
         self._logprobs: Any = None
 
     def __call__(self, ids: Any, scores: Any) -> Any:
-        """See the scores of shape (batch, vocabulary) for the token after `ids`."""
+        """Record the scores of shape (batch, vocabulary) for the token after `ids`."""
         if self._logprobs is not None:
             self._note(ids[:, -1])
         self._logprobs = scores.float().log_softmax(-1)
@@ -215,7 +215,7 @@ class _Watch:
         )
 
     def steps(self, output: Any) -> list[list[Step]]:
-        """Give what was seen for each row of `output`, shape (batch, tokens generated)."""
+        """Return the steps seen for each row of `output`, shape (batch, tokens generated)."""
         self._note(output[:, -1])
         return [
             [
@@ -240,7 +240,7 @@ def load(model: str | None, options: Mapping[str, str]) -> TransformersBackend:
 
 
 def _stop_tokens(model: Any, tokenizer: Any) -> list[int]:
-    """Give every token that ends a reply: the tokenizer's, and those of the generation config."""
+    """Return every token that ends a reply: the tokenizer's, and those of the generation config."""
     configured = model.generation_config.eos_token_id
     several = configured if isinstance(configured, list) else [configured]
     return list(dict.fromkeys(i for i in (tokenizer.eos_token_id, *several) if i is not None))
@@ -248,7 +248,7 @@ def _stop_tokens(model: Any, tokenizer: Any) -> list[int]:
 
 @contextmanager
 def _seeded(torch: Any, request: ChatRequest, device: Any) -> Iterator[None]:
-    """Draw from the request's own random stream, where it has one, and leave the global one."""
+    """Sample from the request's own random stream, if any, and leave the global one untouched."""
     if request.temperature == 0 or request.seed is None:
         yield
         return
@@ -258,7 +258,7 @@ def _seeded(torch: Any, request: ChatRequest, device: Any) -> Iterator[None]:
 
 
 def _groups(jobs: list[_Job], batch: int) -> Iterator[list[_Job]]:
-    """Put greedy requests of like kind and length together, and leave sampled ones alone."""
+    """Yield greedy requests in groups of similar kind and length, sampled ones alone."""
     kinds = defaultdict(list)
     for job in sorted(jobs, key=lambda job: len(job.prompt)):
         if job.request.temperature > 0:

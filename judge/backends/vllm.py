@@ -128,7 +128,7 @@ class VLLMBackend:
         ]
 
     def _enqueue(self, request: ChatRequest) -> JudgeError | None:
-        """Hand the request to the engine, which works on it at once, or say why it cannot be."""
+        """Submit the request to the engine, or return why it cannot be submitted."""
         prompt = encode_prompt(self._tokenizer, request, self._positions)
         if isinstance(prompt, JudgeError):
             return prompt

@@ -108,7 +108,7 @@ class VLLMLabels:
         ]
 
     def _enqueue(self, request: LabelRequest) -> JudgeError | None:
-        """Hand the request to the engine, which works on it at once, or say why it cannot be."""
+        """Submit the request to the engine, or return why it cannot be submitted."""
         if len(request.prompt) >= self.positions:
             message = f"the prompt has {len(request.prompt)} tokens; it may have {self.positions}"
             return JudgeError(code="too_long", message=message)

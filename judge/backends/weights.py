@@ -60,7 +60,7 @@ def load_weights(model: str, device: str, load: str) -> Any:
 
 
 def half_is_slow() -> bool:
-    """Say whether products of bf16 or fp16 take several times as long as fp32 on this processor."""
+    """Return whether bf16 or fp16 products take several times as long as fp32 on this processor."""
     import torch
 
     return torch.backends.cpu.get_cpu_capability() in ("DEFAULT", "AVX2")
@@ -84,5 +84,5 @@ def load_causal(model: str | Path, **options: Any) -> Any:
 
 
 def can_see(config: Any) -> bool:
-    """Say whether reading text is only a part of what a model of this configuration does."""
+    """Return whether a model of this configuration reads more than text."""
     return config.get_text_config() is not config

@@ -30,7 +30,7 @@ def messages(prompt: str, example: Example, **more: str) -> tuple[Turn, ...]:
 
 
 def fault_of(reply: ChatReply) -> JudgeError | None:
-    """Say why a reply cannot be used; None where it is whole."""
+    """Return why a reply cannot be used; None where it is whole."""
     if reply.error is not None:
         return reply.error
     if reply.finish == "length":

@@ -111,7 +111,7 @@ class BertStochastic:
         ]
 
     def _gather(self, example: Example, rest: Iterator[ChatReply]) -> _Others | _Fault:
-        """Take the example's own samples, or those that the next replies bring."""
+        """Return the example's own samples, or those that the next replies bring."""
         code: ErrorCode = "bad_input"
         texts, usage = example.samples, Usage()
         if _needs_samples(example):
@@ -161,7 +161,7 @@ class _Others:
     usage: Usage
 
     def compared(self) -> Iterator[str]:
-        """Give the texts whose token states are needed."""
+        """Yield the texts whose token states are needed."""
         claims = _claims(self.pieces)
         return chain(claims, *self.samples) if claims else iter(())
 
@@ -184,7 +184,7 @@ def _needs_samples(example: Example) -> bool:
 
 
 def bert_score(candidate: NDArray[np.float32], reference: NDArray[np.float32]) -> float:
-    """Give BERTScore's F1 of two texts by greedy matching (Zhang et al. 2020, section 3).
+    """Return BERTScore's F1 of two texts by greedy matching (Zhang et al. 2020, section 3).
 
     Args:
         candidate: L2-normalised token states, shape (tokens, dimension).

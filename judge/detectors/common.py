@@ -75,7 +75,7 @@ def to_verdict(
 
 
 def body(piece: Piece) -> str:
-    """Give the sentence behind its list mark: a number in front is no part of what it says."""
+    """Return the sentence without its list mark: a number in front is no part of what it says."""
     return piece.text[body_start(piece.text) :]
 
 

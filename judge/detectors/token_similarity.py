@@ -175,7 +175,7 @@ def _reason(tokens: Sequence[Token], missing: Sequence[Token]) -> str:
 
 
 def _best_cover(forms: set[str], documents: Sequence[_Document]) -> tuple[Evidence, ...]:
-    """Name the document sentences that hold most of `forms`, each adding to those before it."""
+    """Return the document sentences that hold most of `forms`, each adding to those before it."""
     chosen: list[Evidence] = []
     open_forms = set(forms)
     while open_forms and len(chosen) < _EVIDENCE:
@@ -191,7 +191,7 @@ def _best_cover(forms: set[str], documents: Sequence[_Document]) -> tuple[Eviden
 
 
 def _most_shared(forms: set[str], documents: Sequence[_Document]) -> Iterator[tuple[int, int, int]]:
-    """Give each document's best sentence: words shared, document and place, first ones first."""
+    """Yield each document's best sentence: words shared, document and place, first ones first."""
     for index, document in enumerate(documents):
         shared: Counter[int] = Counter()
         for form in forms:
@@ -204,7 +204,7 @@ def _most_shared(forms: set[str], documents: Sequence[_Document]) -> Iterator[tu
 def _runs(
     piece: Piece, tokens: Sequence[Token], found: frozenset[str]
 ) -> tuple[tuple[int, int], ...]:
-    """Give the runs of content words that are not found, as ranges of the answer."""
+    """Return the runs of content words that are not found, as ranges of the answer."""
     runs: list[tuple[int, int]] = []
     previous_missing = False
     for token in tokens:

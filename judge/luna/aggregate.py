@@ -34,7 +34,7 @@ class ClaimSupport(NamedTuple):
 
 
 def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Give the sigmoid of each logit."""
+    """Return the sigmoid of each logit."""
     # tanh, unlike exp, does not overflow.
     half: NDArray[np.float64] = 0.5 + 0.5 * np.tanh(logits.astype(np.float64) / 2)
     return half
@@ -63,7 +63,7 @@ def claim_support(
 
 
 def answer_score(claims: Sequence[float], form: AnswerScore) -> float:
-    """Give the answer's raw score, in [0, 1], from its claims' (1 - support); of none it is 0.
+    """Return the answer's raw score, in [0, 1], from its claims' (1 - support); of none it is 0.
 
     "max" is the worst claim's, "noisy-or" the probability that any is wrong if they were
     independent, and "mean-top2" the mean of the two worst, or the worst where there is one.
@@ -86,7 +86,7 @@ def answer_score(claims: Sequence[float], form: AnswerScore) -> float:
 def unsupported_ranges(
     text: str, offsets: NDArray[np.int64], support: NDArray[np.float64], threshold: float
 ) -> list[tuple[int, int]]:
-    """Give the ranges of an unsupported claim to mark, in order and apart from each other.
+    """Return the ranges of an unsupported claim to mark, in order and without overlap.
 
     These are the runs of tokens below `threshold`, joined over a single token of a few letters and
     widened to word borders; where no token is below it, the word with the least support.

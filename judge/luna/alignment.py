@@ -35,7 +35,7 @@ class Alignment:
         self._divisor = np.sqrt(np.maximum(lengths, _SHORT))
 
     def score(self, text: str) -> NDArray[np.float64]:
-        """Give each block's score, at least 0, shape (blocks,).
+        """Return each block's score, at least 0, shape (blocks,).
 
         It is the sum of the weights of the words shared with `text`, each counted once, by the root
         of the block's length; words that are rare in this context weigh most (idf). Blocks beside a

@@ -43,7 +43,7 @@ class Block(NamedTuple):
 
 
 def stem(form: str) -> str:
-    """Give what is compared of a content word: its beginning, but the whole of a number.
+    """Return the form by which a content word is compared: its beginning, or the whole of a number.
 
     A plural's s is no part of it: "years" meets "year".
     """
@@ -81,7 +81,7 @@ def _read(document: str, tokenizer: Tokenizer, longest: int) -> Iterator[Block]:
 
 
 def _blocks(piece: Piece, encoding: Encoding, longest: int, written: str) -> Iterator[Block]:
-    """Give the piece as blocks; parts of a flattened line all say the range of the whole."""
+    """Yield the piece as blocks; parts of a flattened line all have the range of the whole."""
     ids = np.array(encoding.ids, dtype=np.int64)
     offsets = encoding.offsets  # a new list each time
     for first, last in cut_tokens(encoding, longest):

@@ -97,7 +97,7 @@ def _claims(parts: Sequence[_Part], lead: _Lead, tokenizer: Tokenizer) -> list[C
 
 
 def _cut(text: str, encoding: Encoding, limit: int) -> Iterator[tuple[int, int]]:
-    """Give the ranges of the parts of `text`, with no white space at their borders."""
+    """Yield the ranges of the parts of `text`, with no white space at their borders."""
     offsets = encoding.offsets  # a new list each time
     for first, last in cut_tokens(encoding, limit):
         begin = offsets[first][0] if first else 0
@@ -158,7 +158,7 @@ class _Lead:
 
 
 def _end(text: str, encoding: Encoding, room: int) -> tuple[str, int]:
-    """Give as many of the text's last words as have `room` tokens, and how many these are."""
+    """Return as many of the text's last words as fit in `room` tokens, with their token count."""
     count = len(encoding.ids)
     if count <= room:
         return text, count

@@ -71,7 +71,7 @@ class LunaConfig(Record):
 
     @property
     def limits(self) -> Limits:
-        """Give the token limits of an input."""
+        """Return the token limits of an input."""
         return Limits(self.window, self.lead, self.claim)
 
 

@@ -22,7 +22,7 @@ NewWord = tuple[int, int, TokenType]
 
 
 def new_words(claim: str, held: AbstractSet[str]) -> tuple[NewWord, ...]:
-    """Give the claim's content words whose stem is none of `held`, the documents' stems."""
+    """Return the claim's content words whose stem is none of `held`, the documents' stems."""
     found = []
     for index, token in enumerate(content_tokens(claim)):
         if stem(token.form) in held or (index == 0 and token.form in _REPLIES):
@@ -37,7 +37,7 @@ def new_words(claim: str, held: AbstractSet[str]) -> tuple[NewWord, ...]:
 
 
 def claim_types(new: tuple[NewWord, ...], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give the type of each claim token.
+    """Return the type of each claim token.
 
     Args:
         new: as `new_words` gives them.

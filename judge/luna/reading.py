@@ -71,7 +71,7 @@ def find_specials(tokenizer: Tokenizer) -> Specials:
 
 
 def premise_room(limits: Limits, lead: int, claim: int) -> int:
-    """Give the tokens left for a premise beside a lead and a claim of so many tokens."""
+    """Return the tokens left for a premise beside a lead and a claim of so many tokens."""
     specials = 3 if lead == 0 else 4
     return limits.window - min(lead, limits.lead) - min(claim, limits.claim) - specials
 

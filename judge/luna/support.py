@@ -36,7 +36,7 @@ class SupportModel(Record):
     new_name: Finite = 0.0
 
     def support(self, support: float, claim: ClaimWindows) -> float:
-        """Give P(supported), in [0, 1], of a claim whose support by the encoder is known."""
+        """Return P(supported), in [0, 1], of a claim whose support by the encoder is known."""
         if self == SupportModel():
             return support
         weights = (self.bias, self.logit, self.new_words, self.new_number, self.new_name)
@@ -44,7 +44,7 @@ class SupportModel(Record):
 
 
 def features(support: float, claim: ClaimWindows) -> NDArray[np.float64]:
-    """Give what the regression reads, in the order of `SupportModel`'s fields, shape (5,)."""
+    """Return the inputs of the regression, in the order of `SupportModel`'s fields, shape (5,)."""
     support = min(max(support, _LEAST), 1 - _LEAST)
     kinds = {kind for _, _, kind in claim.new}
     words = len(content_tokens(claim.claim.text))

@@ -80,7 +80,7 @@ def _mark(answer: str, claim: Claim, support: ClaimSupport, config: LunaConfig) 
 
 
 def _evidence(claim: Claim, blocks: Sequence[Block]) -> tuple[Evidence, ...]:
-    """Name the blocks that hold most of the claim's content, each adding to those before it."""
+    """Return the blocks that hold most of the claim's content, each adding to those before it."""
     missing = {stem(token.form) for token in content_tokens(claim.text)}
     chosen: list[Evidence] = []
     while blocks and len(chosen) < _EVIDENCE:

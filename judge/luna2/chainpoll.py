@@ -106,7 +106,7 @@ class ChainPollMetric:
 
 
 def prompt_of(metric: str) -> str:
-    """Give the name of the metric's prompt.
+    """Return the name of the metric's prompt.
 
     Raises:
         DefinitionError: there is none; names those that have one.

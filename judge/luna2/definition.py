@@ -104,13 +104,13 @@ class MetricDefinition(Record):
 
     @property
     def answers(self) -> Mapping[str, str]:
-        """Give what one decision chooses among: the classes, or true and false for each label."""
+        """Return what one decision chooses among: the classes, or true and false for each label."""
         return DECISION if self.kind == "multi-label" else self.classes
 
     def decide(
         self, labels: Mapping[str, float], thresholds: Mapping[str, float] | None = None
     ) -> frozenset[str]:
-        """Give the classes that hold.
+        """Return the classes that hold.
 
         Args:
             labels: P of each class, as a MetricVerdict has them.
@@ -177,7 +177,7 @@ def _fault_of_template(definition: MetricDefinition) -> str | None:
 
 
 def blank(one: MetricInput, field: Reads) -> bool:
-    """Say whether the input holds nothing to read in that field."""
+    """Return whether that field of the input is blank."""
     value = getattr(one, field)
     if field in ("input", "output"):
         return not value.strip()
@@ -187,7 +187,7 @@ def blank(one: MetricInput, field: Reads) -> bool:
 
 
 def definitions() -> tuple[str, ...]:
-    """Give the names of the metrics that ship, in alphabetical order."""
+    """Return the names of the bundled metrics, in alphabetical order."""
     folder = files("moonlynx.judge").joinpath("metrics")
     names = (file.name for file in folder.iterdir())
     return tuple(sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml")))

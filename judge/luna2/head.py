@@ -119,7 +119,7 @@ def fingerprint(folder: Path) -> str:
 
 
 def find_backbone(name: str) -> Path:
-    """Give the folder of a backbone, by path or Hub id; one from the Hub is downloaded once.
+    """Return the folder of a backbone, by path or Hub id; one from the Hub is downloaded once.
 
     Raises:
         BackendError: it is not there.
@@ -167,7 +167,7 @@ def probabilities(
     scaling: Scaling,
     logprobs: Sequence[Sequence[float]],
 ) -> dict[str, float]:
-    """Give P of each class from its tokens' logprobs (Luna-2, equation 1), by `scaling`.
+    """Return P of each class from its tokens' logprobs (Luna-2, equation 1), by `scaling`.
 
     Args:
         definition: the metric.

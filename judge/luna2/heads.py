@@ -30,7 +30,7 @@ _ADHERENCE = "context_adherence"
 
 
 def load_head(name: str, backend: str | None, options: Mapping[str, str]) -> EncoderMetric:
-    """Make the metric of that name, by the head that comes with the package.
+    """Load the metric of that name, with the head that ships with the package.
 
     Raises:
         SpecError: another backend than onnx, or an option.

@@ -24,7 +24,7 @@ class MetricJudge:
     """
 
     def __init__(self, metric: Metric, threshold: float | None = None) -> None:
-        """Make a judge of a metric.
+        """Create a judge of a metric.
 
         Raises:
             SpecError: the metric is not one of answers against their documents.
@@ -85,7 +85,7 @@ class MetricJudge:
 
 
 def _claimless(example: Example) -> list[Piece]:
-    """Give the sentences of an answer that claims nothing; none for all others."""
+    """Return the sentences of an answer that claims nothing; none for all others."""
     pieces = split_sentences(example.answer)
     return pieces if all(claims_nothing(piece.text) for piece in pieces) else []
 
@@ -101,6 +101,6 @@ def _input(example: Example) -> MetricInput:
 
 
 def _log_odds(probability: float) -> float:
-    """Give log(p / (1 - p)) to six digits, finite at 0 and 1."""
+    """Return log(p / (1 - p)) to six digits, finite at 0 and 1."""
     p = min(max(probability, _NEARLY), 1 - _NEARLY)
     return round(math.log(p / (1 - p)), 6)

@@ -38,7 +38,7 @@ class TokenMap(Record):
     ids: dict[str, TokenId]
 
     def answers(self) -> str:
-        """Give the words as the prompt asks for them; signs with the classes they stand for."""
+        """Return the words as the prompt asks for them; signs with the classes they stand for."""
         if all(written == name for name, written in self.written.items()):
             return f"one word: {_either(list(self.written))}"
         named = [f"{written} for {name}" for name, written in self.written.items()]
@@ -77,7 +77,7 @@ def find_tokens(tokenizer: Any, words: Mapping[str, str], before: str) -> TokenM
 
 
 def check_tokens(tokenizer: Any, tokens: TokenMap, before: str) -> None:
-    """Hold a stored map to the tokenizer at hand.
+    """Check a stored map against the tokenizer.
 
     Raises:
         PreflightError: one of its words is another token here; names it.
@@ -101,7 +101,7 @@ def _candidates(words: Mapping[str, str]) -> Iterator[Sequence[str]]:
 
 
 def _only_token(tokenizer: Any, before: str, word: str) -> int | None:
-    """Give the token that the word is behind the text; None where it is several, or melts in."""
+    """Return the word's token after the text; None where it is several, or merges with the text."""
     context = tokenizer(before, add_special_tokens=False)["input_ids"]
     ids: list[int] = tokenizer(before + word, add_special_tokens=False)["input_ids"]
     if len(ids) != len(context) + 1 or ids[:-1] != context or ids[-1] == tokenizer.unk_token_id:

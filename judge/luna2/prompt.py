@@ -55,7 +55,7 @@ class Prompter:
     def __init__(
         self, definition: MetricDefinition, tokenizer: Any, tokens: TokenMap | None = None
     ) -> None:
-        """Do the preflight; with `tokens`, those of a trained head, hold the tokenizer to them.
+        """Run the preflight; check `tokens`, those of a trained head, against the tokenizer.
 
         Raises:
             PreflightError: the tokenizer has no single tokens for the classes, or not those.
@@ -86,7 +86,7 @@ class Prompter:
 
     @property
     def places_from_end(self) -> list[int]:
-        """Give how many tokens before the end each place's last token lies, 1 for the end.
+        """Return how many tokens before the end each place's last token lies, 1 for the end.
 
         They are the same for all prompts of a metric.
         """
@@ -97,7 +97,7 @@ class Prompter:
         return places[::-1] or [1]
 
     def text(self, one: MetricInput) -> str:
-        """Give the prompt as text."""
+        """Return the prompt as text."""
         return write(self.definition, self.tokens, one)
 
     def encode(self, one: MetricInput, positions: int) -> Encoded | JudgeError:
@@ -116,7 +116,7 @@ class Prompter:
         return Encoded(ids, tuple(places))
 
     def count(self, text: str) -> int:
-        """Give the text's length in tokens."""
+        """Return the text's length in tokens."""
         return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def cut(self, text: str, size: int, overlap: int) -> list[str]:
@@ -132,7 +132,7 @@ class Prompter:
 
 
 def write(definition: MetricDefinition, tokens: TokenMap, one: MetricInput) -> str:
-    """Give the prompt as text, with the marks around what is judged kept out of it."""
+    """Return the prompt as text, with chat marks neutralised in what is judged."""
     return write_over(
         definition.template,
         definition.reads,
@@ -151,7 +151,7 @@ def write_over(template: str, reads: Sequence[Reads], one: MetricInput, **fields
 
 
 def fault_of(definition: MetricDefinition, one: MetricInput) -> JudgeError | None:
-    """Say why an input cannot be judged: what the metric is about is blank, or all of it is."""
+    """Return why an input cannot be judged: what the metric is about is blank, or all of it is."""
     for field in definition.needs:
         if blank(one, field):
             return JudgeError(
@@ -165,7 +165,7 @@ def fault_of(definition: MetricDefinition, one: MetricInput) -> JudgeError | Non
 
 
 def _sections(one: MetricInput, reads: Sequence[Reads]) -> list[tuple[str, str]]:
-    """Give heading and text of each section; blank fields have none."""
+    """Return heading and text of each section; blank fields have none."""
     sections = []
     for field in reads:
         if blank(one, field):

@@ -42,7 +42,7 @@ _loaded: WeakValueDictionary[tuple[Any, ...], LabelBackend] = WeakValueDictionar
 
 
 def load_metric(name: str) -> Metric:
-    """Make the metric of that name; heads of one backbone share it for as long as one is in use.
+    """Load the metric of that name; heads of one backbone share it for as long as one is in use.
 
     Option `backbone=MODEL` of `luna2`: a path or Hub id. A head has its own, to be found elsewhere
     with it. Options of `chainpoll`: `model=MODEL`, which an endpoint that serves only one needs
@@ -69,7 +69,7 @@ def load_metric(name: str) -> Metric:
 
 
 def build_metric(spec: JudgeSpec) -> Metric:
-    """Make the metric of a `luna2` name that is read already; raises as `load_metric`."""
+    """Build the metric of a parsed `luna2` name; raises as `load_metric`."""
     assert spec.model is not None
     folder = Path(spec.model).expanduser()
     is_head = (folder / HEAD).is_file()

@@ -61,7 +61,7 @@ def _with(one: MetricInput, field: Cut, texts: Sequence[str]) -> MetricInput:
 
 
 def _portions(prompter: Prompter, texts: Sequence[str], room: int) -> list[list[str]]:
-    """Put texts, or the pieces of long ones, together into portions of at most `room` tokens."""
+    """Group texts, or the pieces of long ones, into portions of at most `room` tokens."""
     portions: list[list[str]] = []
     left = 0
     for text in texts:

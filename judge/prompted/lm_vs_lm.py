@@ -50,7 +50,7 @@ class LmVsLm:
 
     @property
     def info(self) -> JudgeInfo:
-        """Name and version."""
+        """Return the judge's name and version."""
         return JudgeInfo(name=f"lm-vs-lm:{self.model}", version=f"lm-vs-lm-v1-{self.rounds}")
 
     def talk(self, example: Example) -> Talk[Verdict]:

@@ -33,7 +33,7 @@ class Form(Protocol):
         ...
 
     def score(self, inputs: Any) -> tuple[float | None, float]:
-        """Give support and conflict."""
+        """Return support and conflict."""
         ...
 
 
@@ -147,7 +147,7 @@ class _Generator:
         return support, 1.0 - support
 
     def _logprob(self, word: str, given: dict[str, Any]) -> Any:
-        """Give the log-probability that the model says the word and stops."""
+        """Return the log-probability of the word followed by the end of the reply."""
         ids = self.tokenizer(word, return_tensors="pt")["input_ids"].to(self.model.device)
         logprobs = self.model(**given, labels=ids).logits[0].float().log_softmax(-1)
         return logprobs.gather(-1, ids[0][:, None]).sum()

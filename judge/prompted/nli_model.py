@@ -105,14 +105,14 @@ class NliModel:
         return self._form.encode(self._plain(premise), self._plain(hypothesis))
 
     def _plain(self, text: str) -> str:
-        """Take from a text the power to end its part: it forges no token and no mark."""
+        """Neutralise a text so that it cannot end its part: it forges no token and no mark."""
         for token in self._special:
             text = text.replace(token, f"{token[0]} {token[1:]}")
         return _PART.sub(r"\1 :", text)
 
 
 def _limit(form: Form) -> int:
-    """Give the tokens that model and tokenizer can both take."""
+    """Return the number of tokens that model and tokenizer can both take."""
     config = form.model.config
     positions = getattr(config, "max_position_embeddings", None) or 0
     if "roberta" in config.model_type:
@@ -122,6 +122,6 @@ def _limit(form: Form) -> int:
 
 
 def _version(place: str, config: Any) -> str:
-    """Give what identifies the weights: their hash in a folder, their commit on the Hub."""
+    """Return what identifies the weights: their hash in a folder, their commit on the Hub."""
     files = sorted(Path(place).glob("*.safetensors"))
     return hash_files(*files) if files else str(getattr(config, "_commit_hash", None))[:12]

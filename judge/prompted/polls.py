@@ -49,7 +49,7 @@ class ChainPoll:
 
     @property
     def info(self) -> JudgeInfo:
-        """Name and version."""
+        """Return the judge's name and version."""
         version = f"{CHAINPOLL_PROMPT}-{self.polls}"
         return JudgeInfo(name=f"chainpoll:{self.model}", version=version)
 
@@ -69,7 +69,7 @@ class ChainPoll:
 
 
 def poll_requests(prompt: tuple[Turn, ...], polls: int) -> list[ChatRequest]:
-    """Give one request for each poll, each with a random stream of its own."""
+    """Return one request for each poll, each with a random stream of its own."""
     return [
         ChatRequest(prompt, CHAINPOLL_SCHEMA, _THINKING, temperature=_TEMPERATURE, seed=seed)
         for seed in range(polls)
@@ -106,7 +106,7 @@ class PlainPrompt:
 
     @property
     def info(self) -> JudgeInfo:
-        """Name and version."""
+        """Return the judge's name and version."""
         return JudgeInfo(name=f"plain-prompt:{self.model}", version=self._prompt)
 
     def talk(self, example: Example) -> Talk[Verdict]:
@@ -138,7 +138,7 @@ def _read_word(reply: ChatReply) -> float | JudgeError:
 
 
 def _probability_of_false(token: ReplyToken) -> float | None:
-    """Give P(false | true or false) at the token; None where neither begins with it."""
+    """Return P(false | true or false) at the token; None where neither begins with it."""
     words = [(text.strip().lower(), math.exp(logprob)) for text, logprob in token.top]
     true, false = (
         sum(weight for begun, weight in words if begun and word.startswith(begun))

@@ -84,7 +84,7 @@ class Premise:
         )
 
     def _cut(self, document: int, start: int, end: int) -> Iterator[_Block]:
-        """Halve a range, at white space where there is some, until its parts are short enough."""
+        """Split a range in halves, at white space if possible, until its parts are short enough."""
         text = self._documents[document][start:end]
         tokens = self._model.count(text)
         if tokens <= self._longest or len(text) < 2:
@@ -115,7 +115,7 @@ class Premise:
 
 
 def _ranges(window: Sequence[_Block]) -> Iterator[tuple[int, int, int]]:
-    """Give the range that the window takes of each document in it."""
+    """Yield the range that the window takes of each document in it."""
     for document, group in groupby(window, key=lambda block: block.document):
         blocks = list(group)
         yield document, blocks[0].start, blocks[-1].end

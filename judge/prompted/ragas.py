@@ -46,7 +46,7 @@ class Ragas:
 
     @property
     def info(self) -> JudgeInfo:
-        """Name and version."""
+        """Return the judge's name and version."""
         return JudgeInfo(name=f"ragas:{self.model}", version=f"{CLAIMS_PROMPT}-{VERDICTS_PROMPT}")
 
     def talk(self, example: Example) -> Talk[Verdict]:
@@ -77,7 +77,7 @@ def _verdicts_request(example: Example, claims: Sequence[str]) -> ChatRequest:
 
 
 def _read_verdicts(reply: ChatReply, claims: int) -> list[float | JudgeError]:
-    """Give each claim's score: 0 if supported, 1 if not, or why it has none."""
+    """Return each claim's score: 0 if supported, 1 if not, or why it has none."""
     value = read_object(reply)
     if isinstance(value, JudgeError):
         return [value] * claims

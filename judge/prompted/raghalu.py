@@ -50,7 +50,7 @@ class RagHaluPrompt:
 
     @property
     def info(self) -> JudgeInfo:
-        """Name and version."""
+        """Return the judge's name and version."""
         version = f"{self._prompt}-{self.sentences}"
         return JudgeInfo(name=f"raghalu-prompt:{self.model}", version=version)
 

@@ -22,7 +22,7 @@ _FENCE = re.compile(r"\s*+```(?:json)?+\s(.*)```\s*+", re.DOTALL | re.IGNORECASE
 
 
 def keyed_schema(properties: dict[str, Any]) -> dict[str, Any]:
-    """Give the JSON Schema of an object that has all of the properties and no other."""
+    """Return the JSON Schema of an object that has all of the properties and no other."""
     return {
         "type": "object",
         "properties": properties,
@@ -98,7 +98,7 @@ def read_whole(value: dict[str, Any], key: str, least: int, most: int) -> int | 
 
 
 def fault_in(message: str, code: ErrorCode = "unparsed") -> JudgeError:
-    """Give the error of a reply that gives no verdict."""
+    """Return the error of a reply without a verdict."""
     return JudgeError(code=code, message=message)
 
 

@@ -67,7 +67,7 @@ def answer_verdict(
 
 
 def mean_of(scores: Sequence[float | JudgeError], threshold: float) -> float | JudgeError:
-    """Give the mean of at least one score in [0, 1].
+    """Return the mean of at least one score in [0, 1].
 
     Where some are missing, give the least that the mean can be if it reaches `threshold` all the
     same, else the first error.

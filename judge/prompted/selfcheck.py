@@ -53,7 +53,7 @@ class SelfCheck:
 
     @property
     def info(self) -> JudgeInfo:
-        """Name and version."""
+        """Return the judge's name and version."""
         drawn = "" if self.model is None else f"-{ANSWER_PROMPT}-{self.samples}"
         form = PROMPT if self.nli is None else f"nli-{self.nli.version}"
         name = self.model if self.nli is None else f"{self.nli.name},{self.model or ''}"
@@ -125,7 +125,7 @@ def _read(reply: ChatReply) -> float | JudgeError:
 def _contradictions(
     nli: NliModel, pieces: Sequence[Piece], samples: Sequence[str]
 ) -> Iterator[float | JudgeError]:
-    """Give P(contradiction) of each sentence by each sample."""
+    """Yield P(contradiction) of each sentence by each sample."""
     premises = [Premise([sample], nli) for sample in samples]
     for piece in pieces:
         for premise in premises:

@@ -27,7 +27,7 @@ class Method(Protocol):
 
     @property
     def info(self) -> JudgeInfo:
-        """Name and version, with all that changes a verdict."""
+        """Return name and version, with all that changes a verdict."""
         ...
 
     def talk(self, example: Example) -> Talk[Verdict]:
@@ -88,7 +88,7 @@ def ask(request: ChatRequest) -> Talk[ChatReply]:
 
 
 def together(talks: Sequence[Talk[T]]) -> Talk[list[T]]:
-    """Hold the talks side by side: what they ask in one round goes out as one list."""
+    """Run the talks side by side: what they ask in one round goes out as one list."""
     asked: dict[int, list[ChatRequest]] = {}
     results: dict[int, T] = {}
 
@@ -110,7 +110,7 @@ def together(talks: Sequence[Talk[T]]) -> Talk[list[T]]:
 
 
 def _counted(talk: Talk[T]) -> Talk[tuple[T, Usage]]:
-    """Hold the talk and add up what it costs."""
+    """Run the talk and add up what it costs."""
     usage = Usage()
     replies: list[ChatReply] | None = None
     while True:

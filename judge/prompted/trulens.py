@@ -50,7 +50,7 @@ class TruLens:
 
     @property
     def info(self) -> JudgeInfo:
-        """Name and version."""
+        """Return the judge's name and version."""
         return JudgeInfo(name=f"trulens:{self.model}", version=PROMPT)
 
     def talk(self, example: Example) -> Talk[Verdict]:

@@ -28,7 +28,7 @@ def load_prompt(name: str) -> str:
 
 
 def fill(template: str, **fields: str) -> str:
-    """Put `fields` into the template, in one pass.
+    """Substitute `fields` into the template, in one pass.
 
     Raises:
         KeyError: the template has a field that was not given.
@@ -37,7 +37,7 @@ def fill(template: str, **fields: str) -> str:
 
 
 def mark_outside(*texts: str) -> str:
-    """Give a mark for the lines between sections that none of the texts holds.
+    """Return a mark for the lines between sections that none of the texts holds.
 
     It is a run of equals signs, one longer than the longest in the texts and at least five.
     """
@@ -46,7 +46,7 @@ def mark_outside(*texts: str) -> str:
 
 
 def break_chat_tokens(text: str) -> str:
-    """Make the tokens of chat templates plain text, by a space behind their first character.
+    """Turn the tokens of chat templates into plain text, by a space after their first character.
 
     `<|eot_id|>` becomes `< |eot_id|>`. Servers read such a token within a message as its end.
     """

@@ -44,7 +44,7 @@ class CheckableModel(Record):
     terms: Annotated[dict[str, Term], Field(min_length=1)]
 
     def probability(self, sentence: str) -> float:
-        """Give P(NO-INFO), in [0, 1]; that of a sentence without a letter or digit is 1."""
+        """Return P(NO-INFO), in [0, 1]; that of a sentence without a letter or digit is 1."""
         body = sentence[body_start(sentence) :].strip()
         if not any(map(str.isalnum, body)):
             return 1.0
@@ -60,12 +60,12 @@ class CheckableModel(Record):
         return 0.5 + 0.5 * math.tanh(logit / 2)
 
     def claims_nothing(self, sentence: str) -> bool:
-        """Say whether the sentence is NO-INFO."""
+        """Return whether the sentence is NO-INFO."""
         return self.probability(sentence) >= self.threshold
 
 
 def terms(text: str) -> list[str]:
-    """Give the terms of a text: words and marks, pairs of them, and parts of words.
+    """Return the terms of a text: words and marks, pairs of them, and parts of words.
 
     Case is folded and every number is 0, so that it counts that there is one and not which.
     """

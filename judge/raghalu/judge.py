@@ -64,7 +64,7 @@ class RagHaluJudge(LunaJudge):
 
 
 def conversation_form(example: Example) -> str:
-    """Give the question; where there are turns before it, the last of them in appendix A.3's form.
+    """Return the question, preceded by earlier turns, if any, in the form of appendix A.3.
 
     `USER: ... ASSISTANT: ... USER: question`, of at most two turns before the question.
     """

@@ -33,7 +33,7 @@ LYNX: dict[str, Any] = {
 
 
 def generate() -> dict[str, dict[str, Any]]:
-    """Give each schema by name, straight from the records."""
+    """Return each schema by name, generated from the records."""
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     # Verdicts are read after serialisation, where every field is present.
     schemas = {
@@ -47,7 +47,7 @@ def generate() -> dict[str, dict[str, Any]]:
 
 
 def render(schema: dict[str, Any]) -> str:
-    """Give a schema as the text of its file."""
+    """Return a schema as the text of its file."""
     return json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 

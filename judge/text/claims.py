@@ -133,7 +133,7 @@ _SPELLED_OUT = (
 
 
 def claims_nothing(sentence: str) -> bool:
-    """Say whether the sentence holds nothing that a document could support or contradict."""
+    """Return whether the sentence holds nothing that a document could support or contradict."""
     bare = sentence[body_start(sentence) :].strip()
     if not any(character.isalnum() for character in bare):
         return True

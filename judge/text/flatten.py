@@ -22,7 +22,7 @@ _OPENING = re.compile(r"(?m)(?:^|:)[^\S\n]*(?=[\[{])")
 
 
 def flatten(document: str) -> list[Piece] | None:
-    """Give the document's records and table rows as lines, and what stands between as sentences.
+    """Return the document's records and table rows as lines, and the text between as sentences.
 
     A line's `text` is rewritten and ends in a full stop, `start` and `end` are the range of
     `document` that it says. Pieces are in order and none is empty.
@@ -51,7 +51,7 @@ def flatten(document: str) -> list[Piece] | None:
 
 
 def _prose(text: str) -> list[Piece]:
-    """Give the sentences; brackets and code fences left between records say nothing."""
+    """Return the sentences; brackets and code fences left between records say nothing."""
     return [piece for piece in split_sentences(text) if any(map(str.isalnum, piece.text))]
 
 
@@ -73,7 +73,7 @@ def _records(document: str) -> Iterator[Members]:
 
 
 def _is_record(members: Members, is_all: bool) -> bool:
-    """Say whether this is a record: one closed pair will do, a damaged record needs two."""
+    """Return whether this is a record: one closed pair will do, a damaged record needs two."""
     pairs = _pairs(members)
     if members.closed:
         return pairs > 0 or (is_all and len(members.entries) > 1)

@@ -66,7 +66,7 @@ _read_once = lru_cache(maxsize=256)(find_language)
 
 
 def _other_script(words: Sequence[str], letters: int) -> str | None:
-    """Name the script, other than Latin, that at least half of the letters are of."""
+    """Return the script, other than Latin, that at least half of the letters are of."""
     others = [c for word in words if not word.isascii() for c in word if not c.isascii()]
     scripts = Counter(unicodedata.name(letter, "?").split()[0] for letter in others)
     del scripts["LATIN"]

@@ -45,7 +45,7 @@ class Scalar:
     places: list[int] | None = None
 
     def place(self, offset: int) -> int:
-        """Give where in the text the character at `offset` of the value stands."""
+        """Return the position in the text of the character at `offset` of the value."""
         return self.first + offset if self.places is None else self.places[offset]
 
 
@@ -140,7 +140,7 @@ def _scalar(text: str, at: int) -> Scalar:
 
 
 def _string(text: str, start: int, end: int, first: int, last: int) -> Scalar:
-    """Give a string with its escapes undone; what would be half a surrogate pair is U+FFFD."""
+    """Return a string with its escapes undone; what would be half a surrogate pair is U+FFFD."""
     written = text[first:last]
     if "\\" not in written:
         return Scalar(start, end, written, first)

@@ -108,7 +108,7 @@ class Literal(NamedTuple):
 
 
 def find_literals(text: str) -> list[Literal]:
-    """Give the numbers, dates and times of a text, in order; none overlap."""
+    """Return the numbers, dates and times of a text, in order; none overlap."""
     found: list[Literal] = []
     taken = bytearray(len(text) + 1)
     worded = (_worded(find(text)) for find in (find_shares, find_spelled))
@@ -162,7 +162,7 @@ def _in_units(figure: Fraction, step: Fraction, names: list[str]) -> list[Number
 
 
 def _read_figure(figure: str) -> Iterator[tuple[Fraction, Fraction]]:
-    """Give each reading of digits, with the size of the last digit that says something."""
+    """Yield each reading of digits, with the size of the last significant digit."""
     joined = re.sub(r"[\s\u00a0\u202f]", "", figure)
     if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", joined):
         yield _plain(joined.replace(",", ""))
@@ -184,7 +184,7 @@ def _plain(digits: str) -> tuple[Fraction, Fraction]:
 
 
 def _worded(found: Iterator[Spelled]) -> Iterator[Literal]:
-    """Make literals of numbers in words; those at one place are readings of one."""
+    """Yield literals of numbers in words; those at one place are readings of one."""
     for (start, end, scale), same in groupby(found, lambda one: (one.start, one.end, one.scale)):
         numbers = [
             number

@@ -35,7 +35,7 @@ _ENCODED, _SHORT_HUMP = 14, 2.5  # least length, characters to a hump
 
 
 def is_language(answer: str, given: Iterable[str]) -> bool:
-    """Say whether the answer has words, and at least half of them are language.
+    """Return whether the answer has words, and at least half of them are language.
 
     Args:
         answer: the text.
@@ -76,7 +76,7 @@ def _is_code(word: str) -> bool:
 
 
 def _is_spoken(word: str) -> bool:
-    """Say whether the letters can be spoken; of Latin ones alone it is known which are vowels."""
+    """Return whether the letters can be spoken; vowels are known for Latin ones only."""
     letters = "".join(c for c in unicodedata.normalize("NFD", word.lower()) if c.isalpha())
     runs = [i for i in range(len(letters) - 2) if letters[i : i + 3] in _KEYS]
     typed = {i + offset for i in runs for offset in range(3)}

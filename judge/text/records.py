@@ -33,7 +33,7 @@ class _Part(NamedTuple):
 
 
 def record_lines(record: Members) -> Iterator[Piece]:
-    """Give the record's lines in order: what each says, and where in the text that stands."""
+    """Yield the record's lines in order: what each says, and its place in the text."""
     for line in _lines(record, ""):
         text = _plain(line.text)
         yield Piece(line.start, line.end, text if text.endswith((".", "!", "?")) else f"{text}.")
@@ -73,7 +73,7 @@ def _lines(members: Members, path: str) -> Iterator[_Part]:
 
 
 def _small_part(entry: Entry, name: str) -> _Part | None:
-    """Give a member as it stands beside others; None for what needs lines of its own."""
+    """Return a member as it is written beside others; None for what needs lines of its own."""
     value = entry.value
     simple = isinstance(value, Scalar) or (_only_scalars(value) and not value.keyed)
     said = _inline(entry, name, _LINE if simple else _SMALL)
@@ -100,7 +100,7 @@ def _join(group: list[_Part], path: str) -> _Part:
 
 
 def _inline_members(members: Members, path: str) -> str | None:
-    """Give all of `members` as one line; None where it is too long, or a list of records."""
+    """Return all of `members` as one line; None where it is too long, or a list of records."""
     if not members.entries:
         return _keyed(path, "none")
     if not members.keyed and _only_scalars(members):
@@ -112,7 +112,7 @@ def _inline_members(members: Members, path: str) -> str | None:
 
 
 def _inline(entry: Entry, name: str, room: int) -> str | None:
-    """Give a member within a line; None where it has more than `room` words."""
+    """Return a member within a line; None where it has more than `room` words."""
     value = entry.value
     if isinstance(value, Scalar):
         text = _keyed(name, _say(value))
@@ -142,7 +142,7 @@ def _keyed(name: str, text: str) -> str:
 
 
 def _say(value: Scalar) -> str:
-    """Give what the scalar says; opening hours such as 9:0-17:30 become 9:00 to 17:30."""
+    """Return the scalar in words; opening hours such as 9:0-17:30 become 9:00 to 17:30."""
     text = value.value.strip()
     if match := _CLOCK.fullmatch(text):
         start, start_minute, end, end_minute = match.groups()
@@ -155,7 +155,7 @@ def _only_scalars(members: Members) -> bool:
 
 
 def _named(members: Members, path: str) -> list[tuple[Entry, str]]:
-    """Give each member with its name: its key, or in a list its record's name or its number.
+    """Return each member with its name: its key, or in a list its record's name or its number.
 
     A pair such as `{"name": "Weight", "value": "205 g"}` is a member that is named Weight.
     """
@@ -172,7 +172,7 @@ def _named(members: Members, path: str) -> list[tuple[Entry, str]]:
 
 
 def _unwrapped(entry: Entry) -> tuple[Entry, str] | None:
-    """Part a record in its name and the rest; None where it has no short name, or only that."""
+    """Split a record into its name and the rest; None where it has no short name, or only that."""
     value = entry.value
     if not isinstance(value, Members) or not value.keyed or len(value.entries) < 2:
         return None

@@ -94,13 +94,13 @@ def _pieces(text: str) -> Iterator[Piece]:
 
 
 def body_start(sentence: str) -> int:
-    """Give the offset at which a sentence begins behind its list mark, 0 where it has none."""
+    """Return the offset at which a sentence begins after its list mark, 0 where it has none."""
     mark = _LIST_MARK.match(sentence)
     return mark.end() if mark else 0
 
 
 def _ends(line: str) -> Iterator[int]:
-    """Give where the sentences of one line end, rising; the last is the line's own end."""
+    """Yield where the sentences of one line end, rising; the last is the line's own end."""
     if not line.lstrip().startswith("|"):  # a table's row stands alone
         start = body_start(line)
         clear = _rewrite(line)
@@ -128,7 +128,7 @@ def _with_comma(match: re.Match[str]) -> str:
 
 
 def _syntok_ends(line: str, start: int, end: int) -> Iterator[int]:
-    """Give the sentence ends that syntok finds inside of line[start:end], rising.
+    """Yield the sentence ends that syntok finds inside of line[start:end], rising.
 
     A run's last sentence may go on behind it, so the next run begins with it anew, or at the cut
     where that would read more than half of the run twice.

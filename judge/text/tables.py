@@ -36,14 +36,14 @@ class Table(NamedTuple):
 
 
 def row_text(names: Sequence[str], cells: Sequence[str]) -> str:
-    """Give a row as `name: cell; name: cell`; empty cells are left out, so are missing names."""
+    """Return a row as `name: cell; name: cell`, without empty cells and missing names."""
     named = zip_longest(names, cells, fillvalue="")
     pairs = ((" ".join(name.split()), " ".join(cell.split())) for name, cell in named)
     return "; ".join(f"{name}: {cell}" if name else cell for name, cell in pairs if cell)
 
 
 def table_lines(table: Table) -> Iterator[Piece]:
-    """Give the lines of the table, at their places in the text it was found in."""
+    """Yield the lines of the table, at their places in the text it was found in."""
     for row in table.rows:
         said = [(index, cell) for index, cell in enumerate(row) if cell.text]
         names = [table.names[index] if index < len(table.names) else "" for index, _ in said]
@@ -58,7 +58,7 @@ def table_lines(table: Table) -> Iterator[Piece]:
 
 
 def _line_end(names: Sequence[str], cells: Sequence[_Cell], start: int) -> int:
-    """Give the end of the line that begins with that cell: at least one cell goes on it."""
+    """Return the end of the line that begins with that cell: at least one cell fits on it."""
     words, end = len(row_text(names[:1], [cells[0].text]).split()) if start else 0, start
     while end < len(cells):
         words += len(row_text([names[end]], [cells[end].text]).split())
@@ -83,7 +83,7 @@ def _split_lines(text: str) -> Iterator[_Cell]:
 
 
 def _barred(lines: Sequence[_Cell]) -> list[Table]:
-    """Give the runs of lines with bars that are tables."""
+    """Return the runs of lines with bars that are tables."""
     tables = []
     run: list[_Cell] = []
     filled = [line for line in lines if line.text]
@@ -107,12 +107,12 @@ def _table(
 
 
 def _is_ruled(run: Sequence[_Cell]) -> bool:
-    """Say whether a rule, as in |---|---|, stands below the first line."""
+    """Return whether a rule, as in |---|---|, follows the first line."""
     return _RULE.fullmatch(run[1].text) is not None and not _RULE.fullmatch(run[0].text)
 
 
 def _is_framed(run: Sequence[_Cell], *, is_all: bool) -> bool:
-    """Say whether all lines have as many cells, within bars or, in a whole document, between."""
+    """Return whether all lines have as many cells, within bars or, in a whole document, between."""
     counts = {len([*_bar_cells(line)]) for line in run if not _RULE.fullmatch(line.text)}
     if len(counts) != 1 or min(counts) < 2 or _RULE.fullmatch(run[0].text):
         return False
@@ -134,7 +134,7 @@ def _bar_cells(line: _Cell) -> Iterator[_Cell]:
 
 
 def _csv(lines: Sequence[_Cell]) -> list[Table]:
-    """Give the table that the whole text is, but for remarks (#) and blank lines."""
+    """Return the table that the whole text is, apart from remarks (#) and blank lines."""
     filled = [line for line in lines if line.text and not line.text.startswith("#")]
     if len(filled) < 3:
         return []
@@ -151,7 +151,7 @@ def _csv(lines: Sequence[_Cell]) -> list[Table]:
 
 
 def _is_header(cells: Sequence[_Cell]) -> bool:
-    """Say whether these can be columns' names: all different, and words or years."""
+    """Return whether these can be columns' names: all different, and words or years."""
     names = [cell.text for cell in cells]
     named = all(any(map(str.isalpha, name)) or _YEAR.fullmatch(name) for name in names[1:])
     return (
@@ -162,7 +162,7 @@ def _is_header(cells: Sequence[_Cell]) -> bool:
 
 
 def _csv_cells(line: _Cell, delimiter: str) -> list[_Cell] | None:
-    """Part a line; None where a blank follows a delimiter, as it does in prose."""
+    """Split a line; None where a blank follows a delimiter, as it does in prose."""
     mark = re.escape(delimiter)
     quoted = r'"((?:[^"]|"")*+)"'
     cells = []

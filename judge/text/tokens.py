@@ -47,12 +47,12 @@ class Token(NamedTuple):
 
 
 def content_tokens(text: str) -> list[Token]:
-    """Give the content tokens of `text`, in order; forms are case-folded and NFKC-normalised."""
+    """Return the content tokens of `text`, in order; forms are case-folded and NFKC-normalised."""
     return [token for token in words(text) if token.form not in _STOP_WORDS]
 
 
 def words(text: str) -> Iterator[Token]:
-    """Give all tokens of `text`, stop words too, in order."""
+    """Yield all tokens of `text`, stop words too, in order."""
     for match in _TOKEN.finditer(text):
         start, end = match.span()
         if match.lastgroup == "unspaced":

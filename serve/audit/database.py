@@ -155,7 +155,7 @@ class Database:
             return Kept(verdict_id=found.id, example_sha256=found.example_sha256)
 
     def corrections(self) -> list[Correction]:
-        """Give what people said, oldest first."""
+        """Return the stored feedback, oldest first."""
         with self._transaction() as connection:
             found = connection.execute(self._tables.corrections())
             return [
@@ -209,7 +209,7 @@ class Database:
 
 
 def now() -> datetime:
-    """Give the time as the tables hold it: UTC, without a zone."""
+    """Return the time as the tables hold it: UTC, without a zone."""
     return datetime.now(UTC).replace(tzinfo=None)
 
 

@@ -29,7 +29,7 @@ class Exported:
 
 
 def label_rows(corrections: Sequence[Correction]) -> Exported:
-    """Make a row of each corrected example whose texts are kept; the newest word on it stands.
+    """Return a row for each corrected example whose texts are kept; the newest feedback counts.
 
     Args:
         corrections: oldest first.
@@ -54,7 +54,7 @@ def _by_example(corrections: Sequence[Correction]) -> Iterator[list[Correction]]
 
 
 def _labelled(example: Example, word: Correction) -> Example:
-    """Put a person's word in the place of the row's own gold label, where it had one."""
+    """Replace the row's own gold label, if any, by the user's label."""
     spans: tuple[Span, ...] | None = None
     if word.spans is not None or word.label == "PASS":
         spans = tuple(

@@ -82,7 +82,7 @@ class Recorder:
         self._thread = threading.Thread(target=self._run, name="audit", daemon=True)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start to write."""
         self._thread.start()
 
     def close(self) -> None:
@@ -93,7 +93,7 @@ class Recorder:
         self._database.close()
 
     def record(self, verdict_id: str, example: Example, verdict: Verdict) -> None:
-        """Put a verdict in line, or count it as dropped."""
+        """Queue a verdict, or count it as dropped."""
         given = Given(verdict_id, now(), example, verdict)
         if self._take_room(_size(given)):
             self._line.put(given)
@@ -101,7 +101,7 @@ class Recorder:
             self._on_dropped("full", 1)
 
     def correct(self, feedback: Feedback) -> Future[Kept]:
-        """Put a person's word in line; what comes back fails as `Database.correct` does.
+        """Queue user feedback; what comes back fails as `Database.correct` does.
 
         Raises:
             NoRoom: there is none for it now.
@@ -141,7 +141,7 @@ class Recorder:
                 self._held -= sum(map(_size, batch)) + (_ROW if word else 0)
 
     def _gather(self, first: Given | _Word) -> tuple[list[Given], _Word | None]:
-        """Take the verdicts at the line's front, up to a batch, and the word behind them."""
+        """Take the verdicts at the queue's front, up to a batch, and the feedback behind them."""
         batch: list[Given] = []
         item: Given | _Word | None = first
         while isinstance(item, Given):

@@ -64,7 +64,7 @@ class Kept(Record):
 
 
 def example_sha256(example: Example) -> str:
-    """Name an example by what was judged: its id, gold label, gold spans and source are left out.
+    """Return an id of what was judged: without id, gold label, gold spans and source.
 
     SHA-256, in hex, of the UTF-8 JSON object of `question`, `context`, `answer`, `conversation` and
     `samples`, with sorted keys, without blanks and escapes of other scripts. One hash of all texts

@@ -19,7 +19,7 @@ _BACK_IN = {"Retry-After": "2"}
 
 
 def routes(recorder: Recorder, timeout: float) -> "APIRouter":
-    """Give the route, which answers within `timeout` seconds."""
+    """Return the route, which answers within `timeout` seconds."""
     from fastapi import HTTPException
 
     router = strict_router()

@@ -48,11 +48,11 @@ class Tables:
         )
 
     def make(self, connection: Connection) -> None:
-        """Make those that are missing."""
+        """Create the missing tables."""
         self._metadata.create_all(connection)
 
     def exist(self, connection: Connection) -> bool:
-        """Say whether they are there."""
+        """Return whether the tables exist."""
         from sqlalchemy import inspect
 
         return set(self._metadata.tables) <= set(inspect(connection).get_table_names())

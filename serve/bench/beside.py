@@ -121,7 +121,7 @@ def command(
 
 
 def _long(tokenizer: Tokenizer, characters: int) -> Example:
-    """Make an example whose answer has so many characters."""
+    """Return an example whose answer has so many characters."""
     (example,) = make_examples(tokenizer, characters // 3, 1, seed=4)
     answer = " ".join(example.context)[:characters]
     return example.model_copy(update={"answer": answer, "context": example.context[:8]})
@@ -156,7 +156,7 @@ def _drain(judge: str, tokenizer: Tokenizer) -> float:
 
 
 def _ended(server: Running) -> bool:
-    """Say whether the process is over, though nobody has asked for its exit code (Linux only)."""
+    """Return whether the process has ended, even if its exit code is not yet read (Linux only)."""
     stat = Path(f"/proc/{server.pid}/stat").read_text(encoding="ascii")
     return stat.rpartition(") ")[2].startswith("Z")
 

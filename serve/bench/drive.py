@@ -48,7 +48,7 @@ def drive(
     requests: int | None = None,
     on_second: Callable[[int], None] = lambda _requests: None,
 ) -> Seen:
-    """Let clients ask until the time is up or all requests are sent; none is broken off.
+    """Send requests until the time is up or all are sent; none is broken off.
 
     Args:
         server: whom they ask.

@@ -47,7 +47,7 @@ class Subjects(NamedTuple):
 
     @contextmanager
     def servers(self) -> Iterator[list[Running]]:
-        """Bring all of them up."""
+        """Start all servers and yield them."""
         ours = {
             "batching": [],
             "row by row": ["--batch-characters", "1"],
@@ -72,7 +72,7 @@ def measure_load(
     rounds: int,
     say: Say,
 ) -> Iterator[Cell]:
-    """Put servers under the loads, in turns.
+    """Yield a cell for each server and load, measured in turns.
 
     Args:
         subjects: the servers.
@@ -172,7 +172,7 @@ def measure_guard(judge: str, tokens: int, tokenizer: Tokenizer, say: Say) -> It
 
 
 def guard(server: Running, tokens: int, tokenizer: Tokenizer) -> Iterator[Guarded]:
-    """Give what each sentence of a growing answer took; the answer holds what its documents say."""
+    """Yield the time of each sentence of a growing answer, which holds what its documents say."""
     (example,) = make_examples(tokenizer, tokens, 1, seed=2)
     text = " ".join(example.context)
     written = 0.0

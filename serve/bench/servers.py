@@ -49,7 +49,7 @@ class Running:
     started: float
 
     def resident_mb(self) -> float:
-        """Give the memory that the process holds now (Linux only)."""
+        """Return the memory that the process holds now (Linux only)."""
         status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")
         found = re.search(r"^VmRSS:\s*(\d+) kB$", status, flags=re.MULTILINE)
         assert found
@@ -153,7 +153,7 @@ def _write_ettin(folder: Path, tokenizer: str) -> None:
 
 
 def installed() -> set[Path]:
-    """Give the folders that a server is started from: Python's, the packages' and ours."""
+    """Return the folders that a server is started from: Python's, the packages' and ours."""
     folders = {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")}
     return folders | {path.resolve() for path in Path(moonlynx.__file__).parent.iterdir()}
 

@@ -41,7 +41,7 @@ class GroundednessGuard:
     def __init__(
         self, app: ASGIApp, judge: str | Judge = DEFAULT_JUDGE, *, notice: str = NOTICE
     ) -> None:
-        """Stand before `app`.
+        """Wrap `app`.
 
         Args:
             app: what answers; raises `Unguardable` or `BadInput` there where it cannot be judged.
@@ -83,7 +83,7 @@ class _Response:
         self._given = 0
 
     async def send(self, message: Message) -> None:
-        """Take a message of the app."""
+        """Handle a message of the app."""
         if self.ended:
             raise OSError("the response has ended")  # what ASGI says of a client that is gone
         kind = message["type"]
@@ -98,7 +98,7 @@ class _Response:
             await self._grow(self._growing, message)
 
     def _begin(self, message: Message) -> Message:
-        """Begin to guard the response where it has documents; its length is not known then."""
+        """Start to guard the response where it has documents; its length is not known then."""
         if "documents" not in self._state:
             return message
         headers = {name.lower(): value for name, value in message.get("headers", ())}
@@ -122,7 +122,7 @@ class _Response:
         return {**message, "headers": kept}
 
     async def _grow(self, growing: GrowingAnswer, message: Message) -> None:
-        """Give out the sentences that a piece of the body makes whole, as they pass."""
+        """Send the sentences that a piece of the body completes, as they pass."""
         final = not message.get("more_body", False)
         text = self._decoder.decode(message.get("body", b""), final)
         grown = {"answer": growing.answer + text, "judged": self._given, "final": final}

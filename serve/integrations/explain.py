@@ -79,7 +79,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _underlined(example: Example, verdict: Verdict, start: int, end: int) -> Iterator[str]:
-    """Give a range of the answer in lines, each with carets below the spans within it."""
+    """Yield a range of the answer in lines, each with carets below the spans within it."""
     spans = [(span.start - start, span.end - start) for span in verdict.spans]
     parts = [*visible_parts(example.answer[start:end], spans)]
     # White space of any kind becomes a blank, so that what is below stays below.
@@ -95,7 +95,7 @@ def _underlined(example: Example, verdict: Verdict, start: int, end: int) -> Ite
 
 
 def _breaks(text: str) -> Iterator[tuple[int, int]]:
-    """Give ranges of the text that fit on a line, broken at blanks where there are some."""
+    """Yield ranges of the text that fit on a line, broken at blanks where there are some."""
     start = 0
     while start < len(text):
         end, width = start, 0

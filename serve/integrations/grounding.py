@@ -29,7 +29,7 @@ class Grounding:
     """Judges answers one at a time, from any number of threads or tasks."""
 
     def __init__(self, judge: str | Judge = DEFAULT_JUDGE) -> None:
-        """Take a judge, or load one by its name.
+        """Accept a judge, or load one by its name.
 
         Raises:
             MoonlynxError: as `load_judge` does.
@@ -53,7 +53,7 @@ class Grounding:
 
 
 def read_example(answer: str, context: str | Iterable[str], question: str = "") -> Example:
-    """Make the row of what a framework holds.
+    """Build the row from a framework's texts.
 
     Raises:
         BadInput: the answer or the context holds no text.
@@ -63,7 +63,7 @@ def read_example(answer: str, context: str | Iterable[str], question: str = "") 
 
 
 def faithfulness(verdict: Verdict) -> float:
-    """Give 1 - P(hallucinated), in [0, 1]; of a judge without calibration, 1 for PASS, 0 for FAIL.
+    """Return 1 - P(hallucinated), in [0, 1]; if not calibrated, 1 for PASS, 0 for FAIL.
 
     Raises:
         Unscored: the verdict has no score.
@@ -76,7 +76,7 @@ def faithfulness(verdict: Verdict) -> float:
 
 
 def reason(verdict: Verdict) -> str:
-    """Give the judge's reasons, or why there is no score, a line each."""
+    """Return the judge's reasons, or why there is no score, a line each."""
     if verdict.error is not None:
         return f"{verdict.error.code}: {verdict.error.message}"
     return "\n".join(verdict.reasoning)

@@ -29,7 +29,7 @@ class GroundednessJudge:
     """
 
     def __init__(self, judge: str = DEFAULT_JUDGE) -> None:
-        """Take a judge's name, so that pipelines can be saved; `warm_up` loads it."""
+        """Accept a judge's name, so that pipelines can be saved; `warm_up` loads it."""
         self.judge = judge
         self._grounding: Grounding | None = None
 
@@ -39,7 +39,7 @@ class GroundednessJudge:
             self._grounding = Grounding(self.judge)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what a saved pipeline needs."""
+        """Return what a saved pipeline needs."""
         return dict(default_to_dict(self, judge=self.judge))
 
     @component.output_types(

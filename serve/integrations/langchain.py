@@ -28,7 +28,7 @@ State = Mapping[str, Any]
 def groundedness_guard(
     judge: str | Judge = DEFAULT_JUDGE, *, halt: bool = True
 ) -> Runnable[State, dict[str, Any]]:
-    """Make a runnable that adds `verdict` to a mapping with `answer`, `context` and `question`.
+    """Return a runnable that adds `verdict` to a mapping with `answer`, `context` and `question`.
 
     The context is a text, or a list of texts or Documents; the question may be left out.
 
@@ -57,7 +57,7 @@ def groundedness_guard(
 
 
 def groundedness_evaluator(judge: str | Judge = DEFAULT_JUDGE) -> Callable[..., dict[str, Any]]:
-    """Make an evaluator that gives `key`, `score` (1 = supported, in [0, 1]) and `comment`.
+    """Return an evaluator that computes `key`, `score` (1 = supported, in [0, 1]) and `comment`.
 
     `outputs` of a run hold `answer` and `context`; its `inputs` may hold `question`. An answer that
     could not be scored has the score None, and the comment says why.

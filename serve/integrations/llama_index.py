@@ -25,7 +25,7 @@ class GroundednessEvaluator(BaseEvaluator):
     """
 
     def __init__(self, judge: str | Judge = DEFAULT_JUDGE) -> None:
-        """Take a judge or its name."""
+        """Accept a judge or its name."""
         self._grounding = Grounding(judge)
 
     def _get_prompts(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ Question = Annotated[str, Field(description="The question that was asked, where 
 
 
 def make_server(judge_name: str) -> MCPServer:
-    """Make a server with one tool, `judge`, whose result is a Verdict.
+    """Create a server with one tool, `judge`, whose result is a Verdict.
 
     Raises:
         MissingExtra: `mcp` is not installed.

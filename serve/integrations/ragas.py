@@ -27,7 +27,7 @@ class JudgedFaithfulness(BaseMetric):
     """
 
     def __init__(self, judge: str | Judge = DEFAULT_JUDGE, name: str = "faithfulness") -> None:
-        """Take a judge or its name, and the metric's name in reports."""
+        """Accept a judge or its name, and the metric's name in reports."""
         super().__init__(name=name)
         self._grounding = Grounding(judge)
 

@@ -23,7 +23,7 @@ _PAUSE = 0.5  # seconds before rows are offered to a full queue again
 
 
 def split_documents(text: str) -> list[str]:
-    """Part what was pasted at lines of three dashes or more; blank documents are left out."""
+    """Split pasted text at lines of three dashes or more; blank documents are left out."""
     return [part.strip("\r\n") for part in _LINE.split(text) if part.strip()]
 
 

@@ -59,7 +59,7 @@ _FILE = """
 
 
 def make_app(services: Mapping[str, Service]) -> FastAPI:
-    """Make the application that serves the page at `/`, the first judge being the one chosen."""
+    """Create the application that serves the page at `/`, with the first judge selected."""
     import gradio as gr
     from fastapi import FastAPI
 

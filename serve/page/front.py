@@ -144,7 +144,7 @@ class Page:
             await send(message)
 
         async def receive_or_end() -> Message:
-            """Take the browser to be gone once the server is to end, which else waits for it."""
+            """Receive a message, or report the browser as gone once the server is to end."""
             coming = asyncio.ensure_future(receive())
             while not self._service.settings.over():
                 if (await asyncio.wait([coming], timeout=_LOOK))[0]:
@@ -184,7 +184,7 @@ class _Imports:
         self._ended.set()
 
     def find_spec(self, *_: object) -> None:
-        """Be asked by Python for a module before all other finders; find none."""
+        """Find no module; Python calls this before all other finders."""
         if self._ended.is_set() and threading.get_ident() == self._thread:
             raise asyncio.CancelledError
 
@@ -195,7 +195,7 @@ def is_page(path: str) -> bool:
 
 
 def route_of(page: Page) -> BaseRoute:
-    """Give the route that leads to the page, and leaves the API's paths alone."""
+    """Return the route that leads to the page, and leaves the API's paths alone."""
     from starlette.routing import Match, Mount
 
     class PageRoute(Mount):

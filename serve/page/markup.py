@@ -19,7 +19,7 @@ class Piece(NamedTuple):
 
 
 def escape(text: str) -> str:
-    """Give a text as it may stand between tags, and in an attribute between quotes."""
+    """Escape a text for use between tags, and in an attribute between quotes."""
     return html.escape(text).translate(_TEMPLATE_SIGNS)
 
 

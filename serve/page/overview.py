@@ -35,7 +35,7 @@ class Overview:
     table: list[str] = field(default_factory=list)
 
     def add(self, row: Row, verdict: Verdict) -> None:
-        """Take in the verdict on a row."""
+        """Add the verdict on a row."""
         self.tally.add(verdict)
         if verdict.probability is not None:
             self.bins[min(int(_BINS * verdict.probability), _BINS - 1)] += 1
@@ -45,7 +45,7 @@ class Overview:
             self.table.append(_table_row(row, verdict))
 
     def render(self) -> str:
-        """Give the progress, and once the last row is judged all that was found."""
+        """Return the progress, and once the last row is judged all that was found."""
         shown = _progress(self.tally.rows, self.rows) + _counts(self.tally)
         if self.tally.rows < self.rows:
             return shown

@@ -21,12 +21,12 @@ _LABELS = {"SUPPORTED": "supported", "UNSUPPORTED": "unsupported", "NO_INFO": "c
 
 
 def render_error(message: str) -> str:
-    """Give a message that something went wrong, which screen readers read out at once."""
+    """Return a message that something went wrong, which screen readers read out at once."""
     return f'<p class="mx-error" role="alert">{escape(message)}</p>'
 
 
 def render_verdict(verdict: Verdict, example: Example, milliseconds: float) -> str:
-    """Give a verdict on an example; `milliseconds` is the time from question to answer."""
+    """Return a verdict on an example; `milliseconds` is the time from question to answer."""
     judge = escape(f"{verdict.judge.name} {verdict.judge.version}")
     return (
         f'<article class="mx-result mx-{_tone(verdict)}" aria-label="Verdict of {judge}">'

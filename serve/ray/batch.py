@@ -131,7 +131,7 @@ def judge_on_ray(
 
 
 def _held(output: str) -> AbstractContextManager[None]:
-    """Hold an output on this machine's file systems; object stores have no locks."""
+    """Lock an output on this machine's file systems; object stores have no locks."""
     system, path = locate(output)
     return held(Path(path)) if "file" in system.protocol else nullcontext()
 
@@ -141,7 +141,7 @@ def _absolute(url: str) -> str:
 
 
 def _dataset(ray: Any, planned: Plan, todo: Sequence[Partition], fields: FieldMap) -> Dataset:
-    """Give the partitions as a data set, a block each, as a worker takes whole blocks."""
+    """Return the partitions as a data set, a block each, as a worker takes whole blocks."""
     # As text: Ray would make one type of all that the mapping holds.
     shared = {"url": planned.url, "map": json.dumps(dict(fields.paths))}
     items = [{**shared, "partition": one.model_dump_json()} for one in todo]
@@ -150,7 +150,7 @@ def _dataset(ray: Any, planned: Plan, todo: Sequence[Partition], fields: FieldMa
 
 
 def _whole(planned: Plan, pieces: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, bytes]]:
-    """Give number and verdicts of each partition, once all its pieces are in, in any order.
+    """Yield number and verdicts of each partition, once all its pieces are in, in any order.
 
     A piece holds `lines`, the verdicts of `rows` rows of a `partition`, the first of them its
     row number `at`.

@@ -75,7 +75,7 @@ class _Bench:
         self._wanted = b""
 
     def line(self, name: str, nodes: int = 0, threads: int = 0, harmed: bool = False) -> str:
-        """Make a run, and give its line of the table."""
+        """Run once, and return its line of the table."""
         output = self._source.with_name(f"{name}.jsonl")
         command = [sys.executable, "-m", "moonlynx", "judge", "--judge", self._judge]
         command += ["--input", str(self._source), "--output", str(output)]

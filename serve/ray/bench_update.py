@@ -95,7 +95,7 @@ class _Phase(NamedTuple):
         return sum(reply.status != 200 for reply in self.replies)
 
     def line(self, judges: Sequence[str]) -> str:
-        """Give the phase's line of the table."""
+        """Return the phase's line of the table."""
         taken = 1_000 * np.array([reply.seconds for reply in self.replies])
         p50, p99 = np.percentile(taken, [50, 99])
         by = Counter(reply.judge for reply in self.replies)
@@ -188,7 +188,7 @@ class _Serving:
         _until(lambda: len(self._replicas() - {lost}) == 2)
 
     def _replicas(self) -> set[int]:
-        """Give the processes of the judge's replicas while the application runs; else none."""
+        """Return the processes of the judge's replicas while the application runs; else none."""
         reply = httpx.get(f"{self._dashboard}/api/serve/applications/", timeout=30)
         found = reply.json()["applications"].get(_APPLICATION)
         if not found or found["status"] != "RUNNING":

@@ -19,7 +19,7 @@ class ClusterError(MoonlynxError, RuntimeError):
 
 @contextmanager
 def connected(address: str | None) -> Iterator[Any]:
-    """Give Ray, connected for as long as the block lasts.
+    """Yield Ray, connected for as long as the block lasts.
 
     Args:
         address: of the cluster. None: the one of RAY_ADDRESS, else one on this machine alone,

@@ -64,7 +64,7 @@ class Arguments(Record):
 
 
 def build(args: Mapping[str, Any]) -> Any:
-    """Give the application that Ray Serve runs.
+    """Return the application that Ray Serve runs.
 
     Args:
         args: the fields of `Arguments`.
@@ -104,7 +104,7 @@ class Replica:
         self._batched = batched(self._judge_all)
 
     def info(self) -> JudgeInfo:
-        """Say what judges here."""
+        """Return the judge's info."""
         return self._judge.info
 
     async def __call__(self, example: Example) -> Verdict:
@@ -162,7 +162,7 @@ class Gateway:
         self._arguments = arguments
 
     async def __serve_build_asgi_app__(self) -> FastAPI:
-        """Make the application; Ray Serve calls this once the replica is in its event loop."""
+        """Create the application; Ray Serve calls this once the replica is in its event loop."""
         arguments = self._arguments
         judge = RemoteJudge(self._judge, await self._judge.info.remote())
         settings = Settings(

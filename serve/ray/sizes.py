@@ -16,7 +16,7 @@ def characters(example: Example) -> int:
 
 
 def by_tokens(rows: Iterable[Row], tokens: int) -> Iterator[list[Row]]:
-    """Give the rows in batches of at most about so many tokens of text, or of one row."""
+    """Yield the rows in batches of at most about so many tokens of text, or of one row."""
     batch: list[Row] = []
     room = full = tokens * _CHARACTERS
     for row in rows:

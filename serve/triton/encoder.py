@@ -93,7 +93,7 @@ class TritonEncoder:
 
 
 def make_batches(inputs: Sequence[Input], shape: Shape) -> Iterator[Batch]:
-    """Put inputs of about one length together, in as few calls as the shape allows."""
+    """Yield batches of inputs of about one length, in as few calls as the shape allows."""
     by_width = defaultdict(list)
     for index, (ids, _) in enumerate(inputs):
         width = len(ids)

@@ -34,7 +34,7 @@ class TritonPythonModel:
     """What Triton makes, once for each copy of the model, and calls."""
 
     def initialize(self, args: Mapping[str, str]) -> None:
-        """Bring up the judge.
+        """Load the judge.
 
         Args:
             args: Triton's; `model_config` holds the parameters that the export wrote.
@@ -88,7 +88,7 @@ def judge_texts(judge: Judge, texts: Sequence[bytes]) -> list[Verdict]:
 
 
 def _load_judge(folder: Path, encoder: TritonEncoder) -> Judge:
-    """Make Luna with an encoder that is elsewhere, calibrated where that was fitted for it."""
+    """Load Luna with a remote encoder, calibrated where that was fitted for it."""
     weights = open_weights(str(folder), encoder.name)
     judge = LunaJudge(encoder, weights.tokenizer, weights.config)
     if weights.calibration is None:

@@ -132,7 +132,7 @@ def _read_tensors(onnx: Path, weights: WeightsFolder, window: int) -> dict[str, 
 
 
 def _tensor(node: Any, known: tuple[str, ...]) -> str:
-    """Give a tensor as Triton's configuration has it; the batch's own dimension is left out."""
+    """Return a tensor as Triton's configuration has it; the batch's own dimension is left out."""
     if node.name not in known or node.type not in _TYPES:
         raise ExportError(f"{MODEL} has a tensor {node.name} of {node.type}; Luna's has {known}")
     dims = [size if isinstance(size, int) else -1 for size in node.shape[1:]]
@@ -144,7 +144,7 @@ def _tensor(node: Any, known: tuple[str, ...]) -> str:
 def _values(
     device: Device, steps: Steps, shape: Shape, placement: Placement, version: str
 ) -> dict[str, str]:
-    """Give what the templates take."""
+    """Return the values of the templates."""
     on_gpu = device is not Device.CPU
     batcher = (
         f"dynamic_batching {{\n  preferred_batch_size: [ {shape.rows} ]\n"

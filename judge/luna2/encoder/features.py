@@ -55,7 +55,7 @@ class FeatureReader:
         self.version = encoder.version
 
     def __call__(self, part: Part) -> tuple[Floats, int]:
-        """Give a window's numbers, and how many tokens were read.
+        """Return a window's features, and how many tokens were read.
 
         Of a text, of each layer the mean and the greatest over its tokens. Of a pair, of each layer
         the difference and the product of both means, then the first token's last state; behind them

@@ -132,11 +132,11 @@ class Scorer:
             self._words_bias = np.array(head.words.bias)
 
     def __call__(self, numbers: Floats, words: Words | None) -> NDArray[np.float64]:
-        """Give P of each output for one window, shape (outputs,); raises as `logits`."""
+        """Return P of each output for one window, shape (outputs,); raises as `logits`."""
         return join(self._head.kind, self.logits(numbers, words))
 
     def logits(self, numbers: Floats, words: Words | None) -> NDArray[np.float64]:
-        """Give the logit of each output, shape (outputs,).
+        """Return the logit of each output, shape (outputs,).
 
         Raises:
             HeadError: the encoder gives more or fewer numbers than the head has weights.
@@ -159,7 +159,7 @@ class Scorer:
 
 
 def join(kind: Kind, logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Give probabilities of logits, shape (..., outputs): of classes softmax, else each its own."""
+    """Return probabilities of logits, shape (..., outputs): softmax over classes, else sigmoids."""
     if kind == "multi-class":
         powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=-1, keepdims=True))

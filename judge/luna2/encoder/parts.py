@@ -105,7 +105,7 @@ def _too_long(what: str, limit: int) -> JudgeError:
 
 
 def _overlaps(question: str, text: str) -> tuple[float, float, float]:
-    """Give the shares of either's words that the other holds, and whether the text has a number."""
+    """Return each text's share of words that the other holds, and whether the text has a number."""
     asked, held = stems(question), stems(text)
     both = len(asked & held)
     number = any(word[0].isdigit() for word in held - asked)
@@ -113,5 +113,5 @@ def _overlaps(question: str, text: str) -> tuple[float, float, float]:
 
 
 def stems(text: str) -> frozenset[str]:
-    """Give the stems of a text's content words."""
+    """Return the stems of a text's content words."""
     return frozenset(stem(token.form) for token in content_tokens(text))

@@ -53,7 +53,7 @@ def _arguments(given: Any) -> Mapping[str, Any]:
 
 
 def read_call(one: MetricInput) -> tuple[str, tuple[float, ...]]:
-    """Give the worst call with its tool's description as a text, and the cues in `CUES`' order.
+    """Return the worst call with its tool's description as a text, and the cues in `CUES`' order.
 
     Where nothing is called, the text is the description of the tool that fits the request best.
     """
@@ -87,7 +87,7 @@ def read_call(one: MetricInput) -> tuple[str, tuple[float, ...]]:
 def _faults(
     call: Mapping[str, Any], tool: Mapping[str, Any] | None, request: str
 ) -> tuple[float, float, float]:
-    """Give shares of required arguments missing, unknown ones, and values not asked for."""
+    """Return shares of required arguments missing, unknown ones, and values not asked for."""
     given = call["arguments"]
     parameters = (tool or {}).get("parameters") or {}
     required, properties = parameters.get("required") or (), parameters.get("properties") or {}
@@ -100,7 +100,7 @@ def _faults(
 
 
 def _unasked(value: Any, request: str, asked: frozenset[str]) -> float | None:
-    """Give the share of a value's words that the request lacks; None for a value without words."""
+    """Return the share of a value's words that the request lacks; None if it has no words."""
     if isinstance(value, bool) or value is None:
         return None
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def load(benchmark: str = "halubench", **_: Any) -> DatasetDict:
-    """Give the rows of a benchmark, each with `id`, `prompt` and `label`.
+    """Return the rows of a benchmark, each with `id`, `prompt` and `label`.
 
     Raises:
         BenchmarkError: the benchmark cannot be loaded.
