@@ -1,8 +1,8 @@
 """Ask a chat model about rows, with a journal that survives being killed.
 
-What became of each row is appended to the journal under the row's id, its hash and the run. Whoever
-asks again with the same journal gets what is there without a call, and at most the batch that was
-under way when a run ended is asked anew.
+What became of each row is appended to the journal under the row's id, its hash and the run. Asking
+again with the same journal returns what is there without a call, and at most the batch that was
+under way when a run ended is asked again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .tasks import Fault, Task
 
 BATCH_SIZE = 32  # rows; how many requests are under way at once is the backend's to bound
 RETRIES = 2  # further tries where a reply cannot be used
-_OUTAGE = ("backend", "timeout")  # nobody replied: no fault of the row, which stays to be asked
+_OUTAGE = ("backend", "timeout")  # no reply: not the row's fault, so it is asked again
 
 
 class RunInfo(Record):
@@ -95,7 +95,7 @@ class Asker:
     """
 
     def __init__(self, task: Task, model: ChatBackend, journal: Path) -> None:
-        """Ask nothing yet.
+        """Set up; nothing is asked yet.
 
         Args:
             task: what is asked, and how replies are read.
@@ -212,7 +212,7 @@ class _Draft:
 
     Attributes:
         closed: no further reply is wanted: one could be used, or none will be better.
-        outage: why nobody replied.
+        outage: why there was no reply.
     """
 
     row: QARow

@@ -1,6 +1,6 @@
-"""Read changed rows blind: is the change wrong and fluent, as somebody sees who knows no label?
+"""Read changed rows blind: is the change wrong and fluent to a reader who knows no label?
 
-Rows whose answers were made wrong are drawn at random and mixed with untouched ones; a reader sees
+Rows whose answers were perturbed are drawn at random and mixed with untouched ones; a reader sees
 a sheet that does not say which is which, files a verdict for each row, and only then the key is
 opened.
 """

@@ -5,8 +5,8 @@
 
 Every draw follows from the seed and the rows' names, so a build gives the same files again. They
 are written one by one, each whole or not at all, the manifest last: a build that was stopped is
-finished by the same command. Nothing is sampled away in silence: what a source cannot give is in
-the manifest, with the reason.
+finished by the same command. Nothing is dropped silently: what a source lacks is in the
+manifest, with the reason.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def build(
     Args:
         plan: what is built.
         data: folder with the sources' files; the Hub where it is None.
-        perturber: makes answers wrong; called with as many rows at once as are needed.
-        output: folder, made where it is missing.
+        perturber: perturbs answers; called with as many rows at once as are needed.
+        output: folder, created if missing.
         against: files of test rows, as named in the plan.
 
     Raises:

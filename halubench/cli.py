@@ -71,7 +71,7 @@ def build(
 ) -> None:
     """Build HaluBench, or the training set that Lynx was made of, or a smaller share of it.
 
-    Where a chat model makes answers wrong, what it is likely to take is told before each source,
+    Where a chat model perturbs answers, the estimated cost is printed before each source,
     and a build that was stopped asks only the rest: its journal is OUTPUT/asked.jsonl.
     """
     from .build import build as build_into

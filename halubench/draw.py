@@ -25,7 +25,7 @@ _UNCHANGED = "could not be made wrong"
 
 @dataclass(frozen=True)
 class Helpers:
-    """What makes answers wrong, and what knows the test rows (None while they are built)."""
+    """What perturbs answers, and what knows the test rows (None while they are built)."""
 
     perturber: Perturber
     leaks: Leaks | None
@@ -49,7 +49,7 @@ def draw_source(
         shares: what each part is to hold of it.
         plan: what is built.
         data: folder with the files; the Hub where it is None.
-        helpers: what makes answers wrong and knows the test rows.
+        helpers: what perturbs answers and knows the test rows.
 
     Raises:
         SourceError: the source is there, but cannot be read.

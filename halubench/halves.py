@@ -1,4 +1,4 @@
-"""Right answers made into a balanced set: one half stays as it is, the other is made wrong."""
+"""Faithful answers made into a balanced set: one half stays as it is, the other is perturbed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MINIMAL = tuple(kind for kind in KINDS if kind not in ("invented-clause", "fused
 
 
 class Perturber(Protocol):
-    """What makes right answers wrong, and verifies that they are.
+    """Turns faithful answers into hallucinated ones, and verifies them.
 
     Attributes:
         name: says in a manifest what made the changes.
@@ -35,12 +35,12 @@ class Perturber(Protocol):
     def __call__(self, rows: Sequence[QARow]) -> list[QARow | None]:
         """Return for each faithful row one that is FAIL, with `gold` and `change`, or None.
 
-        What comes of a row does not depend on the others.
+        The result of a row does not depend on the others.
         """
 
 
 class RulePerturber:
-    """Makes answers wrong by rules, each change verified.
+    """Perturbs answers by rules, each change verified.
 
     Args:
         seed: of the draws; another seed makes other changes.
@@ -65,7 +65,7 @@ class RulePerturber:
 
 
 class ModelPerturber:
-    """Has a chat model make answers wrong, each change verified.
+    """Has a chat model perturb answers, each change verified.
 
     What it was asked is in the asker's journal, so a build that was stopped asks only the rest.
 
@@ -89,7 +89,7 @@ class ModelPerturber:
         return Rejections({(self.name, reason): count for reason, count in faults.items()})
 
     def __call__(self, rows: Sequence[QARow]) -> list[QARow | None]:
-        """Ask about each row until a reply can be used, or a few have been in vain."""
+        """Ask about each row until a reply can be used, or a few have failed."""
         self._on_start(rows)
         return self._asker.ask(rows)
 
@@ -119,9 +119,9 @@ class Halves:
 
     Attributes:
         rows: PASS and FAIL.
-        unchanged: PASS rows among them whose answer could not be made wrong.
-        tried: right rows that were drawn.
-        failed: those of them that could not be made wrong.
+        unchanged: PASS rows among them whose answer could not be perturbed.
+        tried: faithful rows that were drawn.
+        failed: those of them that could not be perturbed.
     """
 
     rows: list[QARow]
@@ -135,15 +135,15 @@ def make_halves(
 ) -> Halves:
     """Draw faithful rows until there are enough, and make some of them hallucinated.
 
-    The PASS half, too, is drawn from rows that could be made wrong: else what a rule cannot change
+    The PASS half, too, is drawn from rows that could be perturbed: else what a rule cannot change
     would give its label away. Only where these are too few do others fill it, and are counted.
     Where there are too few rows in all, the labels keep their proportion.
 
     Args:
-        candidates: right rows, in the order of the draw; no more are taken than are needed.
-        passes: PASS rows to give.
-        fails: FAIL rows to give.
-        perturber: makes answers wrong.
+        candidates: faithful rows, in the order of the draw; no more are taken than are needed.
+        passes: PASS rows to return.
+        fails: FAIL rows to return.
+        perturber: perturbs answers.
     """
     wanted = passes + fails
     made: list[tuple[QARow, QARow]] = []

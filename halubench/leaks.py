@@ -1,8 +1,8 @@
 """What a text must not give away: how its row was made.
 
-A reasoning trace is written by who knows what is wrong with an answer, and read by a judge that
-must find it out. So it may not name the prompt's sections, speak of a right answer behind the one
-judged, of annotators or labels, or say that somebody altered the answer (Lynx paper, appendix A.1).
+A reasoning trace is written by one who knows what is wrong with an answer, and read by a judge that
+must find it out. So it may not name the prompt's sections, speak of a right answer besides the one
+judged, of annotators or labels, or say that the answer was altered (Lynx paper, appendix A.1).
 """
 
 from __future__ import annotations

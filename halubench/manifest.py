@@ -28,7 +28,7 @@ class Plan(Record):
         seed: of every draw.
         contexts: long contexts whole, or only the excerpt that holds the answer.
         data: a folder of files, or the Hub.
-        perturber: what made answers wrong.
+        perturber: what perturbed answers.
         against: SHA-256, by name, of the files of test rows that no training row shares text with.
     """
 
@@ -48,7 +48,7 @@ class PartReport(Record):
         part: test, train or validation.
         wanted, wanted_fails: rows asked for; no FAIL count where the source's own draw decides.
         rows, fails: rows built.
-        unchanged: PASS rows of answers that could not be made wrong.
+        unchanged: PASS rows of answers that could not be perturbed.
         missing: why there are fewer rows than wanted; None where there are not.
     """
 

@@ -1,4 +1,4 @@
-"""The commands that make rows' answers wrong by a chat model, and that say why labels hold."""
+"""The commands that perturb rows' answers by a chat model, and that explain labels."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def perturb(
     max_tokens: MaxTokensOption = _MAX_TOKENS,
     dry_run: DryRunOption = False,
 ) -> None:
-    """Have a chat model make right answers subtly wrong, and verify each.
+    """Perturb faithful answers subtly by a chat model, and verify each.
 
-    Tells first what it will cost. An interrupted run goes on from OUTPUT.asked.jsonl.
+    Prints the estimated cost first. An interrupted run resumes from OUTPUT.asked.jsonl.
     """
     from .perturb.by_model import Perturbation
 
@@ -70,7 +70,7 @@ def trace(
 ) -> None:
     """Write for each labelled row why its label holds, by templates or a chat model.
 
-    A chat model's cost is told first. An interrupted run goes on from OUTPUT.asked.jsonl.
+    A chat model's cost is printed first. An interrupted run resumes from OUTPUT.asked.jsonl.
     """
     from .reasoning import Tracing
 

@@ -29,7 +29,7 @@ def runs(texts: Iterable[str]) -> set[str]:
 
 
 class NearDuplicates:
-    """Rows seen so far; says of another one whether one of them is almost the same.
+    """Rows seen so far; tells whether another one is almost the same as one of them.
 
     Two rows are if their questions and answers hold almost the same words and their contexts
     almost the same text. Rows over one document with different questions are not, nor is one
@@ -41,7 +41,7 @@ class NearDuplicates:
         self._holders: dict[str, list[int]] = defaultdict(list)
 
     def add(self, row: QARow) -> bool:
-        """Add a row unless one like it was seen; say whether it was added."""
+        """Add a row unless one like it was seen; return whether it was added."""
         said = frozenset(_WORD.findall(f"{row.question} {row.answer}".lower()))
         if any(self._is_like(said, row, index) for index in self._candidates(said)):
             return False
@@ -73,7 +73,7 @@ def _share(one: Sequence[str], other: Sequence[str]) -> float:
 
 
 class Leaks:
-    """The text of test rows; says of a training row whether it holds some of it."""
+    """The text of test rows; tells whether a training row holds some of it."""
 
     def __init__(self, examples: Iterable[Example]) -> None:
         self._runs: set[str] = set()

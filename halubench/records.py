@@ -1,4 +1,4 @@
-"""What a source gives and what becomes of it: a question with its documents and a right answer."""
+"""What a source provides: a question with its documents and a faithful answer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Edited(Record):
 
     Attributes:
         start, end: of the new text, in characters.
-        old: what stood there before; empty where something was inserted.
+        old: the text that was there before; empty where something was inserted.
         document: which document was changed; None where it was the answer.
     """
 

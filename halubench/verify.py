@@ -101,7 +101,7 @@ def _duplicates(rows: Sequence[QARow]) -> Iterator[str]:
 
 
 def _balance(rows: Sequence[QARow]) -> Iterator[str]:
-    """Sources whose wrong answers were made are half FAIL."""
+    """Require half FAIL of sources whose hallucinated answers are synthetic."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for row in rows:
         if not _labelled(row):

@@ -37,7 +37,7 @@ _APPROXIMATE = re.compile(
     r"|at most|up to|some|circa|~)\s?[$€£]?$",
     re.IGNORECASE,
 )
-_PIECE = 16  # sentences that are looked at between two pauses
+_PIECE = 16  # sentences that are read between two yields
 _OF_WORDS = re.compile(r"[\s-]words?\b")  # "a summary in 50 words" speaks of itself
 _NEAR = Fraction(1, 10)
 _NO_SUMS = ("percentage point", "celsius")  # which only differ
@@ -55,7 +55,7 @@ class Absent(NamedTuple):
 def find_absent(example: Example) -> Generator[None, None, list[Absent]]:
     """Return the answer's numbers, dates and names that nothing it was given holds, in order.
 
-    Pauses often, whatever the length of the answer.
+    Yields often, however long the answer is.
     """
     given = _read((*example.context, example.question, *(t.content for t in example.conversation)))
     absent: list[Absent] = []
@@ -108,7 +108,7 @@ def _read(texts: tuple[str, ...]) -> _Given:
     words: set[str] = set()
     for text in texts:
         pieces = flatten(text) or []
-        # The text itself too: flattening may leave out what stands between.
+        # The text itself too: flattening may leave out what is between.
         for part in (text, *(piece.text for piece in pieces)):
             found = find_literals(part)
             literals += zip_longest(found, found[1:])

@@ -1,7 +1,7 @@
 """Abstention: a judge that passes no answer of which it is not sure enough.
 
 An answer that the judge passes, but whose raw score is not among those that the calibration can
-vouch for, gets no score and the error code `abstained`. FAIL stays FAIL.
+certify, gets no score and the error code `abstained`. FAIL stays FAIL.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from .types import JudgeError, Verdict
 class Abstaining(Calibrated):
     """A calibrated judge of whose PASS verdicts at most a share `risk` is hallucinated.
 
-    `moonlynx.judge.conformal` has the method and what it takes for granted. An answer without a raw
+    `moonlynx.judge.conformal` has the method and its assumptions. An answer without a raw
     score is not passed either: the labelled rows say nothing of it.
 
     Attributes:
         passed_up_to: the highest raw score that is passed.
-        abstains: what a cascade asks of a judge that is to hand on what it is unsure of.
+        abstains: tells a cascade that this judge defers what it is unsure of.
     """
 
     abstains = True
@@ -31,11 +31,11 @@ class Abstaining(Calibrated):
         Args:
             judge: one with a calibration, such as `Calibrated`, that decides by its threshold.
             risk: share of hallucinated answers among those passed, in (0, 1).
-            confidence: chance that the share stays within `risk`, in (0, 1).
+            confidence: probability that the share stays within `risk`, in (0, 1).
 
         Raises:
             CalibrationError: a value is out of range, the judge has no calibration or one without
-                a curve, or its rows cannot vouch for any raw score.
+                a curve, or its rows cannot certify any raw score.
         """
         for name, value in (("abstain", risk), ("confidence", confidence)):
             if not 0 < value < 1:

@@ -1,4 +1,4 @@
-"""Read compressed files as they are asked for, so that none fills the memory."""
+"""Read compressed files in pieces, so that none fills the memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .types import BadInput
 _BLOCK = 1 << 18
 _XZ_MEMORY = 256 << 20  # the format lets an archive ask for 4 GiB
 
-# What each begins with, by its ending.
+# The first bytes of each format, by its suffix.
 MAGIC = {
     ".gz": b"\x1f\x8b",
     ".bz2": b"BZh",
@@ -35,7 +35,7 @@ def unpack(file: BinaryIO, ending: str) -> io.BufferedReader:
 
 
 class _Unpacked(io.RawIOBase):
-    """The bytes of an archive, as they are asked for."""
+    """The bytes of an archive, decompressed on demand."""
 
     def __init__(self, blocks: Iterator[bytes], kind: str) -> None:
         self._blocks = blocks

@@ -1,7 +1,7 @@
 """Judge a stream of rows into a JSONL file that survives being killed.
 
 Verdicts are appended in the order of the rows, and a verdict is the same bytes every time; so the
-file itself says how far a run came, and one started again passes over the rows that are done
+file itself says how far a run came, and a resumed run skips the rows that are done
 (`moonlynx.judge.journal`).
 """
 
@@ -35,9 +35,9 @@ class Timing(Record):
 
 @dataclass
 class Tally:
-    """What the verdicts so far say: counts by score, and unscored ones by error code.
+    """Counts of the verdicts so far: by score, and unscored ones by error code.
 
-    `under_way` is how far the rows came that are being judged, where their judge tells.
+    `under_way` is the progress of the rows being judged, where their judge reports it.
     """
 
     rows: int = 0
@@ -65,17 +65,17 @@ def judge_rows(
     timings: Path | None = None,
     on_progress: Callable[[Tally], None] = lambda _: None,
 ) -> Tally:
-    """Write one verdict per row to `output`, going on from where an earlier run stopped.
+    """Write one verdict per row to `output`, resuming where an earlier run stopped.
 
     Args:
-        judge: gives the verdicts.
+        judge: returns the verdicts.
         rows: the rows, from the first; those already done are passed over.
         output: JSONL file, one Verdict a line, in the order of the rows.
         run: what identifies the run (judge, hash of the input, ...).
         batch_size: rows given to the judge, and written, at once.
         timings: JSONL file of seconds per row, apart from the verdicts.
-        on_progress: called with the tally so far after every batch, and within it as often as
-            the judge tells how far it came.
+        on_progress: called with the tally so far after every batch, and within it whenever
+            the judge reports progress.
 
     Raises:
         InUse: another process is writing `output` or `timings`.
@@ -94,7 +94,7 @@ def judge_rows(
             started = time.perf_counter()
             verdicts = judge_batch(judge, batch, tally, on_progress)
             seconds = time.perf_counter() - started
-            if times is not None:  # first: of a row that is judged again, the last time counts
+            if times is not None:  # first: for a row that is judged again, the last time counts
                 times.append(_time_lines(batch, seconds / len(batch)))
             journal.append(map(to_line, verdicts))
             for verdict in verdicts:
@@ -106,7 +106,7 @@ def judge_rows(
 def identify(judge: Judge) -> dict[str, str]:
     """Return what identifies the verdicts: name, version and hash of each calibration in use.
 
-    Labels by two thresholds would not go together, so a calibration fitted anew is another run.
+    Labels by two thresholds must not be mixed, so a refitted calibration is another run.
     """
     identity = {"judge_name": judge.info.name, "judge_version": judge.info.version}
     calibrations = " ".join(_calibrations(judge))
@@ -122,10 +122,10 @@ def judge_batch(
     """Judge the rows that can be judged; the others become unscored verdicts in their places.
 
     Args:
-        judge: gives the verdicts.
+        judge: returns the verdicts.
         rows: to judge.
         tally: of the rows before these.
-        on_progress: called with it as often as the judge tells how far it came.
+        on_progress: called with it whenever the judge reports progress.
     """
     tally = tally or Tally()
 

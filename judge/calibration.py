@@ -96,9 +96,9 @@ class Calibration(Record):
         objective: what the threshold was chosen for: "balanced-accuracy" or "precision>=P".
         rows: labelled rows with a raw score, on which all was fitted.
         fails: those of them labelled FAIL.
-        rows_without_score: labelled rows left out for want of a raw score.
+        rows_without_score: labelled rows left out, as they have no raw score.
         data_sha256: hash of the labelled file.
-        curve: what tells when to abstain; files of version 1.0 have none.
+        curve: says when to abstain; files of version 1.0 have none.
     """
 
     schema_version: Literal["1.0", "1.1"] = CALIBRATION_VERSION

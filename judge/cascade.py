@@ -1,7 +1,7 @@
 """The cascade: judges asked one after the other, the next one only where the last is unsure.
 
 Where a stage is unsure is fitted beforehand (`moonlynx.judge.policy`). A stage keeps its verdict or
-hands the answer on; it is never overruled into the other label. So what a verdict says (score,
+defers the answer; it is never overruled into the other label. So what a verdict says (score,
 spans, sentences) is always one judge's own.
 """
 
@@ -23,20 +23,20 @@ VERSION = "1"
 
 
 class Cascade:
-    """Asks each judge about the answers that those before it handed on, in one batch.
+    """Asks each judge about the answers that those before it deferred, in one batch.
 
     With a policy, which goes with two judges, the first keeps its verdict where the policy says so.
-    Without one, each judge but the last has to abstain (`abstain=RISK`). A judge that leaves an
-    answer unscored always hands it on.
+    Without one, each judge except the last has to abstain (`abstain=RISK`). A judge that leaves an
+    answer unscored always defers it.
 
     If the last judge leaves an answer unscored, `on_failure` says what becomes of it: "unscored"
-    (the default: the first judge was unsure of just these, and a verdict that nobody stands behind
+    (the default: the first judge was unsure of just these, and a verdict that no judge is sure of
     would look like any other), or "keep", the last score given before, its stage marked degraded.
 
     A verdict's `stages` are the judges that were asked about this answer, with what each said and
-    cost; the stages of an inner cascade stand in its place. `raw_score` is null: the scores of
+    cost; the stages of an inner cascade take its place. `raw_score` is null: the scores of
     different judges do not rank together. `probability` is that of the judge that decided, fitted
-    on all answers and not on the ones it gets here. `acall` is there where a judge has it.
+    on all answers and not on the ones it gets here. `acall` exists where a judge has it.
 
     Attributes:
         stages: the judges, cheapest first.

@@ -47,7 +47,7 @@ class Format(StrEnum):
 
 
 class Engine(Protocol):
-    """Judges a file of rows elsewhere than in this process."""
+    """Judges a file of rows outside this process."""
 
     def __call__(
         self,
@@ -62,7 +62,7 @@ class Engine(Protocol):
         ...
 
 
-# By name; filled where the command line is put together, from floors above this one.
+# By name; filled where the command line is assembled, from layers above this one.
 ENGINES: dict[str, Engine] = {}
 
 LabelledOption = Annotated[
@@ -215,10 +215,10 @@ def calibrate(
 ) -> None:
     """Fit a judge's threshold and probability to labelled rows of your own.
 
-    Use it as --judge "NAME?calibration=FILE". The verdicts behind it stay in FILE.verdicts.jsonl,
-    from which an interrupted run goes on.
+    Use it as --judge "NAME?calibration=FILE". Its verdicts stay in FILE.verdicts.jsonl, from which
+    an interrupted run resumes.
     """
-    # Calibration brings numpy, which the other commands start without.
+    # Calibration imports numpy, which the other commands start without.
     from .calibration import fit_calibration, save_calibration
 
     keep_apart({"--output": output, "--data": data})
@@ -274,10 +274,10 @@ def cascade(
 ) -> None:
     """Fit where a cascade's first judge is unsure to labelled rows of your own.
 
-    Use it as --judge "cascade(A,B)?policy=FILE". The verdicts behind it stay beside FILE, from
-    which an interrupted run goes on. With --risk the second judge is not asked.
+    Use it as --judge "cascade(A,B)?policy=FILE". Its verdicts stay beside FILE, from which an
+    interrupted run resumes. With --risk the second judge is not asked.
     """
-    # The policy brings numpy, which the other commands start without.
+    # The policy imports numpy, which the other commands start without.
     from .cost import load_prices
     from .policy import Budget, Rows, fit_budget, fit_risk, save_policy
 

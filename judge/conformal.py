@@ -72,7 +72,7 @@ class RiskCurve(Record):
 
         Args:
             risk: the share of hallucinated answers among those passed to stay within, in (0, 1).
-            confidence: the chance, over draws of the labelled rows, that it does; in (0, 1).
+            confidence: the probability, over draws of the labelled rows, that it does; in (0, 1).
             below: the threshold of FAIL: only raw scores below it are passed anyhow.
 
         Returns:

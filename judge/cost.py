@@ -1,6 +1,6 @@
 """What asking a chat model costs: tokens estimated before a run, counted after it, and priced.
 
-`prices.json` beside this file is the price table: list prices as of its date. A table of one's own
+`prices.json` beside this file is the price table: list prices as of its date. A custom table
 has the same form.
 """
 
@@ -105,7 +105,7 @@ def model_of(judge: str) -> str:
 
 
 def load_prices(path: Path | None = None) -> PriceTable:
-    """Read a price table, by default the one that comes with the package.
+    """Read a price table, by default the one that ships with the package.
 
     Raises:
         PriceError: the file cannot be read or is no price table; names the field.

@@ -1,4 +1,4 @@
-"""The names that fields have in people's rows: docs/input.md shows these tables."""
+"""The names that fields have in users' rows: docs/input.md shows these tables."""
 
 from __future__ import annotations
 

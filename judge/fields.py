@@ -1,6 +1,6 @@
-"""Read the fields of rows by the names that people give them.
+"""Read the fields of rows by the names that users give them.
 
-`NAMES` are taken as they stand; `PASSED_OVER` are known, but do not mean what ours mean; any other
+`NAMES` are taken as they are; `PASSED_OVER` are known, but do not mean what ours mean; any other
 is mapped by `--map FIELD=NAME`.
 """
 
@@ -90,7 +90,7 @@ class FieldMap:
         """Return what a row holds of the fields of an Example or MetricInput; no null.
 
         Raises:
-            BadInput: a field stands there by two names, or a mapped name does not.
+            BadInput: a field is there under two names, or a mapped name is missing.
         """
         found: dict[str, Any] = {}
         for ours in kind.model_fields:
@@ -142,7 +142,7 @@ AS_NAMED = FieldMap()
 def read_example(raw: Any, fields: FieldMap = AS_NAMED) -> Example:
     """Read an Example from a row or record, by whatever names its fields have.
 
-    Fields that an Example does not have are left aside.
+    Fields that an Example does not have are ignored.
 
     Raises:
         BadInput: names the field and, by its code, what became of it.
@@ -177,7 +177,7 @@ def load_json(text: str | bytes) -> Any:
 
 
 def value_at(value: Any, path: str) -> Any:
-    """Return what stands at a dotted path; of a list, what stands there in each element.
+    """Return the value at a dotted path; for a list, the value there in each element.
 
     A name may itself hold dots, as `attributes.input.value` does in a table of spans.
 

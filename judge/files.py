@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, or by one process at a time; and where they lie."""
+"""Files that are written whole or not at all, or by one process at a time; and where they are."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def beside(output: Path, ending: str) -> Path:
 def written_whole(path: Path) -> Iterator[Path]:
     """Yield a path beside `path` to write a file or folder to, which takes its name at the end.
 
-    A run that is killed leaves what it had, and no `path`; the next one writes over it. For one
+    A killed run leaves a partial file, and no `path`; the next one overwrites it. For one
     process at a time. What is no regular file, such as /dev/null, is written to as it is.
     """
     if path.exists() and not (path.is_file() or path.is_dir()):
@@ -87,7 +87,7 @@ def written_whole(path: Path) -> Iterator[Path]:
 def held(path: Path) -> Iterator[None]:
     """Lock a file for this process alone; the lock ends with the process.
 
-    The lock is on `PATH.run.lock`. The file's folder is made where it is missing.
+    The lock is on `PATH.run.lock`. The file's folder is created if it is missing.
 
     Raises:
         InUse: the file is held already; says by which process, where and since when.

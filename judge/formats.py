@@ -177,7 +177,7 @@ def _sniff(file: io.BufferedReader) -> str:
 
 
 def _bounded(file: BinaryIO) -> Iterator[bytes]:
-    """Yield lines; of one over `MAX_ROW` only so much that it is seen to be too long."""
+    """Yield lines; of one over `MAX_ROW` only enough to see that it is too long."""
     while line := file.readline(MAX_ROW + 1):
         rest = line
         while len(rest) >= min(_BLOCK, MAX_ROW) and not rest.endswith(b"\n"):
@@ -208,7 +208,7 @@ class _JsonText:
                 return self._text[self._at : self._at + 1]
 
     def skip(self) -> None:
-        """Pass over a character."""
+        """Skip a character."""
         self._at += 1
 
     def value(self) -> str:

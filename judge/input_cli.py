@@ -15,7 +15,7 @@ from .messages import echo
 from .rows import Row, read_rows
 from .types import BadInput, Example
 
-# A context that ends like one of these and is no file is taken for a slip, not for a text.
+# A context that ends like one of these and is no file is taken for a typo, not for a text.
 _TEXT_FILES = (".txt", ".md", ".json", ".html", ".csv", ".xml")
 
 FILES_HELP = (

@@ -1,4 +1,4 @@
-"""Records as JSON Lines: files to read, and files with which a run goes on after being killed.
+"""Records as JSON Lines: files to read, and files from which a killed run resumes.
 
 `resume` is the one way to write the latter. The file is locked while a run writes it, so that two
 runs never mix in it. A run started again drops a half-written last line, reads what is done and
@@ -26,7 +26,7 @@ Row = TypeVar("Row")
 
 
 class RunMismatch(MoonlynxError, ValueError):
-    """A file or folder is not one with which this run can go on."""
+    """A file or folder from which this run cannot resume."""
 
     def __init__(self, path: object, why: str) -> None:
         super().__init__(f"{path} {why}; delete {path} to start anew, or choose another --output")
@@ -36,7 +36,7 @@ class Journal:
     """A file of records that is open and locked: first read to its end, then appended to."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
-        """Use a file that stands at its start; one that cannot be read holds nothing yet."""
+        """Use a file that is at its start; one that cannot be read holds nothing yet."""
         self.path = path
         self._file = file
 
@@ -72,17 +72,17 @@ class Journal:
             yield verdict
 
     def append(self, lines: Iterable[bytes]) -> None:
-        """Write lines, and hand them to the operating system."""
+        """Write lines, and flush them to the operating system."""
         self._file.write(b"".join(lines))
         self._file.flush()
 
 
 @contextmanager
 def resume(path: Path, run: Mapping[str, str] | None = None) -> Iterator[Journal]:
-    """Open a file of records to go on with, for this process alone.
+    """Open a file of records to resume, for this process alone.
 
     Args:
-        path: the file, made with its folder where it is missing. What is no regular file, such as
+        path: the file, created with its folder if missing. What is no regular file, such as
             /dev/null, is only appended to: it has no lock and no run record.
         run: what identifies the run, for the run record; None where each record does.
 
@@ -104,7 +104,7 @@ def resume(path: Path, run: Mapping[str, str] | None = None) -> Iterator[Journal
 
 
 def _check_run_record(path: Path, run: Mapping[str, str]) -> None:
-    """Compare the run record with the run; where there is nothing to go on with, write it."""
+    """Compare the run record with the run; where there is nothing to resume, write it."""
     real = path.resolve()
     run_record = real.with_name(f"{real.name}.run.json")
     if not real.exists() or not real.stat().st_size:
@@ -123,7 +123,7 @@ def _check_run_record(path: Path, run: Mapping[str, str]) -> None:
 
 
 def check_run(path: object, found: Mapping[str, object], run: Mapping[str, object]) -> None:
-    """Compare what identifies a run, as it was found, with the run that wants to go on.
+    """Compare what identifies a run, as it was found, with the run that is to resume.
 
     Raises:
         RunMismatch: they differ; names the field.

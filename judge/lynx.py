@@ -41,7 +41,7 @@ class LynxJudge:
 
     `raw_score` is log P(FAIL) - log P(PASS), in nats, at the first token of the score; null where
     the backend gives no logprobs. With a `threshold`, an answer is FAIL where its raw score reaches
-    it; without one, or without a raw score, the score is the model's own word. An answer that
+    it; without one, or without a raw score, the score is the model's own. An answer that
     claims nothing is PASS, and the model is not asked.
     """
 

@@ -1,4 +1,4 @@
-"""What commands write to a person's terminal; errors that the user can mend as messages."""
+"""What commands write to a terminal; errors that the user can fix as messages."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ def _visible_usage() -> Iterator[None]:
 
 @contextmanager
 def errors_as_messages() -> Iterator[None]:
-    """Turn errors into messages and exit codes: what the user can mend, and internal errors.
+    """Turn errors into messages and exit codes: what the user can fix, and internal errors.
 
-    A `MoonlynxError`, or a file that cannot be used, ends with USAGE; all else is a fault of the
-    product, which ends with FAULT and a traceback to report.
+    A `MoonlynxError`, or a file that cannot be used, ends with USAGE; all else is an internal
+    error, which ends with FAULT and a traceback to report.
     """
     code = ExitCode.USAGE
     try:
@@ -96,7 +96,7 @@ def resumable(how_far: Callable[[], str]) -> Iterator[None]:
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder where it is missing, and say so: it may be a slip."""
+    """Create a folder where it is missing, and say so: it may be a typo."""
     if not folder.exists():
         folder.mkdir(parents=True)
         echo(f"made the folder {folder}", err=True)

@@ -50,7 +50,7 @@ def metric(
     map_: MapOption = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Rows judged at once.")] = BATCH_SIZE,
 ) -> None:
-    """Judge inputs by a metric: tone, toxicity, tool selection and the like."""
+    """Judge inputs by a metric, such as tone, toxicity or tool selection."""
     keep_apart({"--output": output, "--input": input_file})
     fields = FieldMap.parse(map_ or (), MetricInput)
     with kept(input_file) as path:

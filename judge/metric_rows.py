@@ -1,7 +1,7 @@
 """Metrics over a file of inputs, into a JSONL file that survives being killed.
 
 Verdicts are appended in the order of the rows, and a verdict is the same bytes every time; a run
-started again passes over the rows that are done (`moonlynx.judge.journal`).
+started again skips the rows that are done (`moonlynx.judge.journal`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class MetricRow(NamedTuple):
 def read_inputs(path: Path, fields: FieldMap = AS_NAMED) -> Iterator[MetricRow]:
     """Read the rows of a file, or of standard input (`-`), as inputs of a metric.
 
-    Fields that a MetricInput does not have (labels, say) are left aside. `input` and `output` may
+    Fields that a MetricInput does not have (labels, say) are ignored. `input` and `output` may
     each be left out, but not both.
 
     Raises:
@@ -90,10 +90,10 @@ def measure_file(
     batch_size: int,
     fields: FieldMap = AS_NAMED,
 ) -> Counter[str]:
-    """Write one verdict per row to `output`, going on from where an earlier run stopped.
+    """Write one verdict per row to `output`, resuming where an earlier run stopped.
 
     Args:
-        metric: gives the verdicts.
+        metric: returns the verdicts.
         path: file of inputs.
         output: JSONL file, one MetricVerdict a line, in the order of the rows.
         sha256: hash of the input file.

@@ -70,7 +70,7 @@ def parse_spec(text: str) -> JudgeSpec | CascadeSpec:
     """Read a judge name.
 
     Raises:
-        SpecError: says which part of the name is off and what is allowed there.
+        SpecError: says which part of the name is wrong and what is allowed there.
     """
     text = text.strip()
     if _PASSWORD.search(text):

@@ -1,7 +1,7 @@
 """Read a Lynx judge's completion: REASONING and SCORE, or why there is none.
 
 One tolerant reader. Valid JSON it reads as `json.loads` does, if its keys take 256 characters or
-fewer as written; beyond that it takes what is written by models that only try: fences and prose
+fewer as written; beyond that it accepts what models write that come close: fences and prose
 around the object, other quotes, quotes and line breaks left bare inside a string, Python literals,
 missing and trailing commas, a missing last brace, keys in other case, bullets instead of a list, a
 bare or decorated score.
@@ -39,7 +39,7 @@ class LynxReply:
 
 
 class ParseFault(ValueError):
-    """A reply that gives no verdict."""
+    """A reply without a verdict."""
 
     def __init__(
         self, code: Literal["unparsed", "contradictory", "truncated"], message: str
@@ -153,7 +153,7 @@ def shorten(text: str, limit: int = 80) -> str:
 
 
 def encodable(text: str) -> str:
-    """Join surrogate pairs, and put U+FFFD for surrogates that stand alone."""
+    """Join surrogate pairs, and put U+FFFD for lone surrogates."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
@@ -191,10 +191,10 @@ class _Reader:
         self._bare = False
 
     def read(self, position: int) -> tuple[list[tuple[str, _Value]], int]:
-        """Read the object whose brace ends at `position`; give its entries and where it ends."""
+        """Read the object whose brace ends at `position`; return its entries and where it ends."""
         entries, end = self._object(position, 0)
         closed = self._text[end - 1] == "}" and _FINISHED.match(self._text, end)
-        # Reasoning without quotes has no bounds of its own: nothing may stand behind the object.
+        # Reasoning without quotes has no bounds of its own: nothing may follow the object.
         if self._bare and (self._truncated or not closed):
             raise _Broken
         return entries, end

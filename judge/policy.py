@@ -1,19 +1,19 @@
-"""The policy of a cascade: which verdicts of its first judge stand, the others being handed on.
+"""The policy of a cascade: which verdicts of its first judge are kept; the others are deferred.
 
-A verdict stands where the raw score is far enough on its side: PASS up to one score, FAIL from
+A verdict is kept where the raw score is far enough on its side: PASS up to one score, FAIL from
 another. Both are fitted on labelled rows, in one of two ways.
 
 *Within a budget* (`fit_budget`): the two that make most rows right, with the second judge's own
-verdicts on what is handed on, while the spending stays within the budget. What they got on the rows
+verdicts on what is deferred, while the spending stays within the budget. What they got on the rows
 they were fitted on is no estimate for others: it is the best of many.
 
 *To a risk* (`fit_risk`): Learn then Test, as in `moonlynx.judge.conformal`, once for each side. The
 labelled rows and those judged later have to be independent draws of one distribution. Then, with
 probability `confidence` over the draw of the labelled rows, both hold for later rows: of the PASS
-verdicts that stand at most a share `risk` is hallucinated, and of the FAIL verdicts that stand at
+verdicts that are kept at most a share `risk` is hallucinated, and of the FAIL verdicts kept at
 most a share `risk` is not. Each side has half of the error allowed, so the two hold together. The
 shares are over all answers (marginal): a kind of answer may have a higher one. Nothing is said of
-what is handed on, of rows of another kind, or where one document has several answers, which are
+what is deferred, of rows of another kind, or where one document has several answers, which are
 not independent.
 """
 
@@ -58,17 +58,17 @@ class PolicyError(MoonlynxError, ValueError):
 
 
 class Policy(Record):
-    """Where the first judge's verdict stands, for which judges, and what it was fitted on.
+    """Where the first judge's verdict is kept, for which judges, and what it was fitted on.
 
     Attributes:
         first: the judge whose raw scores these are.
         second: the judge that gets the rest; null where it had no part in the fit.
-        pass_up_to: the highest raw score at which PASS stands; null: no PASS does.
-        fail_from: the lowest raw score at which FAIL stands; null: no FAIL does.
+        pass_up_to: the highest raw score at which PASS is kept; null: no PASS is.
+        fail_from: the lowest raw score at which FAIL is kept; null: no FAIL is.
         chosen_for: what the two were chosen for.
         rows: labelled rows they were fitted on.
         fails: those of them labelled FAIL.
-        handed_on: share of the rows that is handed on.
+        handed_on: share of the rows that is deferred.
         accuracy: of the cascade on the rows, at its best; null where the second judge had no part.
         data_sha256: hash of the labelled file.
     """
@@ -119,7 +119,7 @@ class Policy(Record):
 class Budget(NamedTuple):
     """What may be spent, on average over the rows: `kind<=limit`.
 
-    `share` of the rows handed on, in [0, 1]; `money` for 1,000 answers, in the price table's
+    `share` of the rows deferred, in [0, 1]; `money` for 1,000 answers, in the price table's
     currency; `p95`, the seconds within which 95 % of the answers are judged.
     """
 
@@ -226,7 +226,7 @@ def fit_budget(
         weights = np.where(failed, 0.5 / failed.mean(), 0.5 / (1 - failed.mean()))
     gain = weights * (right_later.astype(float) - right)
     more = spending.both - spending.alone
-    # Handed on whatever the two scores are.
+    # Deferred whatever the two scores are.
     unsure = np.isnan(scores) | (said < 0)
     room = spending.allowed * len(failed) - float(spending.alone.sum() + more[unsure].sum())
     if room < -_CLOSE:
@@ -265,11 +265,11 @@ def fit_risk(rows: Rows, *, risk: float, confidence: float) -> Policy:
 
     Args:
         rows: the first judge's verdicts on the labelled rows.
-        risk: share of wrong verdicts among those that stand, on each side; in (0, 1).
-        confidence: chance that both shares stay within it; in (0, 1).
+        risk: share of wrong verdicts among those that are kept, on each side; in (0, 1).
+        confidence: probability that both shares stay within it; in (0, 1).
 
     Raises:
-        PolicyError: a value is out of range, too few rows, or rows that can vouch for neither side.
+        PolicyError: a value is out of range, too few rows, or rows that can certify neither side.
     """
     for name, value in (("risk", risk), ("confidence", confidence)):
         if not 0 < value < 1:
@@ -324,9 +324,9 @@ def load_policy(path: Path) -> Policy:
 
 
 class _Side(NamedTuple):
-    """What handing on more and more rows of one side brings: nothing first, then the least sure.
+    """Gain and cost of deferring more and more rows of one side: none first, then the least sure.
 
-    `edges` has the score up to, or from, which verdicts still stand; None where none does.
+    `edges` has the score up to, or from, which verdicts are still kept; None where none is.
     """
 
     gain: Floats

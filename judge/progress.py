@@ -37,7 +37,7 @@ class _Rate(ProgressColumn):
 
 
 class _Claims(ProgressColumn):
-    """Claims read of the rows under way, where their judge tells."""
+    """Claims read of the rows under way, where their judge reports them."""
 
     def render(self, task: Task) -> Text:
         step: Progress | None = task.fields["under_way"]
@@ -50,8 +50,8 @@ def progress_bar(total: int, *, keep: bool = True) -> Iterator[Callable[[Tally],
 
     Args:
         total: rows.
-        keep: leave the bar where it is at the end. The rows are those of a run that can be gone
-            on with: Ctrl-C leaves word of how far it came.
+        keep: leave the bar where it is at the end. The rows are those of a run that can be
+            resumed: Ctrl-C prints how far it came.
 
     Yields:
         What to call with each tally.

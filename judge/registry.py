@@ -1,4 +1,4 @@
-"""From a judge's name to the judge: the built-in ones, and those of others by entry point.
+"""From a judge's name to the judge: the built-in ones, and those of other packages by entry point.
 
 Another package registers a judge under the entry point group `moonlynx.judges`, as a `Factory`.
 """
@@ -34,7 +34,7 @@ class UnknownJudge(MoonlynxError, ValueError):
 
 @dataclass(frozen=True)
 class Factory:
-    """How to make a judge of one name.
+    """How to build a judge of one name.
 
     Attributes:
         summary: what the judge does, in one line.
@@ -42,7 +42,7 @@ class Factory:
             decision threshold on its raw score where one was asked for.
         needs: what it needs beside the core, in words.
         packages: modules that must be importable for the judge to run in this process.
-        extra: the extra that brings them.
+        extra: the extra that installs them.
         bounded: whether raw scores lie in [0, 1], so that a threshold beyond would call every
             answer the same and is refused.
     """
@@ -80,7 +80,7 @@ def load_judge(name: str) -> Judge:
         PolicyError: the policy is not one for these judges.
         UnknownJudge: nothing of that name is built in or installed.
         MissingExtra: an optional package is missing; says how to install it.
-        BackendError: the judge's model cannot be brought up.
+        BackendError: the judge's model cannot be loaded.
     """
     return _load(parse_spec(name))
 
@@ -170,7 +170,7 @@ def find_factory(name: str) -> Factory:
     """Find a judge's factory by name.
 
     Raises:
-        UnknownJudge: names those that come nearest.
+        UnknownJudge: names the nearest ones.
     """
     factories = dict(all_factories())
     if name not in factories:
@@ -345,7 +345,7 @@ def _as_calibrated(
     if file is None:
         return judge
     calibration = load_calibration(file)
-    # Fitted for the scores of one backend and number of windows: those of others stay bare.
+    # Fitted for the scores of one backend and number of windows: those of others stay uncalibrated.
     if calibration.judge != judge.info:
         return judge
     return Calibrated(make(calibration.threshold) if threshold is None else judge, calibration)

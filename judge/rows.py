@@ -1,7 +1,7 @@
 """Read examples from files, one row at a time: docs/input.md says which files and field names.
 
-A row that cannot be judged comes out as a `BadInput` naming its line and field; the rest go on.
-Fields that an Example does not know are left aside.
+A row that cannot be judged comes out as a `BadInput` naming its line and field; the rest are read.
+Fields that an Example does not know are ignored.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def describe(path: Path) -> Source:
     """Hash a file and count its rows.
 
     Raises:
-        BadInput, MissingExtra, OSError: as `read_rows` does, but for the columns.
+        BadInput, MissingExtra, OSError: as `read_rows` does, except for the columns.
     """
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")

@@ -1,6 +1,6 @@
 """The rule tier: numbers, dates and names of an answer that none of its documents holds.
 
-It stands before any judge (`?rules=on`). A sentence with a literal that nothing holds
+It runs before any judge (`?rules=on`). A sentence with a literal that nothing holds
 (`moonlynx.judge.absent`) is UNSUPPORTED, and its answer FAIL; all else the judge decides. It cannot
 prove an answer right.
 """
@@ -26,7 +26,7 @@ class RuleTier:
 
     The judge judges every answer; the tier then marks the sentences in which it finds an absent
     literal. `raw_score` stays the judge's own; where the tier changes the score, `probability` is
-    null, since no calibration speaks of it. A verdict's `stages` name the tier and the judge.
+    null, since no calibration covers it. A verdict's `stages` name the tier and the judge.
 
     Attributes:
         abstains: whether the judge does.
@@ -98,7 +98,7 @@ def _spans(example: Example, spans: Sequence[Span], absent: Sequence[Absent]) ->
 def _sentences(
     example: Example, sentences: Sequence[Sentence], absent: Sequence[Absent]
 ) -> tuple[Sentence, ...]:
-    """Relabel the judge's sentences that hold an absent literal; give them where it has none."""
+    """Relabel the judge's sentences that hold an absent literal; add them where it has none."""
     listed = list(sentences)
     judged, marked = (_mask(len(example.answer), ranges) for ranges in (sentences, absent))
     for start, end, _ in iter_sentences(example.answer):

@@ -1,6 +1,6 @@
 """What a judge is shown: answers that are language, and a warning where it is not the judge's own.
 
-Every judge that `load_judge` makes stands behind this screen.
+Every judge that `load_judge` returns is behind this screen.
 """
 
 from __future__ import annotations

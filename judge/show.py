@@ -19,7 +19,7 @@ _SHOWN = 160  # characters of evidence shown
 def render(verdict: Verdict, example: Example | BadInput) -> RenderableType:
     """Return a panel with the score, the marked answer, the evidence and the reasons.
 
-    Each line of a text begins behind the panel's border and the column of names, so that no text
+    Each line of a text begins after the panel's border and the column of names, so that no text
     can draw a panel or a row of its own.
     """
     lines = Table.grid(padding=(0, 2, 0, 0))

@@ -1,7 +1,7 @@
-"""Judging in bounded pieces: between two of them a caller may look up, turn to others or stop.
+"""Judging in bounded pieces: between two of them a caller may report progress, switch or stop.
 
 A judge's steps are a generator. It yields after each piece of work, asks other judges by yielding
-what they are to judge, and returns the verdicts; to drop it is to give up. A judge that has steps
+what they are to judge, and returns the verdicts; dropping it cancels. A judge that has steps
 (`Stepped`) is called by running them through, and so is its async twin.
 """
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Progress(NamedTuple):
-    """How far a call came.
+    """Progress of a call.
 
     Attributes:
         rows: that are judged, those under way in part.
@@ -93,7 +93,7 @@ async def afinish(work: Steps) -> list[Verdict]:
 
 
 def advance(work: Steps, reply: list[Verdict] | None) -> Step | Done:
-    """Do one piece of the work."""
+    """Run one step of the work."""
     try:
         return work.send(reply)
     except StopIteration as end:

@@ -62,7 +62,7 @@ class ExitCode(IntEnum):
 
 
 class MoonlynxError(Exception):
-    """An error that the user can mend: the command line prints its message and ends with USAGE."""
+    """An error that the user can fix: the command line prints its message and ends with USAGE."""
 
     def __str__(self) -> str:
         """Return the message; what it quotes of the input is visible, as it ends on a terminal."""
@@ -70,7 +70,7 @@ class MoonlynxError(Exception):
 
 
 class BadInput(MoonlynxError, ValueError):
-    """A row that no judge can take: says which field, what is wrong and how to mend it."""
+    """A row that no judge can take: says which field, what is wrong and how to fix it."""
 
     def __init__(self, code: ErrorCode, field: str, message: str) -> None:
         super().__init__(f"{field}: {message}")

@@ -1,4 +1,4 @@
-"""Text of others as a person's terminal may show it: nothing in it acts, nothing in it hides."""
+"""Untrusted text as a terminal may show it: nothing in it acts, nothing in it hides."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 # Controls (C0, DEL, C1), what sets the direction of writing, what takes no room (Unicode's
-# Default_Ignorable_Code_Point, but for the selectors of an emoji's form), line and paragraph
+# Default_Ignorable_Code_Point, except for the selectors of an emoji's form), line and paragraph
 # separators, and lone surrogates, as file names hold them.
 _HIDDEN = re.compile(
     "\r\n|[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"

@@ -34,7 +34,7 @@ _LICENCE = "apache-2.0"
 
 
 class _Weights(NamedTuple):
-    """A folder that is what its manifest says, and the judge it makes.
+    """A folder that is what its manifest says, and its judge.
 
     Attributes:
         name: what the judge is called by someone beside the folder.
@@ -55,7 +55,7 @@ def render_card(
     """Render the card; every number of it comes from the arguments or the judge itself.
 
     Args:
-        weights: a weights folder; its judge is brought up and judges the card's example.
+        weights: a weights folder; its judge is loaded and judges the card's example.
         record: of the run that trained it.
         run: the settings of that run.
         reports: evaluations of the weights, at least one, each benchmark and split once.
@@ -119,7 +119,7 @@ def check_reports(measured: Sequence[Measured]) -> None:
 
 
 def _open(weights: Path) -> _Weights:
-    """Check the files of every form that the folder holds, and bring up the first."""
+    """Check the files of every form that the folder holds, and load the first."""
     if not weights.is_dir():
         raise CardError(f"there is no weights folder at {weights}")
     path = weights.resolve()

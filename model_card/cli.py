@@ -43,7 +43,7 @@ def card(
     ] = None,
 ) -> None:
     """Render the card of a weights folder from its training run and its evaluations."""
-    # These bring numpy, which other commands start without.
+    # These import numpy, which other commands start without.
     from .results import read_report
 
     reports = [read_report(folder) for folder in report or ()]

@@ -38,7 +38,7 @@ def render_lynx_card(
 ) -> ModelCard:
     """Render the card; every number of it comes from the arguments or the folder's files.
 
-    The model is not brought up: it may be larger than the machine.
+    The model is not loaded: it may be larger than the machine.
 
     Args:
         weights: the folder `model` of a run.

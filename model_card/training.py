@@ -12,7 +12,7 @@ from moonlynx.recipes.luna.settings import Run, Stage
 
 from .results import CardError
 
-# Licences of the trunks that training may start from, as their Hub pages state them.
+# Licences of the base encoders that training may start from, as their Hub pages state them.
 BASES = {
     "sentence-transformers/all-MiniLM-L6-v2": "Apache-2.0",
     "cross-encoder/nli-deberta-v3-large": "Apache-2.0",

@@ -1,4 +1,4 @@
-"""The web application: the routes, what stands around them, and the life of the queue."""
+"""The web application: the routes, the middleware around them, and the life of the queue."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 _FILE = 1 << 30  # bytes of a batch file
-_FILE_SECONDS = 3_600.0  # in which it has to be in
+_FILE_SECONDS = 3_600.0  # in which it must arrive
 
 
 def create_app(
@@ -41,11 +41,11 @@ def create_app(
     """Create the application that serves a judge.
 
     Args:
-        judge: gives the verdicts.
+        judge: returns the verdicts.
         settings: how the server behaves.
-        tracing: told of every verdict.
+        tracing: records every verdict.
         compare: names of the other judges on the page, and how each is asked; None: no page.
-        metrics: judged by at /v1/metrics, by the names that they were asked for by.
+        metrics: served at /v1/metrics, by the names that they were requested by.
 
     Raises:
         MissingExtra: the packages of the extra are not installed.

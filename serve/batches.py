@@ -1,4 +1,4 @@
-"""`/v1/batches`: files of Examples, JSON Lines: hand one in, fetch its verdicts, list, delete."""
+"""`/v1/batches`: files of Examples, JSON Lines: upload one, fetch its verdicts, list, delete."""
 
 # FastAPI reads the annotations of routes, whose types are imported with them: so none is deferred.
 
@@ -76,7 +76,7 @@ def routes(jobs: Jobs) -> "APIRouter":
         if job.status != "done":
             why = job.message or f"{job.judged} of {job.rows} rows are judged"
             raise HTTPException(409, f"batch {job_id} is {job.status}: {why}")
-        # Opened here, so that it is sent whole though it be deleted meanwhile.
+        # Opened here, so that it is sent whole even if it is deleted meanwhile.
         return StreamingResponse(_parts(jobs.output(job_id).open("rb")), media_type=_LINES)
 
     return router

@@ -3,7 +3,7 @@
 Rows that wait are put together until their texts fill a budget of characters, or the oldest has
 waited long enough, and judged in the judge's steps (`moonlynx.judge.steps`). Between two of them
 the next turn goes to the request that had the fewest, so that a short answer does not wait for a
-long one to end; every fourth goes to the oldest, so that a long one is not starved. What nobody
+long one to end; every fourth goes to the oldest, so that a long one is not starved. What no client
 waits for any more is dropped there. A verdict does not depend on what is judged beside it, so none
 of this changes one.
 """
@@ -29,7 +29,7 @@ from moonlynx.judge.visible import visible
 
 from .turns import Asker, Batch, Row, length
 
-_LONGEST_PAUSE = 60  # seconds that a client is asked to stay away at most
+_LONGEST_PAUSE = 60  # seconds that a client is asked to wait at most
 _NEWEST = 0.2  # weight of the newest batch in the pace
 _OLDEST = 4  # every so many turns, one goes to the oldest request
 _OPEN = 2_000_000  # characters under way of rows within the budget, and of longer ones
@@ -75,7 +75,7 @@ class Batcher:
         Args:
             judge: works in a thread, or in the event loop where it has an async twin.
             batching: how rows are put together.
-            on_batch: told the rows of every batch judged and the seconds it took.
+            on_batch: called with the rows of every batch judged and the seconds it took.
         """
         self._judge = judge
         self._batching = batching
@@ -248,7 +248,7 @@ class Batcher:
             if isinstance(step, Done) and len(step.verdicts) != len(batch.pairs):
                 why = f"it gave {len(step.verdicts)} verdicts for {len(batch.pairs)} examples"
         except Exception as error:
-            # The message of a fault of ours may hold the judged text; that of a known error not.
+            # The message of an internal error may hold the judged text; of a known error not.
             why = str(error) if isinstance(error, MoonlynxError) else type(error).__name__
             shown = visible(why, lines=False)
             _log.error("%s failed: %s\n%s", self._judge.info.name, shown, _where(error))

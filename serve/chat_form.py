@@ -1,7 +1,7 @@
 """Between chat messages and the contract: a request's Example, and a verdict's completion.
 
 The last message asks: either Lynx's prompt (`moonlynx.judge.lynx.build_prompt`), or an Example's
-fields as a JSON object. What comes before it, a system message for instance, is left aside.
+fields as a JSON object. What comes before it, a system message for instance, is ignored.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def serve(
 ) -> None:
     """Serve a judge over HTTP: POST /v1/judge, an OpenAI-compatible chat model, and a guard.
 
-    Ends on SIGTERM or Ctrl-C, once every accepted request has its answer.
+    Runs until SIGTERM or Ctrl-C, then drains in-flight requests.
     """
     from .audit.recorder import AuditSettings
     from .batching import Batching

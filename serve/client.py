@@ -1,4 +1,4 @@
-"""Clients of a moonlynx server, which take and give the records that judges do in process."""
+"""Clients of a moonlynx server, with the same records as judges in process."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class Client:
             comment: for those who read it.
 
         Raises:
-            ServerError: it is not kept; with status 404 the verdict is not.
+            ServerError: it is not stored; with status 404 the verdict was not.
         """
         body = _word(about, label, spans, comment)
         return Kept.model_validate_json(self._post("/v1/feedback", body).content)
@@ -305,7 +305,7 @@ def _pause(reply: httpx.Response, tried: int) -> float:
     """Return the seconds to wait before the next try.
 
     Raises:
-        ServerError: there is no point in one, or there were enough.
+        ServerError: a retry is pointless, or there were enough.
     """
     if reply.status_code in _PASSING and tried < _TRIES:
         return float(reply.headers.get("Retry-After", tried))

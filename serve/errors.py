@@ -60,7 +60,7 @@ class ErrorBody(BaseModel):
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describe error answers for OpenAPI; the others here every route may give."""
+    """Describe error answers for OpenAPI; the others here every route may return."""
     wanted = sorted({401, 403, 408, 413, 415, 421, 500, *statuses})
     return {
         status: {"model": ErrorBody, "description": _CODES.get(status, "")} for status in wanted

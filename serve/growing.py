@@ -1,7 +1,7 @@
 """A growing answer: which of its sentences are whole, and how each is judged once.
 
-A sentence is judged as an answer of its own. What the answer says before it, up to a bound, is put
-behind the question, so that "it" and "she" still mean something; it is never judged again. So the
+A sentence is judged as an answer of its own. What the answer says before it, up to a bound, follows
+the question, so that "it" and "she" still mean something; it is never judged again. So the
 cost of an answer grows with its length, not with its square.
 """
 
@@ -125,7 +125,7 @@ def _whole(answer: str, judged: int, final: bool) -> Iterator[Piece]:
 
 
 def place(verdict: Verdict, start: int) -> Verdict:
-    """Move a sentence's verdict to where the sentence stands in its answer."""
+    """Move a sentence's verdict to where the sentence is in its answer."""
 
     def moved(ranges: tuple[Record, ...]) -> tuple[Record, ...]:
         return tuple(

@@ -1,4 +1,4 @@
-"""Batch files: each is a folder on disk, judged in the background and gone on with after a stop.
+"""Batch files: each is a folder on disk, judged in the background and resumed after a stop.
 
 `FOLDER/ID/` holds `input.jsonl` as it was sent, `output.jsonl` with a Verdict a line, and
 `job.json` with how far it came. Files are judged one after the other, through the same queue as
@@ -36,7 +36,7 @@ _ID = re.compile(r"[0-9a-f]{32}")
 
 
 class _Stopped(Exception):
-    """The server ends, and goes on with the file when it is started again; or it is deleted."""
+    """The server stops, and resumes the file at its next start; or the file is deleted."""
 
 
 class _Running(NamedTuple):
@@ -51,7 +51,7 @@ class Jobs:
     """The batch files of a server. All methods belong to its event loop."""
 
     def __init__(self, folder: Path, service: Service) -> None:
-        """Use a folder, which is made if need be."""
+        """Use a folder, which is created if needed."""
         self._folder = folder
         self._service = service
         self._waiting: asyncio.Queue[str] = asyncio.Queue()
@@ -61,12 +61,12 @@ class Jobs:
         folder.mkdir(parents=True, exist_ok=True)
 
     async def add(self, body: AsyncIterator[bytes]) -> Job:
-        """Keep a file of JSON Lines and put it in line.
+        """Store a file of JSON Lines and queue it.
 
         Raises:
             BadInput: it holds no rows.
         """
-        # The newest sorts last; nobody can guess another's.
+        # The newest sorts last; no one can guess another's.
         job_id = f"{time.time_ns():016x}{secrets.token_hex(8)}"
         folder = self._folder / job_id
         folder.mkdir()
@@ -183,7 +183,7 @@ class Jobs:
         except (_Stopped, CancelledError, InUse):
             return
         except Exception as error:
-            # It must not keep the files behind it waiting. What a fault of ours says may be text.
+            # It must not keep the files after it waiting. An internal error may quote text.
             known = isinstance(error, MoonlynxError | OSError)
             failed = {"status": "failed", "message": str(error) if known else type(error).__name__}
             if not rows.unwanted():

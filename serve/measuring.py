@@ -1,7 +1,7 @@
 """`POST /v1/metrics/{name}`: a MetricInput in, a MetricVerdict out, or a list of each.
 
 The metrics are those of Luna-2 that the server was started with. Each has its own name, `tone`, and
-the one that it was asked for by, `luna2:tone`. An input that cannot be read is
+the one that it was requested by, `luna2:tone`. An input that cannot be read is
 refused with 422; in a list it becomes a verdict with an error, in its place.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from fastapi import APIRouter, Request
 
 PATH = "/v1/metrics"
-_PAUSE = 1  # seconds that a client is asked to stay away
+_PAUSE = 1  # seconds that a client is asked to wait
 _log = logging.getLogger("moonlynx.serve")
 
 
@@ -60,7 +60,7 @@ class Measures:
         """Set up.
 
         Args:
-            metrics: by the names that they were asked for by.
+            metrics: by the names that they were requested by.
             service: gives the deadline, the room and the counts.
         """
         self._workers = {
@@ -113,7 +113,7 @@ class Measures:
                 worker, measure_rows, metric, rows
             )
         except Exception as error:
-            # The message of a fault of ours may hold the judged text; that of a known error not.
+            # The message of an internal error may hold the judged text; of a known error not.
             why = str(error) if isinstance(error, MoonlynxError) else type(error).__name__
             _log.error("%s failed: %s", metric.info.name, visible(why, lines=False))
             failed = JudgeError(code="backend", message=f"the metric failed: {why}")

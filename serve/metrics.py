@@ -1,4 +1,4 @@
-"""What Prometheus is told: requests, the queue, what verdicts said and cost. Never a text."""
+"""Prometheus metrics: requests, the queue, verdicts and their cost. Never a text."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Metrics:
         self._batch_seconds.observe(seconds)
 
     def on_verdict(self, verdict: Verdict) -> None:
-        """Count a verdict that is given out."""
+        """Count a verdict that is returned."""
         self._verdicts.labels(verdict.score or "unscored").inc()
         if verdict.error is not None:
             self._unscored.labels(verdict.error.code).inc()
@@ -96,7 +96,7 @@ class Metrics:
         self._windows.inc(verdict.usage.windows)
 
     def on_audit_dropped(self, reason: str, rows: int) -> None:
-        """Count verdicts that are not kept; may be called from any thread."""
+        """Count verdicts that are dropped; may be called from any thread."""
         self._dropped.labels(reason).inc(rows)
 
     def on_metric(self, metric: str, outcome: str) -> None:

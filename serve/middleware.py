@@ -1,4 +1,4 @@
-"""What stands around the routes: counting, keys and the size of a body. Plain ASGI."""
+"""Middleware around the routes: counters, keys and the size of a body. Plain ASGI."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _log = logging.getLogger("moonlynx.serve")
 
 
 class Observe:
-    """Counts requests and their time, and answers a fault of ours without telling of texts."""
+    """Counts requests and their time, and answers an internal error without quoting texts."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
@@ -58,7 +58,7 @@ class Observe:
         try:
             await self._app(scope, receive, count_and_send)
         except Exception as error:
-            # Its message may hold judged text, so only its kind and place are told.
+            # Its message may hold judged text, so only its kind and place are logged.
             where = "".join(traceback.format_tb(error.__traceback__))
             path = visible(scope["path"], lines=False)
             _log.error("%s in %s\n%s", type(error).__name__, path, where)
@@ -74,10 +74,10 @@ class Observe:
 
 
 class RequireKey:
-    """Lets only requests through that bring `Authorization: Bearer KEY` with a known key.
+    """Passes only requests with `Authorization: Bearer KEY` and a known key.
 
     Args:
-        app: what is behind.
+        app: the wrapped application.
         hashes: of the keys.
         login: lets a browser in to the page; None: there is no page.
     """
@@ -152,7 +152,7 @@ class LimitBody:
     A browser lets the page of any site send forms and plain text, and asks first for other kinds.
 
     Args:
-        app: what is behind.
+        app: the wrapped application.
         limit: of a body.
         others: limits of single paths.
     """

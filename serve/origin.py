@@ -2,7 +2,7 @@
 
 A page of any site can make its reader's browser send requests here. Across sites the browser names
 the page's own in the header Origin. A site that lets its name lead here (DNS rebinding) is asked
-under that name, which stands in the header Host.
+under that name, which is in the header Host.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class CheckOrigin:
     """Refuses requests under a name that is not the server's, and those of other sites' pages.
 
     Args:
-        app: what is behind.
+        app: the wrapped application.
         hosts: names of the server; `*.example.org` is every name below one, `*` any at all.
         origins: other sites whose pages are let in; `*` any at all.
         exposed: the server is reached from other machines. Then an address, or a name without a

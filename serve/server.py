@@ -1,4 +1,4 @@
-"""Run the server until it is told to end; then answer what was accepted, and nothing more."""
+"""Run the server until SIGTERM or Ctrl-C, then drain in-flight requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .vllm.waiting import WaitingJudge, WaitingMetric
 _CONNECTIONS = 4_096  # that may wait to be accepted
 _AT_ONCE = 32  # requests at least to a judge behind a network
 _LOOK = 1.0  # seconds between two looks whether the server is to end
-_LATE = 30.0  # seconds for the end, once nobody waits for an answer; vLLM may take 20 of them
+_LATE = 30.0  # seconds for the end, once no one waits for an answer; vLLM may take 20 of them
 
 
 class ServeError(MoonlynxError):
@@ -46,14 +46,14 @@ def serve(
     engine: Engine | None = None,
     metrics: Sequence[str] = (),
 ) -> None:
-    """Serve a judge until SIGTERM or Ctrl-C. What was accepted by then gets its answer.
+    """Serve a judge until SIGTERM or Ctrl-C, then drain in-flight requests.
 
     Args:
         judge_name: as `load_judge` takes it.
         host: name or address to listen at.
         port: to listen on; 0 for any that is free.
         settings: how the server behaves.
-        tell: told the address, once requests are taken there.
+        tell: called with the address, once requests are accepted there.
         compare: names of other judges that the page offers beside it.
         metrics: names of metrics to serve beside it, as `load_metric` takes them; the engine
             serves those that it has the heads of.
@@ -108,9 +108,9 @@ def serve(
 
 @contextmanager
 def _sure_end(settings: Settings) -> Iterator[None]:
-    """End the process some time after it was told to, whatever a judge's thread is still at.
+    """End the process some time after the signal, whatever a judge's thread is still doing.
 
-    Python waits for its threads, and a judge can be at rows that nobody waits for any more.
+    Python waits for its threads, and a judge can be busy with rows that no client waits for.
     """
     ended = threading.Event()
 
@@ -134,7 +134,7 @@ def _patience(settings: Settings) -> int:
 
 
 def load_metrics(names: Sequence[str]) -> list[Metric]:
-    """Load metrics that are told apart by their names.
+    """Load metrics, each under a name of its own.
 
     Raises:
         MoonlynxError: as `load_metric` does.

@@ -152,7 +152,7 @@ class Service:
     async def finish(self, request: Request, work: Future[Result]) -> Result:
         """Wait for work on a request, unless its client goes away or the time is up.
 
-        Work that is given up is cancelled; with it, its rows in the queue are dropped.
+        Abandoned work is cancelled, and its rows in the queue are dropped.
 
         Raises:
             HTTPException: 499 or 504.
@@ -194,7 +194,7 @@ class Service:
         return verdicts
 
     def _settled(self, name: str, example: Example, started: int, future: Future[Verdict]) -> None:
-        """Count, trace and keep a verdict, unless nobody waits for it any more."""
+        """Count, trace and store a verdict, unless no client waits for it any more."""
         if not future.cancelled():
             self._tell(future.result(), started)
             if self.audit is not None:
@@ -213,7 +213,7 @@ def verdict_id(request: Request) -> str:
 
 
 def _forget(work: Future[Any]) -> None:
-    """Look at what became of work that is given up, or Python would complain that nobody did."""
+    """Retrieve the outcome of cancelled work, or Python would log that it never was."""
     if not work.cancelled():
         work.exception()
 

@@ -1,4 +1,4 @@
-"""Routes whose JSON is read as the rows of files are: a key that stands twice is refused."""
+"""Routes whose JSON is read as the rows of files are: a repeated key is refused."""
 
 from __future__ import annotations
 

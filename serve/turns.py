@@ -1,4 +1,4 @@
-"""Whose turn it is: the requests before a judge, and what of theirs is under way."""
+"""Whose turn it is: the requests before a judge, and their work under way."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Batch:
 
     @property
     def given_up(self) -> bool:
-        """Whether nobody waits for any of its rows."""
+        """Whether no client waits for any of its rows."""
         return all(future.done() for future, _ in self.pairs)
 
     @property

@@ -1,1 +1,1 @@
-"""People label rows on a local web page; their labels are kept, exported and compared."""
+"""Annotators label rows on a local web page; their labels are stored, exported and compared."""

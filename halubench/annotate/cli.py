@@ -1,4 +1,4 @@
-"""The commands by which people label rows, and by which their labels are taken out and compared."""
+"""The commands that serve rows to annotators, and export and compare their labels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def annotate(
 ) -> None:
     """Serve a local web page on which people label rows: PASS or FAIL, and each sentence.
 
-    Every row is saved as it is labelled, and each annotator goes on where they stopped. Whoever
+    Every row is saved as it is labelled, and each annotator resumes where they stopped. Anyone who
     reaches the page can label under any name: beyond this machine, serve it in a trusted network.
     """
     from .server import serve

@@ -59,7 +59,7 @@ def pairs_of_all(labels: Labels, k: int) -> Floats:
     """
     counts = count_labels(labels, k)
     pairs: Floats = counts[:, :, None] * counts[:, None, :]
-    return pairs - counts[:, :, None] * np.eye(k)  # nobody is paired with oneself
+    return pairs - counts[:, :, None] * np.eye(k)  # no one is paired with themselves
 
 
 def count_labels(labels: Labels, k: int) -> Floats:

@@ -12,7 +12,7 @@ class Part(NamedTuple):
     """A run of a text, as it is or as an edit made it.
 
     Attributes:
-        text: what stands there now.
+        text: the text that is there now.
         edit: what put it there; None where nothing was changed.
     """
 

@@ -33,7 +33,7 @@ class Pages:
         self._templates = templates
 
     def start(self, request: Request) -> Response:
-        """Ask who is there."""
+        """Ask for the annotator's name."""
         return self._render(request, "start.html", annotators=self._store.annotators())
 
     def enter(self, request: Request, form: Form) -> Response:

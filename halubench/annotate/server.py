@@ -28,14 +28,14 @@ def serve(file: Path, database: Path, host: str, port: int, tell: Callable[[str]
 
     Args:
         file: of rows, JSON Lines.
-        database: of annotations, made where there is none.
+        database: of annotations, created if there is none.
         host: name or address of this machine that annotators ask for.
         port: to listen on; 0 for any that is free.
-        tell: told the page's address once it is there.
+        tell: called with the page's address once it is there.
 
     Raises:
-        BadInput: the file holds a line that is no row, no rows at all, or one that nobody can
-            label.
+        BadInput: the file holds a line that is no row, no rows at all, or one that cannot be
+            labelled.
         StoreError: the database is one of another file, or of something else.
         ServeError: the address cannot be used.
         MissingExtra: the packages of the extra are not installed.
@@ -56,7 +56,7 @@ def serve(file: Path, database: Path, host: str, port: int, tell: Callable[[str]
 
 
 def read_rows_to_label(file: Path) -> list[QARow]:
-    """Read rows that somebody can label.
+    """Read rows that can be labelled.
 
     Raises:
         BadInput: a line is no row, there are none, two share an id, or an answer holds no text.

@@ -1,4 +1,4 @@
-"""Verify an answer that a model made wrong: a small change, still an answer, and really wrong.
+"""Verify an answer that a model perturbed: a small change, still an answer, and unsupported.
 
 What the rules' own verification checks, it checks here too; the rest is what only a model gets
 wrong: it rewrites, refuses, talks about its task, shortens or rounds what it should falsify.
@@ -25,7 +25,7 @@ _NEGATION = re.compile(r"\b(?:not|no|never|none|neither|nor|without)\b|n['’]t\
 _WORD_BEFORE = re.compile(r"\S+\s*$")
 _WORD_BEHIND = re.compile(r"\s*\S+")
 _LEAST_LIMIT = 8  # words that may be changed however short the answer is
-_MOST_CHANGED = 0.4  # of the right answer's words
+_MOST_CHANGED = 0.4  # of the faithful answer's words
 _ALL_HELD = 0.8  # of an addition's content, by weight, in one sentence of the context
 _SHORT = 5  # content words; an answer of no more says little without its question
 _ASKED = 0.6  # of the question's content, in the sentence that would make a short answer right
@@ -35,7 +35,7 @@ def verify_answer(row: QARow, answer: str) -> str | Fault:
     """Return the wrong answer, its articles mended; a fault where it must not be used.
 
     Args:
-        row: with the right answer.
+        row: with the faithful answer.
         answer: what a model made of it.
     """
     gold = row.answer

@@ -1,4 +1,4 @@
-"""A bank of clauses that say something definite which no document at hand is likely to hold."""
+"""A bank of clauses that say something definite that no document is likely to hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Perturbation by a chat model: the right answer, subtly changed (Lynx paper, appendix A.1)."""
+"""Perturbation by a chat model: the faithful answer, subtly changed (Lynx paper, appendix A.1)."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class _Reply(BaseModel):
 
 @dataclass(frozen=True)
 class Perturbation:
-    """Has a right answer made wrong; each new answer is verified before it becomes a row."""
+    """Has a faithful answer perturbed; each new answer is verified before it becomes a row."""
 
     max_tokens: int = 1_024
     prompts: tuple[str, ...] = (PROMPT,)
 
     def request(self, row: QARow, attempt: int) -> ChatRequest:
-        """Ask for a wrong answer, at temperature 0 (appendix A.1) where nothing went wrong before.
+        """Ask for a FAIL answer, at temperature 0 (appendix A.1) where nothing went wrong before.
 
         Raises:
-            BadInput: the row's answer is wrong already.
+            BadInput: the row's answer is hallucinated already.
         """
         if row.label == "FAIL":
             message = "is FAIL already; give rows whose answers are right, or have no label"

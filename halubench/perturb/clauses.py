@@ -1,4 +1,4 @@
-"""Clauses put behind a sentence: invented ones, and true ones so that length tells no label."""
+"""Clauses added to a sentence: invented ones, and true ones so that length tells no label."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMED = 0.25  # share of invented clauses that name somebody of the context
 
 
 def invented_clauses(text: str, source: Source, rng: Random) -> Iterator[Draft]:
-    """Yield drafts that put a clause of the bank behind a sentence that states something."""
+    """Yield drafts that add a clause of the bank to a sentence that states something."""
     for sentence in read((text,)).sentences:
         end = _END.search(sentence.text)
         if end and _states_something(sentence.text):
@@ -73,7 +73,7 @@ _SHORTEST = 4  # how many of the shortest clauses are drawn from: invented ones 
 def add_supported_clause(text: str, context: Sequence[str], rng: Random) -> str | None:
     """Lengthen a text by a short sentence of its context, so that length does not tell the label.
 
-    The counterpart of `invented-clause`: what is added stands in the context word for word.
+    The counterpart of `invented-clause`: what is added is in the context word for word.
 
     Returns:
         The longer text, or None where the text has no plain end or the context no such sentence.

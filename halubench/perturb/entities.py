@@ -1,7 +1,7 @@
 """Names: another name of the same rough type, taken from the same context.
 
-No list of names is at hand; a type is told by what stands in and around a name, and a name of no
-clear type is left alone.
+There is no list of names; a type is inferred from the words in and around a name, and a name of
+no clear type is left alone.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ TYPES = frozenset({"acronym", "title", "organisation", "person", "demonym", "eve
 
 
 class Name(NamedTuple):
-    """A name where it stands in a text; its type is empty where it cannot be told."""
+    """A name at its place in a text; its type is empty where it is not known."""
 
     start: int
     end: int
@@ -190,7 +190,7 @@ def names_of_type(kind: str, source: Source) -> list[str]:
 
 
 def typed_names(text: str, source: Source) -> Iterator[Name]:
-    """Find the names of a text, typed by what the context tells of them, else by the text."""
+    """Find the names of a text, typed by what the context says of them, else by the text."""
     types = _types(source)
     for name in names(text, source.lower_words | read((text,)).lower_words):
         told = types.get(name.text) or name.type or _by_part(name.text, types)

@@ -1,4 +1,4 @@
-"""Figures as they stand in a text: how they are found, read and told from codes and labels."""
+"""Figures in a text: how they are found, read and distinguished from codes and labels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONFIDENCE = re.compile(r"\s?(?:CI\b|confidence|credible)")
 _CITED = re.compile(r"\((?:\d+\s?[,–-]\s?)*$"), re.compile(r"(?:\s?[,–-]\s?\d+)*\)")
 _PAGES = re.compile(r"\d+(?:\s?\(\d+\))?:\s?[A-Za-z]?\d+\s?[-–]\s?[A-Za-z]?\d+")  # 35 (2): 12-18
 _LONGEST_PAGES = 30
-# "Serotype 5", "adenovirus 5 (Ad5)": a noun stands before, and none behind.
+# "Serotype 5", "adenovirus 5 (Ad5)": a noun before, and none after.
 _NOUN_BEFORE = re.compile(r"(?<![\w-])(?P<noun>[A-Za-z][\w-]*)\s$")
 _NO_NOUN_BEHIND = re.compile(
     r"\s?(?:$|[.,;:()\[\]])|\s(?:and|or|in|on|at|of|is|was|are|were|has|had|for|by|with|from|to|as"

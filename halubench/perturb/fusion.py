@@ -1,4 +1,4 @@
-"""Two sentences fused: the head of one goes on as another of the context does."""
+"""Two sentences fused: the head of one continues as another of the context does."""
 
 from __future__ import annotations
 

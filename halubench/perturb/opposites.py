@@ -72,7 +72,7 @@ for _pair in re.split(r"[;\n]", _PAIRS.strip()):
     _OPPOSITES.setdefault(_one, _other)
     _OPPOSITES.setdefault(_other, _one)
 _WORDS = "|".join(sorted(_OPPOSITES, key=len, reverse=True))
-# A person whom the text goes on to call by a pronoun, or names those beside whom it stands.
+# Words for people, whose opposite a pronoun elsewhere in the text would give away.
 _GENDERED = frozenset(
     """man woman men women male female husband wife father mother son daughter sons daughters
     brother sister brothers sisters""".split()  # noqa: SIM905
@@ -216,10 +216,10 @@ _BEFORE_ADJECTIVE = (
     *("despite", "of", "in", "with", "by", "for", "the", "a", "other"),
 )
 _NO_DEGREE = "".join(rf"(?<!\b{word} )" for word in _BEFORE_ADJECTIVE)
-# "For no patients" turns the rest of the sentence round.
+# "For no patients" inverts the rest of the sentence.
 _FRONTED = re.compile(r"(?:^|[.!?,;]\s)(?:For|In|Among|With|On|At|To|By|From|Of)\s$")
 _NEGATED = re.compile(r"(?:no|none|neither|never|rarely|few)\b")
-# "No" and its like deny a clause from its start; within one they read oddly.
+# "No" and similar words deny a clause from its start; within one they read oddly.
 _DENIES_CLAUSE = re.compile(r"(?:no|none|neither)\b")
 _CLAUSE_START = re.compile(
     r"(?:^|[.!?;:,]\s|\b(?:that|and|but|with|because|while|whereas|although|if|as|was|were|are)\s)$"

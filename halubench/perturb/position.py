@@ -1,4 +1,4 @@
-"""Whether an answer still takes one position where a part of it is turned round.
+"""Whether an answer still takes one position where a part of it is negated.
 
 "It helps, and therefore it should be used": where one part comes to say the opposite, the other
 still says what it said, and a "therefore" or a "however" has lost its sense. Such an answer is not

@@ -40,8 +40,8 @@ class Change:
         kind: which rule made it.
         start: where the changed, now unsupported characters begin in `text`.
         end: where they end.
-        old: what stood there before; empty where something was inserted.
-        new: what stands there now.
+        old: the text that was there before; empty where something was inserted.
+        new: the text that is there now.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Answers that open with yes or no: the opening turned round, with its explanation."""
+"""Answers that open with yes or no: the opening flipped, with its explanation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .position import AROUND_OPENING, OPENING, explanation, going_on
 from .source import Sentence, Source
 from .types import Draft, Edit
 
-# A clause behind which the main one comes.
+# A clause that the main one follows.
 _SUBORDINATE = re.compile(
     r"(?:although|though|while|whereas|despite|because|since|if|when|unless|given|as|in spite"
     r"|even|due to|owing to|compared)\b",
@@ -22,9 +22,9 @@ _CONTRARY = {"yes": "no", "no": "yes"}
 
 
 def yes_no(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # noqa: ARG001
-    """Flip an opening yes or no, together with its explanation and what goes on from it.
+    """Flip an opening yes or no, together with its explanation and what continues it.
 
-    What cannot be turned round would speak against the rest, so that all is left as it is.
+    What cannot be negated would contradict the rest, so all is left as it is.
     """
     opening = OPENING.match(text)
     if not opening or opening["word"].lower() not in _CONTRARY:

@@ -1,4 +1,4 @@
-"""The claims of an answer, and the sentences of its context that speak of them."""
+"""The claims of an answer, and the sentences of its context about them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Claim(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Sentences of the context, in its order, that speak of a claim.
+    """Sentences of the context, in its order, about a claim.
 
     Attributes:
         sentences: one or two; none where nothing in the context does.
@@ -68,7 +68,7 @@ def split_claims(answer: str) -> list[Claim]:
 
 
 def find_evidence(said: frozenset[str], asked: frozenset[str], source: Source) -> Evidence:
-    """Find the sentence that speaks of a claim, and another where that adds to it.
+    """Find the sentence about a claim, and another where that adds to it.
 
     Args:
         said: content of the claim.

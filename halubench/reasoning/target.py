@@ -1,4 +1,4 @@
-"""Put a trace into its row, and the row into the words that a judge is trained to say."""
+"""Add a trace to its row, and write the row as the target that a judge is trained on."""
 
 from __future__ import annotations
 

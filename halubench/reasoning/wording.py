@@ -14,7 +14,7 @@ WORDINGS: Mapping[str, tuple[str, ...]] = {
         "What is asked is: {question}",
         "The answer has to settle this question: {question}",
     ),
-    # A claim that the document bears out.
+    # A claim that the document supports.
     "stated": (
         "The answer says {claim}. The document says so: {evidence}.",
         "{claim} is supported by the document, which says: {evidence}.",
@@ -52,7 +52,7 @@ WORDINGS: Mapping[str, tuple[str, ...]] = {
         "Nothing in the answer goes beyond the document. It is faithful.",
         "As the document supports what is claimed, the answer is faithful.",
     ),
-    # A claim that the document does not bear out.
+    # A claim that the document does not support.
     "claimed": (
         "The answer says {claim}.",
         "According to the answer, {claim}.",

@@ -53,7 +53,7 @@ class DataFile(NamedTuple):
     """A file of a data folder.
 
     Attributes:
-        path: below the folder; a copy with `.gz` behind its name is read as well.
+        path: below the folder; a copy with `.gz` after its name is read as well.
         sha256: of its content, unzipped; None where it is not known.
         licence: as stated by its publishers.
     """
@@ -158,9 +158,9 @@ class Source:
     Attributes:
         name: as in HaluBench's `source_ds`.
         title: paper and place of publication.
-        labelled: its rows come with wrong answers and labels; else with right answers only, and
-            wrong ones have to be made of them.
-        hub: where each split lies on the Hub.
+        labelled: its rows come with hallucinated answers and labels; else with faithful answers
+            only, and hallucinated ones have to be made of them.
+        hub: where each split is on the Hub.
         read_folder: reads a split from a data folder.
         read_hub: turns the rows of a dataset of `hub` into ours.
         note: what is known to be missing from the public files; "" if nothing.

@@ -8,7 +8,7 @@ revision; `hallucination` "yes" is FAIL).
 In a folder there are 200 rows of the published set (a sample by debu-sinha/conformaldrift at
 b3fae6cf660f2d7a49785073e1cb88389c3f763a) and the 500 questions that HaluEval's generation step
 ships with the right answer and two wrong ones, which its filter has not seen. As in `qa_samples`,
-each question comes with one answer: right or, with the same chance, one of the wrong ones, drawn
+each question comes with one answer: right or, as likely, one of the wrong ones, drawn
 from the question itself. 11 questions are in both files; the published row is kept. The paper
 trains on none of it.
 """

@@ -17,7 +17,7 @@ def read_hub(hub: Hub) -> tuple[Iterable[RawRow], Origin]:
 
     Raises:
         MissingExtra: the package `datasets` is not installed.
-        SourceError: the dataset cannot be had.
+        SourceError: the dataset is not available.
     """
     try:
         from datasets import load_dataset

@@ -1,4 +1,4 @@
-"""RAGTruth QA: answers of six models to questions over passages, with errors marked by people.
+"""RAGTruth QA: answers of six models to questions over passages, with errors marked by annotators.
 
 Niu et al., "RAGTruth: A Hallucination Corpus for Developing Trustworthy Retrieval-Augmented
 Language Models" (ACL 2024), MIT, ParticleMedia/RAGTruth, by way of vectara/FaithJudge at
@@ -6,7 +6,7 @@ ca35eb45d0d32cffd5ddc2d6513c4e8342cb9f5d and, for 303 clean test rows,
 amazon-science/Query-Conditioned-NLI at e255f49bb2e008ba028dd404ab0becb54e33a790. On the Hub
 wandb/RAGTruth-processed (newest revision), splits `test` and `train`, rows whose task is QA.
 
-A row is FAIL if people marked a span in the answer; `annotation` holds the spans and their notes.
+A row is FAIL if a span in the answer is marked; `annotation` holds the spans and their notes.
 The context is split into its passages, each with its own "passage N:", which answers speak of.
 Rows of one question share a group. A folder holds 855 of the 900 test rows (45 clean ones are
 missing) and 265 rows of the train split.

@@ -28,7 +28,7 @@ def load_chat_backend(backend: str, model: str | None, options: Mapping[str, str
     Raises:
         SpecError: no such backend, or an option that it does not have or cannot read.
         MissingExtra: an optional package is missing.
-        BackendError: the model cannot be brought up.
+        BackendError: the model cannot be loaded.
     """
     chat: ChatBackend
     if backend.startswith(("http://", "https://")):

@@ -51,10 +51,10 @@ class ChatReply:
     """What came back for one request.
 
     Attributes:
-        text: the reply; what there is of it when `finish` is "length".
+        text: the reply; cut off when `finish` is "length".
         finish: why the reply ended; with "error", `error` says what went wrong.
         tokens: the reply's tokens where logprobs were asked for and the backend has them. Their
-            texts joined give `text`, but for special tokens at the end.
+            texts joined are `text`, except for special tokens at the end.
     """
 
     text: str
@@ -66,7 +66,7 @@ class ChatReply:
 
 
 class MissingExtra(MoonlynxError, ImportError):
-    """An optional package is not installed; the message names the extra that brings it."""
+    """An optional package is not installed; the message names the extra to install."""
 
     def __init__(self, need: str, extra: str) -> None:
         super().__init__(f"{need} needs an extra: pip install 'moonlynx[{extra}]'")
@@ -74,11 +74,11 @@ class MissingExtra(MoonlynxError, ImportError):
 
 
 class BackendError(MoonlynxError, RuntimeError):
-    """A backend cannot be brought up: no such model, broken weights, unreachable endpoint."""
+    """A backend cannot be loaded: no such model, broken weights, unreachable endpoint."""
 
 
 class EmbeddingError(BackendError):
-    """An embedding model gave no vectors; `code` is that of the verdicts that needed them."""
+    """An embedding model returned no vectors; `code` is that of the verdicts that needed them."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
@@ -90,7 +90,7 @@ class ChatBackend(Protocol):
     """Completes chat requests: one reply per request, in order.
 
     A fault of one request becomes that reply's `error` (codes `backend`, `timeout`, `too_long`)
-    and leaves its neighbours alone.
+    and does not affect the others.
     """
 
     name: str
@@ -110,7 +110,7 @@ class AsyncChatBackend(ChatBackend, Protocol):
 
 
 async def acomplete(backend: ChatBackend, requests: Sequence[ChatRequest]) -> list[ChatReply]:
-    """Complete the requests without blocking the event loop, in a thread where need be."""
+    """Complete the requests without blocking the event loop, in a thread if needed."""
     if isinstance(backend, AsyncChatBackend):
         return await backend.acomplete(requests)
     return await asyncio.to_thread(backend.complete, requests)

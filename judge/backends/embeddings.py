@@ -1,8 +1,8 @@
-"""Embedding models in this process, by sentence-transformers, and the way to those behind a URL.
+"""Embedding models: in this process by sentence-transformers, or behind a URL.
 
 Weights are safetensors and no code of the model's own is run. Texts go through the model in batches
-of one fixed shape, filled up where texts are missing: so a text's vector does not depend, to the
-last bit, on what is embedded beside it.
+of one fixed shape, padded where texts are missing, so a text's vector is bit-identical whatever is
+embedded with it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def load_embeddings(
     Raises:
         SpecError: no such backend, or an option that it does not have or cannot read.
         MissingExtra: sentence-transformers is missing.
-        BackendError: the model cannot be brought up.
+        BackendError: the model cannot be loaded.
     """
     if backend is not None and backend.startswith(("http://", "https://")):
         from .openai_embeddings import load
@@ -62,7 +62,7 @@ def load_token_embeddings(model: str) -> TokenEmbeddingBackend:
 
     Raises:
         MissingExtra: sentence-transformers is missing.
-        BackendError: the model cannot be brought up.
+        BackendError: the model cannot be loaded.
     """
     return SentenceEncoder(model)
 

@@ -1,4 +1,4 @@
-"""What a judge needs from an encoder with support heads, and the way to those there are.
+"""What a judge needs from an encoder with support heads, and how one is loaded.
 
 A weights folder holds `model.onnx` (run by onnxruntime), or `config.json`, `model.safetensors` and
 `heads.safetensors` (run by torch), or both.
@@ -52,7 +52,7 @@ class EncoderBackend(Protocol):
 
     Attributes:
         version: the start of the SHA-256 of the weights.
-        at_once: inputs that are no slower together than one by one, and so go into one call.
+        at_once: inputs per call, as many as are no slower together than one by one.
     """
 
     name: str
@@ -60,7 +60,7 @@ class EncoderBackend(Protocol):
     at_once: int
 
     def encode(self, inputs: Sequence[Input]) -> list[EncoderOutput]:
-        """Read the inputs, in order; no output depends, to the last bit, on its neighbours."""
+        """Read the inputs, in order; an output is bit-identical whatever else is read."""
         ...
 
 

@@ -1,7 +1,7 @@
-"""Asking an OpenAI-compatible endpoint: how many requests at once, how long, how often again.
+"""Requests to an OpenAI-compatible endpoint: concurrency, timeouts and retries.
 
-What may pass (429, 5xx, timeouts, a refused connection) is tried again after a random, growing
-wait, and never sooner than the server asks. What remains is the error of that request alone.
+Transient failures (429, 5xx, timeouts, a refused connection) are retried after random, growing
+waits, never sooner than the server asks. A lasting failure is the error of that request alone.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ Answer = TypeVar("Answer")
 
 
 class Failure(Exception):
-    """A try that brought no answer.
+    """An attempt that got no answer.
 
     Attributes:
         code: the verdict's error code.
-        passing: it may go well when tried again.
+        passing: a retry may succeed.
         wait: seconds to wait before that, where the server asked for it.
-        unreachable: the request did not come through to a server.
+        unreachable: the request did not reach a server.
     """
 
     def __init__(
@@ -89,8 +89,8 @@ class Endpoint:
         Args:
             url: as a rule ending in /v1.
             concurrency: requests under way at once, over all calls in one event loop.
-            timeout: seconds that one try may take.
-            retries: further tries after the first.
+            timeout: seconds that one attempt may take.
+            retries: further attempts after the first.
 
         Raises:
             SpecError: the URL cannot be one.
@@ -145,7 +145,7 @@ class Endpoint:
         tries = AsyncRetrying(
             stop=stop_after_attempt(1 + self._retries),
             wait=_wait,
-            # Once one request has found nobody there, the others need not wait as long again.
+            # Once one request has found no server, the others need not wait as long again.
             retry=retry_if_exception(
                 lambda error: (
                     isinstance(error, Failure)
@@ -281,7 +281,7 @@ def _failure(response: httpx.Response) -> Failure:
 
 
 def _complaint(response: httpx.Response) -> tuple[str, str]:
-    """Find the server's message and code, in any of the forms in use; else give the body."""
+    """Find the server's message and code, in any of the forms in use; else return the body."""
     try:
         body = response.json()
     except ValueError:

@@ -25,9 +25,9 @@ Reply = Callable[[ChatRequest], ChatReply | str]
 
 
 class FakeBackend:
-    """A chat backend that replies what it was told to.
+    """A chat backend with scripted replies.
 
-    A reply given as text is cut after `max_tokens` words; a `ChatReply` is handed on as it is.
+    A reply given as text is cut after `max_tokens` words; a `ChatReply` is returned as it is.
     """
 
     name = "fake"
@@ -36,7 +36,7 @@ class FakeBackend:
         """Set the replies.
 
         Args:
-            reply: a function of the request; or texts, given out one after the other.
+            reply: a function of the request; or texts, returned one after the other.
         """
         self._reply = reply if callable(reply) else _one_by_one(reply)
 

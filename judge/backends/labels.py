@@ -28,7 +28,7 @@ class LabelRequest:
         places: lengths of the prompt's beginnings that a token is due after, rising; the last is
             the prompt's own length.
         labels: ids of the tokens to score.
-        adapter: what `attach` gave, or None for the model as it is.
+        adapter: what `attach` returned, or None for the model as it is.
     """
 
     prompt: tuple[int, ...]
@@ -93,7 +93,7 @@ class AsyncLabelBackend(LabelBackend, Protocol):
 
 
 async def ascore(backend: LabelBackend, requests: Sequence[LabelRequest]) -> list[LabelReply]:
-    """Score the requests without blocking the event loop, in a thread where need be."""
+    """Score the requests without blocking the event loop, in a thread if needed."""
     if isinstance(backend, AsyncLabelBackend):
         return await backend.ascore(requests)
     return await asyncio.to_thread(backend.score, requests)
@@ -112,7 +112,7 @@ def load_label_backend(backend: str, model: str, options: Mapping[str, str]) -> 
     Raises:
         SpecError: no such backend, or an option that it does not have or cannot read.
         MissingExtra: an optional package is missing.
-        BackendError: the model cannot be brought up.
+        BackendError: the model cannot be loaded.
     """
     labels: LabelBackend
     if backend.startswith(("http://", "https://")):

@@ -15,7 +15,7 @@ def find_model(backend: str, model: str | None) -> str:
 
     Raises:
         SpecError: no model is named.
-        BackendError: a path is named that is not there.
+        BackendError: the path does not exist.
     """
     if model is None:
         raise SpecError(f"the {backend} backend needs a model: a path or a Hub id")

@@ -71,7 +71,7 @@ class OnnxEncoder:
 def _threads() -> int:
     """Return how many threads read an input: OMP_NUM_THREADS, else the process's CPU affinity.
 
-    0 is onnxruntime's own choice, a thread held to each core of the machine, allowed or not. What
+    0 is onnxruntime's own choice, a thread pinned to each core of the machine, allowed or not. What
     is read does not depend on the number.
     """
     asked = os.environ.get("OMP_NUM_THREADS", "")

@@ -1,4 +1,4 @@
-"""Chat models behind an OpenAI-compatible endpoint: vLLM first, and those that speak alike."""
+"""Chat models behind an OpenAI-compatible endpoint: vLLM first, and compatible servers."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class OpenAILabels:
             endpoint: where to ask.
             model: the name that the model without adapter is served by.
             name: the backend's own.
-            check: hold adapters to what the server says that it serves.
+            check: require adapters to be among the models that the server lists.
         """
         self.name = name
         self._endpoint = endpoint
@@ -61,7 +61,7 @@ class OpenAILabels:
         Raises:
             BackendError: the server is not there, or lists no models.
         """
-        # vLLM says of the model how many, and of its adapters nothing.
+        # vLLM says how many for the model, and nothing for its adapters.
         return min(self._served.values(), default=1 << 30)
 
     def attach(self, name: str, folder: Path) -> str:  # noqa: ARG002 (the server has its own copy)

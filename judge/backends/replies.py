@@ -1,4 +1,4 @@
-"""Building replies: tokens among their alternatives, texts held to the reply's, errors."""
+"""Building replies: tokens with their alternatives, checks of their texts, errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def aligned(tokens: Sequence[ReplyToken], text: str) -> tuple[ReplyToken, ...] |
     """Return the tokens if they join to `text`, apart from special tokens at the end.
 
     Where they do not, as when a reply ends within a character, no token's place in the text is
-    known, and none is given.
+    known, and the result is None.
     """
     joined = "".join(token.text for token in tokens)
     return tuple(tokens) if joined.startswith(text) else None
@@ -50,8 +50,8 @@ def spell(
     nothing; the next, which completes it, adds the whole.
 
     Args:
-        decode: gives the text of token ids, leaving out special tokens.
-        name: gives a special token's name.
+        decode: returns the text of token ids, leaving out special tokens.
+        name: returns a special token's name.
         ids: the reply.
         steps: for each id its logprob, and id and logprob of the most likely ids in its place.
     """

@@ -159,7 +159,7 @@ def load_weights(network: Any, folder: Path) -> None:
 
 
 def save_network(network: Any, folder: Path) -> None:
-    """Write the network so that `load_network` reads it; makes the folder where there is none."""
+    """Write the network so that `load_network` reads it; creates the folder if it is missing."""
     from safetensors.torch import save_file
 
     folder.mkdir(parents=True, exist_ok=True)

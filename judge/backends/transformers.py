@@ -3,7 +3,7 @@
 The weights are safetensors and no code of the model's own is run. A JSON Schema is enforced by
 xgrammar, which masks what it does not allow and at most one blank between JSON's parts: a weak
 model could otherwise go on in white space until its tokens are used up. Logprobs are those after
-this mask and before the temperature, as vLLM gives them.
+this mask and before the temperature, as in vLLM.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .weights import DEVICES, PRECISIONS, load_weights
 
 @dataclass(frozen=True)
 class _Job:
-    """A request made ready: where it stood, its prompt, the tokens it may take, its grammar."""
+    """A prepared request: its position, its prompt, the tokens it may take, its grammar."""
 
     index: int
     request: ChatRequest
@@ -90,7 +90,7 @@ class TransformersBackend:
         config = self._model.config.get_text_config()
         self._positions: int = getattr(config, "max_position_embeddings", None) or 1 << 30
         self._stops = _stop_tokens(self._model, self._tokenizer)
-        # The checkpoint's own sampling habits (top-k, repetition penalty) are left behind.
+        # The checkpoint's own sampling defaults (top-k, repetition penalty) are ignored.
         self._model.generation_config = GenerationConfig(
             eos_token_id=self._stops, pad_token_id=self._stops[0]
         )

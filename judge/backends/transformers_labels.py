@@ -74,7 +74,7 @@ class TransformersLabels:
         self._torch = torch
 
     def attach(self, name: str, folder: Path) -> str:
-        """Load an adapter beside those that are there.
+        """Load an adapter beside those already loaded.
 
         Raises:
             MissingExtra: PEFT is missing.

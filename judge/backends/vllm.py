@@ -23,12 +23,12 @@ _FINISH: dict[str | None, Finish] = {"stop": "stop", "length": "length"}
 
 
 class Engine(NamedTuple):
-    """A started engine, and what of vLLM it is asked with.
+    """A started engine, and the vLLM classes that requests to it need.
 
     Attributes:
         llm: the engine.
         sampling_params, structured, lora_request: vLLM's classes of these names.
-        refusals: what it raises for a request that it does not take.
+        refusals: what it raises for a request that it rejects.
     """
 
     llm: Any

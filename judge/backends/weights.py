@@ -69,7 +69,7 @@ def half_is_slow() -> bool:
 def load_causal(model: str | Path, **options: Any) -> Any:
     """Load a causal language model from safetensors, running no code of its own.
 
-    One that can also see (as Ministral 3 can) is loaded whole: the names in its checkpoint are
+    A multimodal one (as Ministral 3 is) is loaded whole: the names in its checkpoint are
     those of the whole.
 
     Args:

@@ -12,8 +12,8 @@ from ..types import Example, JudgeError, Turn, Usage
 def messages(prompt: str, example: Example, **more: str) -> tuple[Turn, ...]:
     """Fill the prompt with the example's documents, question and answer, and with `more`.
 
-    The mark between its sections occurs in none of the texts. Turns before the question stand with
-    the question.
+    The mark between its sections occurs in none of the texts. Turns before the question are part
+    of the question.
     """
     question = example.question
     if example.conversation:

@@ -18,7 +18,7 @@ class Finding:
     Attributes:
         piece: the sentence.
         raw_score: in [0, 1], higher = less supported; None where it claims nothing.
-        reason: why, to stand behind the quoted sentence.
+        reason: why, written after the quoted sentence.
         evidence: where the documents support it.
         marked: ranges of the answer to mark if the sentence turns out unsupported; the whole
             sentence where the detector cannot tell.

@@ -3,9 +3,9 @@
 The article "Detect hallucinations for RAG-based systems" (approach 1) asks for a number from 0
 (based on the documents) to 1 (no basis in them). Its code reads the number from a variable that is
 never set and takes what it cannot read for 0, so every answer comes out grounded; its prompt asks
-about sentences but sends whole answers; the judged text stands in it between nothing at all. Here
+about sentences but sends whole answers; the judged text is not delimited in it. Here
 each sentence has its own request, text that is no score leaves the answer unscored, and the judged
-text stands between marks that it does not hold.
+text is between marks that it does not contain.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Semantic similarity: how near each sentence lies to the nearest sentence of the documents.
+"""Semantic similarity: how near each sentence is to the nearest sentence of the documents.
 
 The article "Detect hallucinations for RAG-based systems" (approach 2) speaks of sentences, but its
 code embeds the answer and the context as wholes: one false sentence drowns among the others, and

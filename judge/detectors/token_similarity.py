@@ -1,4 +1,4 @@
-"""Token similarity: how much of each sentence's wording stands in the documents.
+"""Token similarity: how much of each sentence's wording is in the documents.
 
 The article "Detect hallucinations for RAG-based systems" (approach 4) compares the tokens of an
 answer with those of its context. Its code takes the context's *characters* for tokens, counts a
@@ -115,7 +115,7 @@ def _overlap(
     return len(forms & found) / len(forms)
 
 
-# Imported where used: rouge-score brings nltk and scipy, two seconds that the default metric saves.
+# Imported where used: rouge-score needs nltk and scipy, two seconds that the default metric saves.
 @cache
 def _bleu_scorer() -> Any:
     from sacrebleu.metrics.bleu import BLEU
@@ -180,7 +180,7 @@ def _best_cover(forms: set[str], documents: Sequence[_Document]) -> tuple[Eviden
     open_forms = set(forms)
     while open_forms and len(chosen) < _EVIDENCE:
         shared, index, place = max(_most_shared(open_forms, documents), key=itemgetter(0))
-        # One shared word is chance once the bulk is found.
+        # One shared word may be coincidence once the bulk is found.
         if chosen and shared < 2:
             break
         document = documents[index]

@@ -25,7 +25,7 @@ class ClaimSupport(NamedTuple):
     Attributes:
         support: P(supported) of the claim.
         tokens: P(supported) of each of its tokens, shape (tokens,).
-        window: the window that speaks most for it.
+        window: the window that supports it most.
     """
 
     support: float

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..text import content_tokens
 from .blocks import Block, stem
 
-_NEIGHBOUR = 0.15  # of a block's score that those right before and behind it get
+_NEIGHBOUR = 0.15  # of a block's score that those right before and after it get
 _SHORT = 8  # tokens; shorter blocks count as this long
 
 
@@ -37,7 +37,7 @@ class Alignment:
     def score(self, text: str) -> NDArray[np.float64]:
         """Return each block's score, at least 0, shape (blocks,).
 
-        It is the sum of the weights of the words shared with `text`, each counted once, by the root
+        The sum of the weights of the words shared with `text`, each counted once, over the root
         of the block's length; words that are rare in this context weigh most (idf). Blocks beside a
         fitting one fit a little too.
         """

@@ -24,7 +24,7 @@ class Claim(NamedTuple):
         start, end: its range in the answer, without a list mark in front.
         text: answer[start:end].
         lead: the question and what the answer says before, at most `Limits.lead` tokens.
-        empty: its sentence claims nothing that documents could support; it is not read, nor cut.
+        empty: its sentence claims nothing that documents could support; it is neither read nor cut.
         ids: the tokens of `text`, shape (tokens,).
         offsets: the range of each token in the answer, shape (tokens, 2).
         lead_ids: the tokens of `lead`, shape (lead tokens,).

@@ -25,7 +25,7 @@ class LunaError(MoonlynxError, ValueError):
 
 
 class LunaConfig(Record):
-    """How the encoder's inputs are made and its outputs are read.
+    """How the encoder's inputs are built and its outputs are read.
 
     Attributes:
         name, version: of the model; the judge's version is this one and the weights' hash.
@@ -36,11 +36,11 @@ class LunaConfig(Record):
         windows: inputs for a claim whose context does not fit into one; 0 reads the whole context.
         aggregation: a claim's support: "claim" by the encoder's own head, "min" its least
             supported token (the paper's eq. 4), "lowest-3" the mean of its three.
-        support: what becomes of that support beside the claim's new words.
+        support: how that support is combined with the claim's new words.
         answer: the answer's raw score from those of its claims: "max" (with "min" the paper's
             eq. 5), "noisy-or", "noisy-or-root" or "mean-top2".
-        threshold: the answer is FAIL where its raw score reaches it; a calibration that lies beside
-            the weights brings its own.
+        threshold: the answer is FAIL where its raw score reaches it; a calibration beside the
+            weights has its own.
         token_threshold: tokens of an unsupported claim are marked below this P(supported).
     """
 

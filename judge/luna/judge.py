@@ -49,7 +49,7 @@ class LunaJudge:
         config: LunaConfig,
         threshold: float | None = None,
     ) -> None:
-        """Join the parts; `tokenizer` is as `load_tokenizer` gives it."""
+        """Join the parts; `tokenizer` is as `load_tokenizer` returns it."""
         version = f"{config.version}-w{config.windows}-{encoder.version}"
         self.info = JudgeInfo(name=config.name, version=version)
         self.languages = config.languages
@@ -77,7 +77,7 @@ class LunaJudge:
         return verdicts + (yield from self._judge(portion, len(verdicts)))
 
     def read(self, example: Example) -> Generator[None, None, list[ClaimWindows]]:
-        """Cut the answer into claims with their windows of the documents, with pauses."""
+        """Cut the answer into claims with their windows of the documents, yielding often."""
         return read_claims(
             example.question,
             example.answer,

@@ -1,7 +1,7 @@
-"""The words of a claim that no document holds, which the encoder is told beside the text.
+"""The words of a claim that no document holds, as an input of the encoder.
 
-A window shows it a part of the documents, and it reads without capitals: that a number or a name
-stands nowhere in them it could not know otherwise. An exact-match feature, as in DrQA (Chen et al.
+A window shows it a part of the documents, and it reads without capitals: it could not know
+else that a number or a name is nowhere in them. An exact-match feature, as in DrQA (Chen et al.
 2017, section 3.2), given as token types.
 """
 
@@ -40,7 +40,7 @@ def claim_types(new: tuple[NewWord, ...], offsets: NDArray[np.int64]) -> NDArray
     """Return the type of each claim token.
 
     Args:
-        new: as `new_words` gives them.
+        new: as `new_words` returns them.
         offsets: range of each token in the claim, shape (tokens, 2).
     """
     types = np.full(len(offsets), TokenType.CLAIM, dtype=np.int64)

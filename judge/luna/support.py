@@ -1,4 +1,4 @@
-"""What the encoder's support of a claim becomes beside the words that no document holds."""
+"""From the encoder's support of a claim and its new words to P(supported)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _LEAST = 1e-4  # support and its opposite are given to four decimals
 class SupportModel(Record):
     """A regression over the encoder's logit and the words that no document holds.
 
-    P(supported) = sigmoid(bias + the weights' product with the features). As it begins, it gives
-    back what it is given.
+    P(supported) = sigmoid(bias + the weights' product with the features). The default
+    is the identity.
 
     Attributes:
         bias: of the regression.
         logit: weight of the encoder's logit of support.
-        new_words: of the share of the claim's content words that stand nowhere in the documents.
-        new_number: of 1 where a number stands nowhere in the documents.
+        new_words: of the share of the claim's content words that are nowhere in the documents.
+        new_number: of 1 where a number is nowhere in the documents.
         new_name: of 1 where a name does not.
     """
 

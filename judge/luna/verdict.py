@@ -86,7 +86,7 @@ def _evidence(claim: Claim, blocks: Sequence[Block]) -> tuple[Evidence, ...]:
     while blocks and len(chosen) < _EVIDENCE:
         best = max(blocks, key=lambda block: len(missing.intersection(block.stems)))
         shared = missing.intersection(best.stems)
-        # One shared word is chance once the bulk is found.
+        # One shared word may be coincidence once the bulk is found.
         if len(shared) < (2 if chosen else 1):
             break
         place = {"document": best.document, "start": best.start, "end": best.end}

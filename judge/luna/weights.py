@@ -1,4 +1,4 @@
-"""A folder of trained weights: found, brought from the Hub, and held to its manifest of hashes.
+"""A folder of trained weights: found, downloaded from the Hub, and checked against its manifest.
 
 It holds `luna.json`, `tokenizer.json`, `manifest.json`, the files of at least one backend, and
 where the model is calibrated `calibration.json`.
@@ -47,7 +47,7 @@ class WeightsFolder(NamedTuple):
     Attributes:
         path: the folder.
         config: its `luna.json`.
-        tokenizer: its `tokenizer.json`, as `load_tokenizer` gives it.
+        tokenizer: its `tokenizer.json`, as `load_tokenizer` returns it.
         calibration: its `calibration.json`, None where it has none.
     """
 
@@ -61,12 +61,12 @@ def open_weights(model: str | None, backend: str | None) -> WeightsFolder:
     """Find a weights folder and check the files that are going to be read.
 
     Args:
-        model: a folder or a Hub id; None for the weights that come with the package.
+        model: a folder or a Hub id; None for the weights that ship with the package.
         backend: "onnx" (also None) or "torch"; of the other nothing is fetched or read.
 
     Raises:
         LunaError: a file is missing, is not what the manifest says, or cannot be read.
-        BackendError: a path is named that is not there.
+        BackendError: the path does not exist.
     """
     needed = (*_ALWAYS, *WEIGHTS.get(backend or "onnx", ()))
     folder = EMBEDDED if model is None else _find(model, (*needed, CALIBRATION, MANIFEST))
@@ -111,7 +111,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
     try:
         tokenizer = Tokenizer.from_file(str(path))
         find_specials(tokenizer)
-    except Exception as error:  # the library raises nothing more exact
+    except Exception as error:  # the library raises nothing more specific
         raise LunaError(f"{path} is no tokenizer that Luna can use: {error}") from None
     tokenizer.no_truncation()
     tokenizer.no_padding()

@@ -17,7 +17,7 @@ from .novelty import NewWord, new_words
 from .reading import Limits, premise_room
 
 _QUESTION = 0.2  # weight of the question's words beside the claim's
-_PIECE = 32  # blocks or claims that are read between two pauses
+_PIECE = 32  # blocks or claims that are read between two yields
 
 
 class Window(NamedTuple):
@@ -40,7 +40,7 @@ class ClaimWindows(NamedTuple):
     Attributes:
         claim: of the answer.
         windows: at least one, or none where the claim is empty.
-        new: words of the claim that stand nowhere in the documents.
+        new: words of the claim that are nowhere in the documents.
     """
 
     claim: Claim
@@ -58,13 +58,13 @@ def read_claims(
 ) -> Generator[None, None, list[ClaimWindows]]:
     """Cut the answer into claims, in order, and find the windows to read each with.
 
-    Pauses often, whatever the length of the texts; `moonlynx.judge.steps.finish` runs it through.
+    Yields often, however long the texts are; `moonlynx.judge.steps.finish` runs it through.
 
     Args:
         question: may be empty.
         answer: what to judge.
         context: the documents.
-        tokenizer: the encoder's, as `load_tokenizer` gives it.
+        tokenizer: the encoder's, as `load_tokenizer` returns it.
         limits: how many tokens an input and its parts may have.
         windows: as for `choose_windows`.
     """

@@ -29,7 +29,7 @@ _ADHERENCE = "context_adherence"
 
 
 class ChainPollMetric:
-    """Gives each input the share of polls that say true, and of those that say false.
+    """Scores each input by the shares of polls that say true and that say false.
 
     True means a prompt injection; for tool selection, that the guidelines were followed. One poll
     that cannot be read leaves the input without labels: two polls would be another measure. The
@@ -43,7 +43,7 @@ class ChainPollMetric:
 
         Args:
             backend: completes the polls.
-            metric: name of one that there is a prompt for.
+            metric: name of one that has a prompt.
             polls: of each input, at least 1.
 
         Raises:

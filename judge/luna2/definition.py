@@ -40,7 +40,7 @@ _TEMPLATE_FIELDS = {"mark", "sections", "labels", "answers"}
 
 
 class DefinitionError(MoonlynxError, ValueError):
-    """A metric that there is not, or a YAML file that defines none."""
+    """An unknown metric, or a YAML file that defines none."""
 
 
 class Windows(Record):
@@ -48,7 +48,7 @@ class Windows(Record):
 
     Attributes:
         cut: the fields that may be cut; the longest of them is.
-        keep: the class whose highest probability over the windows stands, and with it the
+        keep: the class whose highest probability over the windows counts, and with it the
             probabilities of that window. None, for multi-label: each label's own highest.
     """
 
@@ -197,11 +197,11 @@ def load_definition(name: str | Path) -> MetricDefinition:
     """Read a metric's definition.
 
     Args:
-        name: of one that ships, or the path of a YAML file. The file's prompt lies beside it, or is
+        name: of one that ships, or the path of a YAML file. The file's prompt is beside it, or is
             one that ships.
 
     Raises:
-        DefinitionError: there is none, or it is not sound; names the field.
+        DefinitionError: there is none, or it is invalid; names the field.
     """
     if str(name) in definitions():
         return _load_shipped(str(name))

@@ -44,8 +44,8 @@ class Backbone(Record):
 class Scaling(Record):
     """From class logprobs to probabilities, fitted on validation rows: z / temperature + bias.
 
-    Guo et al., "On Calibration of Modern Neural Networks" (2017); the bias takes back what class
-    weights shift. For multi-label metrics it is that of each label's true.
+    Guo et al., "On Calibration of Modern Neural Networks" (2017); the bias undoes the shift of
+    class weights. For multi-label metrics it is that of each label's true.
     """
 
     temperature: Annotated[Finite, Field(gt=0)] = 1.0
@@ -60,7 +60,7 @@ class Head(Record):
         tokens: what each class is answered by.
         scaling: fitted on validation rows.
         thresholds: fitted on them too: P from which the positive class, or each label, holds.
-        backbone: what the adapter belongs on.
+        backbone: the model that the adapter is for.
         version: of the weights, by their hash.
     """
 

@@ -1,6 +1,6 @@
 """Metrics by heads on the embedded encoder: a few milliseconds each, no torch and no GPU.
 
-Each window is read by itself, so that a verdict has no neighbour; windows are joined as the
+Each window is read by itself, so that verdicts are independent; windows are joined as the
 metric's definition says.
 """
 

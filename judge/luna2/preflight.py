@@ -2,7 +2,7 @@
 
 Luna-2, section 3.3: each target word must be one token; where the words are not, other signs stand
 for the classes, and the mapping is kept. Whether a word is one token depends on what stands before
-it (most vocabularies have " true" and "true"), so it is tried behind the very text that it will
+it (most vocabularies have " true" and "true"), so it is tried after the exact text that it will
 follow: the end of the chat template, or of a label's line.
 """
 

@@ -5,7 +5,7 @@ after the chat template's last. A multi-label metric has a line for each label b
 order of its classes, `a person's name:`, `a postal address:`, none of them filled in; the token due
 after each line's colon is that label's decision. All labels share the text and its one pass through
 the model. A line sees the text and the lines before it, which are the same for every input, but
-no decision: none leans on another.
+no decision: none depends on another.
 """
 
 from __future__ import annotations

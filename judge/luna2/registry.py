@@ -4,7 +4,7 @@
 - `luna2:FOLDER@transformers` — a trained head on its backbone in this process (the default).
 - `luna2:FOLDER@vllm`, `luna2:FOLDER@URL` — the same by vLLM, offline or served.
 - `luna2:toxicity@transformers?backbone=MODEL` — the backbone prompted as it is, without a head:
-  the paper's "single token" row. A metric of one's own is named by its YAML file.
+  the paper's "single token" row. A custom metric is named by its YAML file.
 - `chainpoll:prompt_injection@URL?model=MODEL` — any chat model, polled as in the paper's "LLM
   judge" rows, for the metrics that it prints a prompt of.
 """
@@ -44,9 +44,9 @@ _loaded: WeakValueDictionary[tuple[Any, ...], LabelBackend] = WeakValueDictionar
 def load_metric(name: str) -> Metric:
     """Load the metric of that name; heads of one backbone share it for as long as one is in use.
 
-    Option `backbone=MODEL` of `luna2`: a path or Hub id. A head has its own, to be found elsewhere
-    with it. Options of `chainpoll`: `model=MODEL`, which an endpoint that serves only one needs
-    not, and `polls=3`. The others are the backend's.
+    Option `backbone=MODEL` of `luna2`: a path or Hub id. A head has its own; the option is
+    another path to it. Options of `chainpoll`: `model=MODEL` (optional where an endpoint serves
+    only one) and `polls=3`. The others are the backend's.
 
     Raises:
         SpecError: the name does not follow the grammar, or an option has a wrong value.
@@ -54,7 +54,7 @@ def load_metric(name: str) -> Metric:
         HeadError: the folder holds no head, or one of another backbone.
         PreflightError: the tokenizer has no single tokens for the classes.
         MissingExtra: an optional package is missing; says how to install it.
-        BackendError: the model cannot be brought up.
+        BackendError: the model cannot be loaded.
     """
     spec = parse_spec(name)
     if isinstance(spec, JudgeSpec) and spec.model is not None:
@@ -138,7 +138,7 @@ def _prompt_as_it_is(
 
 
 def _poll_a_chat_model(metric: str, spec: JudgeSpec) -> ChainPollMetric:
-    prompt_of(metric)  # before a model is brought up
+    prompt_of(metric)  # before a model is loaded
     options = dict(spec.options)
     model, polls = options.pop("model", None), options.pop("polls", str(POLLS))
     own = read_options(CHAINPOLL, {"polls": polls}, {"polls": whole(1)})

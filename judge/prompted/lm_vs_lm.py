@@ -2,9 +2,9 @@
 
 Cohen et al. 2023 (arXiv 2305.13281, section 3): the examiner, who sees the claim alone, asks
 questions round after round until it has no more; the examinee, who made the claim, answers; then
-the examiner says whether the claim is correct. Made for an answer to documents: a claim is a
+the examiner says whether the claim is correct. Here, for answers to documents, a claim is a
 sentence of the answer, and the examinee answers from the documents, as it did the first time. One
-model plays both, as in most of the paper. Ours: what was said so far stands in the prompt as text,
+model plays both, as in most of the paper. Ours: what was said so far is in the prompt as text,
 an empty list says that there are no more questions (the paper asks for a yes or no first), and a
 decision that cannot be read is no decision (the paper takes it for a rejection).
 """

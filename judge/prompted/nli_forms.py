@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from ..backends.base import BackendError
 
-# Names of labels that say that the premise bears the hypothesis out, or that it contradicts it.
+# Names of labels that say that the premise supports the hypothesis, or that it contradicts it.
 SUPPORT = ("entailment", "entail", "entailed", "supported", "supports", "consistent")
 CONFLICT = ("contradiction", "contradict", "contradicts", "refuted", "refutes")
 _HHEM_BASE = "google/flan-t5-base"
@@ -38,7 +38,7 @@ class Form(Protocol):
 
 
 def open_form(place: str, config: dict[str, Any], label: str | None) -> Form:
-    """Load the model in the form that its configuration tells.
+    """Load the model in the form that its configuration states.
 
     Args:
         place: a folder or a Hub id.
@@ -46,7 +46,7 @@ def open_form(place: str, config: dict[str, Any], label: str | None) -> Form:
         label: of a classifier: the name of the label that means support.
 
     Raises:
-        BackendError: it is no model of entailment, or not all there.
+        BackendError: it is no model of entailment, or is incomplete.
         OSError, ValueError, RuntimeError: it cannot be loaded.
     """
     kind = str(config.get("model_type", ""))

@@ -8,7 +8,7 @@ Three forms are told apart by the model's configuration:
 - an encoder-decoder that generates "1" or "0" (the TRUE mixture, Honovich et al. 2022).
 
 Weights are safetensors and no code of a model's own is run. One pair is read at a time, so that a
-score does not depend on what stands beside it.
+score does not depend on other pairs.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class NliModel:
 
         Raises:
             MissingExtra: torch or transformers is missing.
-            BackendError: the model cannot be loaded, or is none of entailment; says why.
+            BackendError: the model cannot be loaded, or is not one of entailment; says why.
         """
         place = find_model("transformers", model)
         try:
@@ -116,7 +116,7 @@ def _limit(form: Form) -> int:
     config = form.model.config
     positions = getattr(config, "max_position_embeddings", None) or 0
     if "roberta" in config.model_type:
-        positions -= 2  # counted from behind its padding token
+        positions -= 2  # counted from after its padding token
     known = [n for n in (form.tokenizer.model_max_length, positions) if 0 < n < 1 << 20]
     return min(known, default=_WINDOW)
 

@@ -1,7 +1,7 @@
 """Reading replies: one JSON object, and in it a value for each key that was asked for.
 
-What cannot be read is an error of its own, never a score. A reply may stand in a code fence; beside
-the object nothing else may stand.
+What cannot be read is an error of its own, never a score. A reply may be in a code fence; nothing
+else may be beside the object.
 """
 
 from __future__ import annotations

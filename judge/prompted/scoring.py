@@ -1,7 +1,7 @@
 """From scores, some of which may be missing, to a verdict.
 
-A missing score could only add to what an answer is charged with. So a FAIL that stands without it
-stays, and the raw score is then the least it can be; where only it could tell, the answer is
+A missing score could only count against an answer. So a FAIL that holds without it
+stays, and the raw score is then the least it can be; where it would decide, the answer is
 unscored, with the error of the first that is missing. What is missing is never taken for support.
 """
 
@@ -33,7 +33,7 @@ def sentences_verdict(
 ) -> Verdict:
     """Call an answer hallucinated if any sentence scores `threshold` or more.
 
-    Sentences without a score are told in the reasoning and left out of `sentences`: no label fits.
+    Sentences without a score are in the reasoning and left out of `sentences`: no label fits.
     """
     found = [finding for finding in findings if isinstance(finding, Finding)]
     missing = [finding for finding in findings if isinstance(finding, Missing)]
@@ -69,7 +69,7 @@ def answer_verdict(
 def mean_of(scores: Sequence[float | JudgeError], threshold: float) -> float | JudgeError:
     """Return the mean of at least one score in [0, 1].
 
-    Where some are missing, give the least that the mean can be if it reaches `threshold` all the
+    Where some are missing, return the least that the mean can be if it reaches `threshold` all the
     same, else the first error.
     """
     known = [score for score in scores if not isinstance(score, JudgeError)]

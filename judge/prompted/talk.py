@@ -23,7 +23,7 @@ Talk = Generator[list[ChatRequest], list[ChatReply], T]
 
 
 class Method(Protocol):
-    """How one judge of a paper goes about an answer."""
+    """How one judge of a paper judges an answer."""
 
     @property
     def info(self) -> JudgeInfo:
@@ -123,7 +123,7 @@ def _counted(talk: Talk[T]) -> Talk[tuple[T, Usage]]:
 
 
 class _Run:
-    """A talk on its way: the requests that wait for replies, none once there is a result."""
+    """A talk in progress: the requests that wait for replies, none once there is a result."""
 
     def __init__(self, talk: Talk[list[Verdict]]) -> None:
         self._talk = talk

@@ -1,9 +1,9 @@
-"""TruLens groundedness: each sentence scored from 1 to 10, with the passage that bears it out.
+"""TruLens groundedness: each sentence scored from 1 to 10, with the passage that supports it.
 
 As Luna describes it (section 5.2, appendix B): one call for each sentence, whose reply holds the
 score and an explanation; here that is the passage itself, looked up in the documents. TruLens takes
 the mean over the sentences. In a verdict one unsupported sentence is enough, as everywhere; the
-mean can be had from `sentences`.
+mean can be computed from `sentences`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAX_TOKENS = 300
 class TruLens:
     """Scores each sentence that claims something by one call.
 
-    A sentence's raw score is (10 - score) / 9, in [0, 1]. A passage that stands in no document is
+    A sentence's raw score is (10 - score) / 9, in [0, 1]. A passage that is in no document is
     no evidence; the score stays the model's.
 
     Attributes:

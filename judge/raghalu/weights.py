@@ -1,4 +1,4 @@
-"""RAGHalu's small weights: what lies beside the encoder, held to a manifest of hashes.
+"""RAGHalu's small weights: the files beside the encoder, checked against a manifest of hashes.
 
 A folder holds `raghalu.json`, `manifest.json`, and where the judge is calibrated
 `calibration.json`.
@@ -32,8 +32,8 @@ class Heads(Record):
 
     Attributes:
         version: of these weights.
-        threshold: a sentence is unsupported where 1 - P(supported) reaches it; a calibration that
-            lies beside the weights brings its own.
+        threshold: a sentence is unsupported where 1 - P(supported) reaches it; a calibration
+            beside the weights has its own.
         support: tier 2, from the encoder's support to P(supported); None takes the encoder's own.
         checkable: tier 1.
     """
@@ -80,7 +80,7 @@ def open_heads(folder: Path) -> HeadsFolder:
 
 
 def save_heads(heads: Heads, folder: Path) -> None:
-    """Write the heads and a manifest over them and what else of theirs is in the folder."""
+    """Write the heads, and a manifest of them and of a calibration beside them."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / HEADS).write_text(heads.model_dump_json() + "\n", encoding="utf-8", newline="\n")
     write_manifest(folder)

@@ -1,6 +1,6 @@
 """JSON Schemas of the contract, generated from the records and shipped beside this file.
 
-`python -m moonlynx.judge.schemas` writes them anew; a test holds the files to the records.
+`python -m moonlynx.judge.schemas` regenerates them; a test compares the files with the records.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write the schema files anew: `python -m moonlynx.judge.schemas`."""
+"""Regenerate the schema files: `python -m moonlynx.judge.schemas`."""
 
 from pathlib import Path
 

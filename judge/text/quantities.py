@@ -166,7 +166,7 @@ def _read_figure(figure: str) -> Iterator[tuple[Fraction, Fraction]]:
     joined = re.sub(r"[\s\u00a0\u202f]", "", figure)
     if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", joined):
         yield _plain(joined.replace(",", ""))
-        # A decimal comma; nobody writes three zeros behind one.
+        # A decimal comma; no one writes three zeros after one.
         if joined.count(",") == 1 and "." not in joined and not joined.endswith(",000"):
             yield _plain(joined.replace(",", "."))
     else:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from .literals import Entry, Members, Scalar
 from .sentences import Piece, split_sentences
 
-_LINE = 40  # words on a line at most, where it can be parted
+_LINE = 40  # words on a line at most, where it can be split
 _WHOLE = 48  # words of a record that stays whole
 _SMALL = 8  # words of an object that stands beside others on a line
 _LABEL = 6  # words in a record's name at most
@@ -25,7 +25,7 @@ _VALUES = frozenset({"value", "values", "val"})
 
 
 class _Part(NamedTuple):
-    """What one member says, and the range of the text that it stands in."""
+    """What one member says, and the range of the text that it is in."""
 
     start: int
     end: int

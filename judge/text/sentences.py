@@ -130,7 +130,7 @@ def _with_comma(match: re.Match[str]) -> str:
 def _syntok_ends(line: str, start: int, end: int) -> Iterator[int]:
     """Yield the sentence ends that syntok finds inside of line[start:end], rising.
 
-    A run's last sentence may go on behind it, so the next run begins with it anew, or at the cut
+    A run's last sentence may go on after it, so the next run begins with it anew, or at the cut
     where that would read more than half of the run twice.
     """
     while start < end:

@@ -65,7 +65,7 @@ _SHARE = re.compile(
     r"(?!\s(?:day|week|month|year|season|game|match|century|decade|time|way|\d))",
     re.IGNORECASE,
 )
-# "The first half of the", "the other half of the", "more than half of the": no share is told.
+# "The first half of the", "the other half of the", "more than half of the": no share is stated.
 _NO_SHARE = re.compile(
     r"\b(?:\w*st|\w*nd|\w*rd|\w*th|\w*er|than|below|above|nearly|almost|every|each|top|bottom)\s$"
 )
@@ -94,7 +94,7 @@ class Spelled(NamedTuple):
 
 
 def find_spelled(text: str) -> Iterator[Spelled]:
-    """Yield the numbers in words, in order; of "millions" or "a few hundred" nobody can tell."""
+    """Yield the numbers in words, in order; "millions" or "a few hundred" are left out."""
     for match in _SPELLED.finditer(text):
         if match["half_of"]:
             yield Spelled(*match.span(), Fraction(1, 2), Fraction(1, 10), match["half_of"])
@@ -104,7 +104,7 @@ def find_spelled(text: str) -> Iterator[Spelled]:
 
 
 def _read(match: re.Match[str]) -> tuple[Fraction, Fraction] | None:
-    """Return value and step; None where a scale counts nothing, or the number is beyond all use."""
+    """Return value and step; None where a scale counts nothing, or the number is too large."""
     words = re.split(r"[\s-]+", match["words"].lower())
     if words[0] in SCALES and not match["one"]:
         return None

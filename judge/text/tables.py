@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .sentences import Piece
 
-_LINE = 40  # words on a line at most, where it can be parted
+_LINE = 40  # words on a line at most, where it can be split
 _BAR = re.compile(r"(?<!\\)\|")
 _RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
 _DELIMITERS = (",", "\t", ";")

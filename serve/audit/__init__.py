@@ -1,1 +1,1 @@
-"""What was judged and what people say of it: kept in a database, exported, watched over time."""
+"""Verdicts and user feedback on them: stored in a database, exported, watched over time."""

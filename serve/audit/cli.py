@@ -38,7 +38,7 @@ def export(
 ) -> None:
     """Write corrected answers as labelled rows, for `moonlynx calibrate` and the recipes.
 
-    Only rows whose texts were kept (`--audit-texts`) can be written. People look at what seems
+    Only rows whose texts were kept (`--audit-texts`) can be written. Users look at what seems
     wrong: ask them to confirm right verdicts too, or a calibration on the rows will be off.
     """
     from .export import label_rows
@@ -83,7 +83,7 @@ def prune(
     url: UrlArgument,
     days: Annotated[int, typer.Option(min=0, help="Delete what is older.")],
 ) -> None:
-    """Delete old verdicts and what was said of them."""
+    """Delete old verdicts and the feedback on them."""
     from .database import now
 
     with _opened(url) as database:

@@ -1,4 +1,4 @@
-"""The audit's database: verdicts as they were given, and what people said of them.
+"""The audit's database: verdicts, and user feedback on them.
 
 All times are UTC. Without texts, a verdict's reasons, its spans' texts and its error's message are
 left out, and so is the id that the caller gave it, which may name a person.
@@ -39,7 +39,7 @@ class NotKept(MoonlynxError, LookupError):
 
 
 class Given(NamedTuple):
-    """A verdict that was given out."""
+    """A verdict that was returned to a client."""
 
     id: str
     time: datetime
@@ -48,11 +48,11 @@ class Given(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """A person's word, in the order they came in.
+    """User feedback, in order of arrival.
 
     Attributes:
         example: as JSON; None where its texts were not kept.
-        spans: start and end of what is unsupported; None where nobody said.
+        spans: start and end of what is unsupported; None where not stated.
     """
 
     example_sha256: str
@@ -76,7 +76,7 @@ class Day(NamedTuple):
 
 
 class Database:
-    """All that is asked of the database. Its methods may be called from any thread."""
+    """All access to the database. Its methods may be called from any thread."""
 
     def __init__(self, url: str, *, make: bool) -> None:
         """Open it.
@@ -111,22 +111,22 @@ class Database:
         self._engine.dispose()
 
     def add(self, given: Sequence[Given], *, texts: bool) -> None:
-        """Keep verdicts, all or none; with `texts` also what was judged and all that was said.
+        """Store verdicts, all or none; with `texts` also what was judged and all reasons.
 
         Raises:
-            AuditError: they are not kept.
+            AuditError: they are not stored.
         """
         rows = [_row(one, texts) for one in given]
         with self._transaction() as connection:
             connection.execute(self._tables.verdicts.insert(), rows)
 
     def correct(self, feedback: Feedback) -> Kept:
-        """Keep a person's word.
+        """Store user feedback.
 
         Raises:
             NotKept: there is no such verdict.
-            BadInput: a span ends behind the answer.
-            AuditError: it is not kept.
+            BadInput: a span ends after the answer.
+            AuditError: it is not stored.
         """
         table = self._tables.verdicts
         if feedback.verdict_id is not None:
@@ -187,7 +187,7 @@ class Database:
             ]
 
     def prune(self, before: datetime) -> int:
-        """Delete the verdicts given before a time, and what was said of them; give how many."""
+        """Delete the verdicts before a time, and the feedback on them; return how many."""
         verdicts, feedback = self._tables.verdicts, self._tables.feedback
         old = verdicts.c.time < before
         with self._transaction() as connection:

@@ -19,7 +19,7 @@ class Exported:
 
     Attributes:
         rows: an example each, as it was first corrected, with its newest label and spans.
-        overruled: corrections that a newer one of the same example says otherwise.
+        overruled: corrections that a newer one of the same example contradicts.
         without_text: corrected examples of which only the hash is kept.
     """
 

@@ -1,8 +1,8 @@
 """Writes to the audit's database from a thread of its own, so that judging never waits for it.
 
-What is to be written stands in one line: so feedback finds the verdict it is about, given just
-before. The line is bounded; what finds no room in it, or cannot be written after some tries, is
-counted and left out. A verdict is given out either way.
+Writes go through one queue, so feedback finds the verdict it is about, returned just before. The
+queue is bounded; what does not fit, or cannot be written after some attempts, is counted and
+dropped. A verdict is returned either way.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class _Word(NamedTuple):
 
 
 class Recorder:
-    """The line before the database. `record` and `correct` never wait."""
+    """The queue before the database. `record` and `correct` never wait."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Recorder:
 
         Args:
             settings: what is kept, and where.
-            on_dropped: told why ("full" or "failed") and how many verdicts were not kept.
+            on_dropped: called with why ("full" or "failed") and how many verdicts were dropped.
 
         Raises:
             AuditError, MissingExtra: as `Database` does.
@@ -86,7 +86,7 @@ class Recorder:
         self._thread.start()
 
     def close(self) -> None:
-        """Write what waits, each batch in one try, and close the database."""
+        """Write what waits, each batch in one attempt, and close the database."""
         self._closing.set()
         self._line.put(None)
         self._thread.join()
@@ -164,7 +164,7 @@ class Recorder:
                 if pause is not None and not self._closing.wait(pause):
                     continue
                 why = str(error)
-            except Exception as error:  # a fault of ours, whose message may hold text
+            except Exception as error:  # an internal error, whose message may hold text
                 why = type(error).__name__
             else:
                 return

@@ -1,4 +1,4 @@
-"""What people send about a verdict, and how an example is named without telling its texts."""
+"""User feedback on a verdict, and how an example is identified without its texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`POST /v1/feedback`: a person's word on a verdict that the audit keeps."""
+"""`POST /v1/feedback`: user feedback on a verdict that the audit stores."""
 
 # FastAPI reads the annotations of routes, whose types are imported with them: so none is deferred.
 

@@ -1,4 +1,4 @@
-"""The audit's tables, and the questions to them that take more than a line."""
+"""The audit's tables, and the queries to them that take more than a line."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Tables:
             sa.Column("verdict_id", sa.ForeignKey(self.verdicts.c.id), nullable=False, index=True),
             sa.Column("time", sa.DateTime, nullable=False),
             sa.Column("label", sa.String(4), nullable=False),
-            sa.Column("spans", sa.JSON(none_as_null=True)),  # of [start, end]; null: nobody said
+            sa.Column("spans", sa.JSON(none_as_null=True)),  # of [start, end]; null: not stated
             sa.Column("comment", sa.Text),
         )
 

@@ -1,4 +1,4 @@
-"""Clients that send one request after the other, so many side by side; what they saw is kept."""
+"""Concurrent clients that send one request after the other, and what they saw."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def drive(
     """Send requests until the time is up or all are sent; none is broken off.
 
     Args:
-        server: whom they ask.
+        server: that they ask.
         bodies: sent in turns.
         clients: at once; each sends its next request when it has its answer.
         seconds: after which no further request is sent.
         requests: to send; give this or `seconds`.
-        on_second: told the requests answered so far, each second.
+        on_second: called each second with the requests answered so far.
     """
     return asyncio.run(_drive(server, bodies, clients, seconds, requests, on_second))
 

@@ -79,7 +79,7 @@ def measure_load(
         loads: tokens of a request, and clients at once.
         seconds: for a server in a round.
         rounds: of each load.
-        say: is told what is going on.
+        say: called with progress messages.
     """
     with subjects.servers() as servers:
         for tokens, clients in loads:
@@ -118,7 +118,7 @@ def _cell(name: str, tokens: int, clients: int, seen: Sequence[Seen]) -> Cell:
 def measure_starts(
     judge: str, tries: int, tokenizer: Tokenizer, folders: Collection[Path], say: Say
 ) -> Iterator[Start]:
-    """Start a server so many times, warm, and cold: with folders forgotten by the system."""
+    """Start a server so many times, warm, and cold: with folders dropped from the page cache."""
     (example,) = make_examples(tokenizer, _CONTEXT, 1, seed=0)
 
     def first_verdict() -> float:

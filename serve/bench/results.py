@@ -54,7 +54,7 @@ class Memory(Record):
     samples: tuple[tuple[int, float], ...]
 
     def slope(self) -> float:
-        """Return MB for 100,000 requests: the line through the samples but the first tenth."""
+        """Return MB for 100,000 requests: a line through the samples after the first tenth."""
         late = np.array([one for one in self.samples if one[0] >= self.requests / 10])
         if len(late) < 2:
             return float("nan")

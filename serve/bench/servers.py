@@ -159,7 +159,7 @@ def installed() -> set[Path]:
 
 
 def forget_files(folders: Iterable[Path]) -> int:
-    """Drop what the system remembers of the files in folders; give how many.
+    """Drop the files in folders from the system's page cache; return how many.
 
     What another process has mapped stays in memory, so a cold start on a busy machine is not quite
     as cold as one after a boot.

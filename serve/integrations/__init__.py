@@ -1,4 +1,4 @@
-"""The judge inside tools that people already use, a thin file for each.
+"""The judge inside common tools, a thin file for each.
 
 A file that extends a framework's own types (`deepeval`, `haystack`, `langchain`, `llama_index`,
 `ragas`) imports it; where it is not installed, the error names the extra.

@@ -1,4 +1,4 @@
-"""ASGI middleware: lets a text out sentence by sentence, as far as its documents support it.
+"""ASGI middleware: sends a text sentence by sentence, as far as its documents support it.
 
 The app, of any framework on ASGI, puts `documents` (and `question`, where there is one) into the
 request's state and answers in `text/plain`, streamed or whole. A response without documents passes
@@ -34,7 +34,7 @@ class Unguardable(MoonlynxError, TypeError):
 class GroundednessGuard:
     """Ends a response before the first sentence that FAILs or has no score, with a notice.
 
-    Each sentence is given out once it has passed, and judged once. The app's next piece is then
+    Each sentence is sent once it has passed, and judged once. The app's next piece is then
     refused as if the client had gone away, so it need not write the rest.
     """
 

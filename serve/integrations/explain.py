@@ -1,4 +1,4 @@
-"""A verdict as plain text: what is unsupported, where it stands, what comes closest to it."""
+"""A verdict as plain text: what is unsupported, where it is, what comes closest to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN = 240  # characters of evidence shown
 def explain(example: Example, verdict: Verdict) -> str:
     """Show each unsupported sentence with its spans underlined and the closest evidence.
 
-    The answer and reasons stand for the sentences where the judge does not look at them singly.
+    The answer and reasons are shown instead where the judge does not score sentences.
     """
     wrong = [one for one in verdict.sentences if one.label == "UNSUPPORTED"]
     blocks = [f"{_found(verdict, len(wrong))} ({_by(verdict)})"]

@@ -35,7 +35,7 @@ class Grounding:
             MoonlynxError: as `load_judge` does.
         """
         self.judge = load_judge(judge) if isinstance(judge, str) else judge
-        # Judges promise nothing about threads, and frameworks bring many.
+        # Judges need not be thread-safe, and frameworks use many threads.
         self._alone = Lock()
 
     def check(self, example: Example) -> Verdict:

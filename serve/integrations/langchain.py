@@ -1,4 +1,4 @@
-"""LangChain: a guard to stand behind a chain, and an evaluator for `langsmith`'s `evaluate`.
+"""LangChain: a guard to run after a chain, and an evaluator for `langsmith`'s `evaluate`.
 
 LangChain 1.0 left its own evaluators (`StringEvaluator`) behind in `langchain-classic`; what takes
 their place is a plain function of `inputs` and `outputs`, as `langsmith` and `openevals` use it.

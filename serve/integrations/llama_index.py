@@ -18,7 +18,7 @@ except ImportError:
 
 
 class GroundednessEvaluator(BaseEvaluator):
-    """Says by a judge whether a response is supported by its contexts; needs no LLM.
+    """Judges whether a response is supported by its contexts; needs no LLM.
 
     `score` is 1 where it is and 0 where it is not, in between where the judge is calibrated;
     `passing` is the judge's own decision. What could not be scored is an invalid result.
@@ -32,7 +32,7 @@ class GroundednessEvaluator(BaseEvaluator):
         return {}
 
     def _update_prompts(self, prompts: dict[str, Any]) -> None:
-        """Leave the judge's prompts, which its scores belong to."""
+        """Change nothing: the judge's scores depend on its own prompts."""
 
     async def aevaluate(
         self,

@@ -51,9 +51,9 @@ def _look_up(spec: JudgeSpec | CascadeSpec) -> None:
 
 @pytest.fixture(scope="session")
 def grounded_judge(request: pytest.FixtureRequest) -> Judge:
-    """The judge behind `assert_grounded`, loaded once a session.
+    """The judge behind `assert_grounded`, loaded once per session.
 
-    A fixture of this name in a conftest.py puts another in its place.
+    A fixture of this name in a conftest.py replaces it.
     """
     name = request.config.getoption("--grounded-judge")
     try:
@@ -67,7 +67,7 @@ def grounded_judge(request: pytest.FixtureRequest) -> Judge:
 
 @pytest.fixture(scope="session")
 def assert_grounded(grounded_judge: Judge) -> AssertGrounded:
-    """`assert_grounded(answer, context, question="")`: each claim must stand in the context."""
+    """`assert_grounded(answer, context, question="")`: the context must support each claim."""
     from .explain import explain
 
     def check(answer: str, context: str | Sequence[str], question: str = "") -> None:

@@ -1,4 +1,4 @@
-"""RAGAS: faithfulness by a judge in the place of an LLM (Es et al., 2023, section 3)."""
+"""RAGAS: faithfulness by a judge instead of an LLM (Es et al., 2023, section 3)."""
 
 from __future__ import annotations
 

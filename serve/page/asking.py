@@ -17,7 +17,7 @@ from ..service import Service
 from .overview import Overview
 from .verdict import render_error, render_verdict
 
-SEPARATOR = "---"  # a line of it parts two documents
+SEPARATOR = "---"  # a line of it separates two documents
 _LINE = re.compile(r"^[ \t]*-{3,}[ \t]*$", re.MULTILINE)
 _PAUSE = 0.5  # seconds before rows are offered to a full queue again
 
@@ -34,7 +34,7 @@ async def judge_answer(
     documents: str,
     answer: str,
 ) -> str:
-    """Judge one answer by one judge or more; give what is shown side by side, errors included."""
+    """Judge one answer by one judge or more; return what is shown side by side, errors included."""
     if not names:
         return render_error(f"judge: choose one of {', '.join(services)}")
     most = max(services[name].settings.max_body for name in names)

@@ -1,4 +1,4 @@
-"""What stands at `/`: a notice while Gradio is being loaded, and then the page.
+"""What `/` shows: a notice while Gradio is being loaded, and then the page.
 
 The API answers from the start; Gradio takes seconds to import, so it is imported beside it.
 """
@@ -157,7 +157,7 @@ class Page:
 
 
 class _Imports:
-    """Lets a thread import, and breaks it off at its next import once nobody waits for it.
+    """Lets a thread import, and breaks it off at its next import once no one waits for it.
 
     Python waits for its threads when it ends, and Gradio alone is seconds of importing.
     """
@@ -208,7 +208,7 @@ def route_of(page: Page) -> BaseRoute:
 
 
 def notice(status: int, html: str) -> Response:
-    """Return what stands in the page's place; while it is being loaded, look again in a second."""
+    """Return the notice in the page's place; while the page loads, look again in a second."""
     from starlette.responses import HTMLResponse
 
     again = '<meta http-equiv="refresh" content="1">' if status == 503 else ""

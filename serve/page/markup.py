@@ -28,7 +28,7 @@ def cut(text: str, ranges: Sequence[tuple[int, int]]) -> Iterator[Piece]:
 
     Args:
         text: any text.
-        ranges: half-open, in code points; what lies behind the text's end is left aside.
+        ranges: half-open, in code points; what is after the text's end is ignored.
     """
     ends = {min(end, len(text)) for one in ranges for end in one}
     for start, end in pairwise(sorted({0, len(text)} | ends)):

@@ -13,7 +13,7 @@ from .verdict import render_error
 
 _BINS = 10
 _SHOWN = 200  # rows of the table; the file to download holds all
-_FAULTS = 20  # rows that could not be read, told one by one
+_FAULTS = 20  # rows that could not be read, listed one by one
 
 
 @dataclass

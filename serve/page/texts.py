@@ -34,7 +34,7 @@ class _Call(BaseModel):
 
 
 class OnlyTexts:
-    """Checks calls of the page's functions, and hands on what was checked. Plain ASGI.
+    """Checks calls of the page's functions, and passes on what was checked. Plain ASGI.
 
     Args:
         app: Gradio's.
@@ -72,7 +72,7 @@ class OnlyTexts:
 
 
 def _replay(body: bytes, then: Receive) -> Receive:
-    """Return a `receive` that gives a body that was read already."""
+    """Return a `receive` that returns a body that was read already."""
     left: list[Message] = [{"type": "http.request", "body": body}]
 
     async def receive() -> Message:

@@ -1,7 +1,7 @@
 """Judge a file of rows on a Ray cluster: `moonlynx judge --engine ray`.
 
-Ray Data hands partitions of the input to a pool of workers, which grows and shrinks with the
-work, and hands on what a lost worker or node had. Each worker loads the judge once and reads its
+Ray Data sends partitions of the input to a pool of workers, which grows and shrinks with the
+work, and reassigns those of a lost worker or node. Each worker loads the judge once and reads its
 partitions itself. The verdicts come back to this process, which alone writes; so each partition is
 written once, however often it was judged.
 """
@@ -76,9 +76,9 @@ def judge_on_ray(
     address: str | None = None,
     fields: FieldMap = AS_NAMED,
 ) -> Tally:
-    """Write one verdict per row of `source`, in its order; go on from where a run stopped.
+    """Write one verdict per row of `source`, in its order; resume where a run stopped.
 
-    The verdicts are those of a run on one machine, byte for byte. Finished partitions lie in
+    The verdicts are those of a run on one machine, byte for byte. Finished partitions are in
     `OUTPUT.parts` until the last one is done; then `output` is put together from them.
 
     Args:

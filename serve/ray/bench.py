@@ -123,7 +123,7 @@ def _cluster(nodes: int) -> Iterator[Any]:
 
 
 def _harm(process: subprocess.Popen[bytes], output: Path, cluster: Any) -> str:
-    """Kill a worker once a quarter is done, and a node a little later; say when that was."""
+    """Kill a worker once a quarter is done, and a node a little later; return when that was."""
     worker_at = _wait_for(process, output, _PARTITIONS // 4)
     os.kill(_find_worker(cluster), signal.SIGKILL)
     node_at = _wait_for(process, output, _PARTITIONS // 2)
@@ -144,7 +144,7 @@ def _find_worker(cluster: Any) -> int:
 
 
 def _wait_for(process: subprocess.Popen[bytes], output: Path, partitions: int) -> int:
-    """Wait until so many partitions are done; give how many are."""
+    """Wait until so many partitions are done; return how many are."""
     manifest = output.with_name(f"{output.name}.parts") / "manifest.jsonl"
     while process.poll() is None:
         # Its first line is of the run.

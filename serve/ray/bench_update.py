@@ -2,7 +2,7 @@
 
 `python -m moonlynx.serve.ray.bench_update --report REPORT.md` starts a node, deploys the shipped
 `serve.yaml` (without its large model) by `serve deploy`, and keeps clients asking without a pause:
-in peace, while a replica is killed and replaced, and while `serve deploy` puts another judge in
+undisturbed, while a replica is killed and replaced, and while `serve deploy` puts another judge in
 the place of the first. No request may fail.
 """
 

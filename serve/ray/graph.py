@@ -89,7 +89,7 @@ def build(args: Mapping[str, Any]) -> Any:
 
 
 class Replica:
-    """A replica of the judge. Rows that come in together, from whomever, are judged together."""
+    """A replica of the judge. Rows that come in together, from any client, are judged together."""
 
     def __init__(self, judge_name: str, budget: int, wait: float) -> None:
         from ray import serve

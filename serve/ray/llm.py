@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from moonlynx.judge.lynx import LynxJudge
 
 _ROWS = 64  # rows handed to an engine at once
-_LIGHT = 0.25  # of a processor: what stands around an engine waits for it most of the time
+_LIGHT = 0.25  # of a processor: what is around an engine waits for it most of the time
 # What the engine is asked for a row that needs no reply: a data set cannot fork on its way.
-# Whole numbers stand in every row: a column in which one is missing turns into floats.
+# Whole numbers are in every row: a column in which one is missing turns into floats.
 _NOTHING = {
     "tokenized_prompt": [1],
     "sampling_params": {"temperature": 0.0, "max_tokens": 1, "logprobs": TOP},
@@ -53,7 +53,7 @@ class Engine:
 
         Raises:
             SpecError: an option is unknown or has a wrong value.
-            BackendError: a path is named that is not there.
+            BackendError: the path does not exist.
         """
         readers: dict[str, Callable[[str], object]] = {
             "threshold": finite,

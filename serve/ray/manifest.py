@@ -1,6 +1,6 @@
 """What a run on a cluster has done, partition by partition, and its verdicts so far.
 
-Beside the output lies a folder `OUTPUT.parts`: the verdicts of each finished partition in a file,
+Beside the output is a folder `OUTPUT.parts`: the verdicts of each finished partition in a file,
 and `manifest.jsonl`, whose first line says what is judged by what, and each other line which
 partition is done, with its file's hash. A file that has not the hash is not done. So the folder
 may be copied, cut off or lose files: what is missing is judged again, and nothing twice.
@@ -57,7 +57,7 @@ class Manifest:
         """Start a run, or find what an earlier one has done.
 
         Args:
-            output: path or fsspec URL at which the verdicts will lie in the end.
+            output: path or fsspec URL at which the verdicts will be in the end.
             run: what the run is.
 
         Raises:

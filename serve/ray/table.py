@@ -1,4 +1,4 @@
-"""Verdicts as a Parquet table: the columns that people filter by, and each verdict whole."""
+"""Verdicts as a Parquet table: the columns that users filter by, and each verdict whole."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def triton(
         bool, typer.Option("--overlap/--no-overlap", help="Have all of a row's calls under way.")
     ] = True,
 ) -> None:
-    """Write Luna as a model repository of NVIDIA's Triton; its README says how to go on."""
+    """Write Luna as a model repository of NVIDIA's Triton; its README has the next steps."""
     from .repository import export
 
     export(folder, judge_name, device, choose_steps(device, tensorrt, batching, window, overlap))

@@ -2,7 +2,7 @@
 
 The `model.py` of an exported repository imports it from here. Claims, windows and verdicts are the
 package's own code, so that Triton's verdicts are those of `load_judge`; a copy beside the weights
-would not keep step. The package must thus be installed where Triton runs.
+would diverge. The package must thus be installed where Triton runs.
 """
 
 from __future__ import annotations

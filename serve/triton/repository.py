@@ -44,7 +44,7 @@ class ExportError(MoonlynxError, ValueError):
 
 
 def export(folder: Path, judge_name: str, device: Device, steps: Steps) -> None:
-    """Write the folder, whose `README.md` says how to go on.
+    """Write the folder, whose `README.md` has the next steps.
 
     Args:
         folder: to write; must be empty or not there.
@@ -53,7 +53,7 @@ def export(folder: Path, judge_name: str, device: Device, steps: Steps) -> None:
         steps: of Luna's table 5.
 
     Raises:
-        ExportError: the folder is in use, or the weights cannot be run so; names the way out.
+        ExportError: the folder is in use, or the weights cannot be run so; says what to do.
         SpecError: the name is not Luna's, or has other options.
         LunaError, BackendError: as `load_judge` does.
     """

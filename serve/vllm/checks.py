@@ -1,4 +1,4 @@
-"""What vLLM needs is looked for before it is started: itself, GPUs, memory, a port, the weights."""
+"""Checks before vLLM is started: vLLM itself, GPUs, memory, a port, the weights."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MIB = 2**20
 
 
 class Check(NamedTuple):
-    """One thing that was looked for; `fault` says what is wrong and how to mend it."""
+    """One check; `fault` says what is wrong and how to fix it."""
 
     name: str
     found: str
@@ -58,7 +58,7 @@ def require(checks: list[Check]) -> None:
 
 
 def check(deployment: Deployment) -> list[Check]:
-    """Look for all that a deployment needs."""
+    """Check all that a deployment needs."""
     checks = [_check_vllm(deployment)]
     checks += _check_gpus(deployment) if deployment.gpus else _check_host(deployment)
     checks += [_check_port(deployment.port), _check_weights(deployment)]

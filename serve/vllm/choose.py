@@ -31,7 +31,7 @@ def choose(
         tensor_parallel: GPUs; None: as many as the deployment says.
 
     Returns:
-        The deployment, and the name of the judge with vLLM's URL behind it.
+        The deployment, and the name of the judge with vLLM's URL after it.
 
     Raises:
         DeploymentError: there is no such deployment, or nothing says which model, or which head

@@ -1,4 +1,4 @@
-"""What the command line does with vLLM: bring it up behind a judge, and run its batch files."""
+"""What the command line does with vLLM: start it behind a judge, and run its batch files."""
 
 from __future__ import annotations
 

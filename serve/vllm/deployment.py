@@ -52,7 +52,7 @@ _PRECISION = {
 
 
 class DeploymentError(MoonlynxError, ValueError):
-    """A deployment that there is not, or that cannot be had so."""
+    """An unknown deployment, or one that is not possible as requested."""
 
 
 class Lora(Record):

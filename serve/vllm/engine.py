@@ -132,7 +132,7 @@ class Engine:
 
         Args:
             on_failure: called, in that thread, where it does not come up; `failure` says why.
-            over: says whether vLLM is needed no more; then one that is not ready is ended at once.
+            over: whether vLLM is no longer needed; then one that is not ready is ended at once.
         """
         self._over = lambda: self._ending.is_set() or over()
 
@@ -185,7 +185,7 @@ class Engine:
         return f"vLLM has ended ({how})"
 
     def _wait(self) -> bool:
-        """Wait until vLLM says that it is healthy; False: it is needed no more, and ended.
+        """Wait until vLLM says that it is healthy; False: it is no longer needed, and ended.
 
         Raises:
             EngineError: it ends, or takes too long.

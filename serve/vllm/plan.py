@@ -1,4 +1,4 @@
-"""What a deployment takes, for people: the same lines open its YAML file and a dry run."""
+"""What a deployment takes, in words: the same lines open its YAML file and a dry run."""
 
 from __future__ import annotations
 

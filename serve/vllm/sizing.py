@@ -164,7 +164,7 @@ def memory_of(serving: Serving) -> Memory:
     """Count the memory of each GPU."""
     shape, width = serving.shape, _OTHER_BYTES[serving.precision]
     weights = weight_bytes(shape, serving.precision) / serving.gpus
-    # vLLM makes room for all linear layers, whichever an adapter has; not parted, to be safe.
+    # vLLM makes room for all linear layers, whichever an adapter has; not split, to be safe.
     adapters = serving.adapters * shape.adapter(serving.rank) * width
     # The widest layer's tensors, and logits in float32 with their softmax and its logarithm.
     layer = 2 * shape.intermediate / serving.gpus + 3 * shape.hidden

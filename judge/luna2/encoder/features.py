@@ -48,7 +48,7 @@ class FeatureReader:
     """Reads windows by one encoder."""
 
     def __init__(self, encoder: StateEncoder, tokenizer: Tokenizer) -> None:
-        """Join the parts; `tokenizer` is as Luna's `load_tokenizer` gives it."""
+        """Join the parts; `tokenizer` is as Luna's `load_tokenizer` returns it."""
         self._encoder = encoder
         self._tokenizer = tokenizer
         self._specials = find_specials(tokenizer)
@@ -58,8 +58,8 @@ class FeatureReader:
         """Return a window's features, and how many tokens were read.
 
         Of a text, of each layer the mean and the greatest over its tokens. Of a pair, of each layer
-        the difference and the product of both means, then the first token's last state; behind them
-        Luna's own logit of support, and the cues.
+        the difference and the product of both means, then the first token's last state, Luna's own
+        logit of support, and the cues.
         """
         cls, sep = self._specials
         first = self._tokenizer.encode(part.premise, add_special_tokens=False).ids

@@ -1,4 +1,4 @@
-"""A head: weights over a window's pooled states and hashed words, in a folder held to its hashes.
+"""A head: weights over a window's pooled states and hashed words, in a folder with a manifest.
 
 A folder holds `METRIC.json` of each metric that has a head, and `manifest.json`.
 """

@@ -1,7 +1,7 @@
 """The embedded encoder's states: the network that Luna judges with, asked for more of its tensors.
 
 The weights are Luna's own file, byte for byte. That some of its inner tensors are outputs too is
-written behind it: parts of one protocol buffer that follow each other are merged.
+appended to it: parts of one protocol buffer that follow each other are merged.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class States(NamedTuple):
 
 
 class StateEncoder:
-    """Runs Luna's network, each input by itself and on one thread: no output has a neighbour."""
+    """Runs Luna's network, each input by itself and on one thread, so no input affects another."""
 
     def __init__(self, folder: Path, layers: Sequence[str]) -> None:
         """Load `model.onnx` from the folder.

@@ -1,4 +1,4 @@
-"""A tool call held to the tools' schemas and to the request: what can be counted of it."""
+"""A tool call checked against the tools' schemas and the request: what can be counted."""
 
 from __future__ import annotations
 
