@@ -3,7 +3,7 @@
     test.jsonl   test.parquet                                        README.md   manifest.json
     train.jsonl  train.parquet  validation.jsonl  validation.parquet README.md   manifest.json
 
-Every draw follows from the seed and the rows' names, so a build gives the same files again. They
+Every draw follows from the seed and the rows' names, so a build yields the same files again. They
 are written one by one, each whole or not at all, the manifest last: a build that was stopped is
 finished by the same command. Nothing is dropped silently: what a source lacks is in the
 manifest, with the reason.

@@ -34,7 +34,7 @@ def compare(path: Path, official: Path) -> str:
     """Report what became of each of our rows in the released set, by source, in Markdown.
 
     A row is the same one where question, context, answer and label are; letters and digits count.
-    Of the others: the same but for the label; the same question and context with another answer;
+    Of the others: the same except for the label; the same question and context with another answer;
     only the question. The last column counts released rows whose question we lack.
 
     Args:

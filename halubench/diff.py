@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .records import Edited
 
-# A number is one piece, with its separators, and so is a word; all else stands alone.
+# A number is one piece, with its separators, and so is a word; all else is one piece by itself.
 _PIECE = re.compile(r"\d+(?:[.,:/]\d+)*|[^\W\d_]+(?:['’][^\W\d_]+)*|\s+|.", re.DOTALL)
 
 

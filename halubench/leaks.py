@@ -54,7 +54,7 @@ def find_leak(texts: Iterable[str], about: str = "") -> str | None:
     """Return the first words that reveal how a row was made; None where there are none.
 
     Args:
-        texts: the trace's bullets, or an answer. What stands in double quotation marks is a
+        texts: the trace's bullets, or an answer. What is in double quotation marks is a
             quotation, and may say anything but the sections' names.
         about: what the texts are about; they may take its words up.
     """

@@ -12,7 +12,7 @@ from .records import QARow
 
 
 def read_rows(path: Path) -> list[QARow]:
-    """Read the rows of a file; blank lines are passed over.
+    """Read the rows of a file; blank lines are skipped.
 
     Raises:
         BadInput: a line is no QARow; names line and field.

@@ -13,7 +13,7 @@ from .rows import read_rows
 
 
 def describe(path: Path) -> str:
-    """Describe a file of rows in Markdown; with the manifest's rejections where it lies beside.
+    """Describe a file of rows in Markdown; with the manifest's rejections if it is beside it.
 
     Raises:
         BadInput: a line is no row.

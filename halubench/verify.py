@@ -21,7 +21,7 @@ class VerifyError(MoonlynxError):
 
 
 def verify(path: Path) -> str:
-    """Check a file of rows and, where its manifest lies beside it, that it is the file built.
+    """Check a file of rows and, where its manifest is beside it, that it is the file built.
 
     Returns:
         What was checked, in words.
@@ -87,7 +87,7 @@ def _labelled(row: QARow) -> bool:
 
 
 def _duplicates(rows: Sequence[QARow]) -> Iterator[str]:
-    """Two rows of the same words; published ones may repeat, but not with another label."""
+    """Yield faults of rows of the same words; published ones may repeat with the same label."""
     alike: dict[tuple[str, ...], list[QARow]] = defaultdict(list)
     for row in rows:
         words = (row.question, row.answer, *row.context)
@@ -101,7 +101,7 @@ def _duplicates(rows: Sequence[QARow]) -> Iterator[str]:
 
 
 def _balance(rows: Sequence[QARow]) -> Iterator[str]:
-    """Require half FAIL of sources whose hallucinated answers are synthetic."""
+    """Yield sources with synthetic hallucinated answers that are not half FAIL."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for row in rows:
         if not _labelled(row):

@@ -1,1 +1,1 @@
-"""What a verdict is, and every judge that gives one."""
+"""What a verdict is, and every judge that returns one."""

@@ -38,7 +38,7 @@ _APPROXIMATE = re.compile(
     re.IGNORECASE,
 )
 _PIECE = 16  # sentences that are read between two yields
-_OF_WORDS = re.compile(r"[\s-]words?\b")  # "a summary in 50 words" speaks of itself
+_OF_WORDS = re.compile(r"[\s-]words?\b")  # "a summary in 50 words" is about itself
 _NEAR = Fraction(1, 10)
 _NO_SUMS = ("percentage point", "celsius")  # which only differ
 _YEARS = frozenset(map(Fraction, range(1500, 2100)))
@@ -142,7 +142,7 @@ def _read(texts: tuple[str, ...]) -> _Given:
 def _ranges(one: Literal, other: Literal) -> Iterator[tuple[Number, Number]]:
     """Yield the ends of a range in all readings.
 
-    What the upper one says of scale and unit goes for both: "3 to 5 billion" begins at 3 billion.
+    Scale and unit of the upper one apply to both: "3 to 5 billion" begins at 3 billion.
     """
     scale = other.scale if one.scale == 1 else 1
     for low in one.numbers:

@@ -69,7 +69,7 @@ def judge_rows(
 
     Args:
         judge: returns the verdicts.
-        rows: the rows, from the first; those already done are passed over.
+        rows: the rows, from the first; those already done are skipped.
         output: JSONL file, one Verdict a line, in the order of the rows.
         run: what identifies the run (judge, hash of the input, ...).
         batch_size: rows given to the judge, and written, at once.

@@ -1,4 +1,4 @@
-"""What an error says of a field that is missing: which name of the row is probably meant."""
+"""What an error says about a missing field: which name of the row is probably meant."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class FieldMap:
         return {"map": text} if self.paths else {}
 
     def notes(self) -> list[str]:
-        """Return a line for each name that was passed over."""
+        """Return a line for each name that was ignored."""
         return [f"{name} was passed over: {PASSED_OVER[name][1]}" for name in self.passed_over]
 
     def check_columns(self, names: Iterable[str]) -> None:

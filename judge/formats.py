@@ -77,7 +77,7 @@ def read_raw(path: Path, check_columns: Columns = lambda _: None) -> Iterator[Ra
 
 
 def read_lines(lines: Iterable[bytes]) -> Iterator[RawRow]:
-    """Yield JSON Lines; blank ones are passed over."""
+    """Yield JSON Lines; blank ones are skipped."""
     for number, line in enumerate(lines, start=1):
         if line.strip():
             yield RawRow(number, "line", lambda line=line: parse_json(line))  # type: ignore[misc]
@@ -242,7 +242,7 @@ class _JsonText:
 
 
 def _read_json(file: BinaryIO, _: Columns) -> Iterator[RawRow]:
-    """Yield the elements of an array, or objects that stand one after another."""
+    """Yield the elements of an array, or objects that follow one another."""
     text, number = _JsonText(file), 0
     array = text.peek() == "["
     if array:

@@ -34,7 +34,7 @@ MapOption = Annotated[
 
 
 def say_notes(fields: FieldMap) -> None:
-    """Print which names were known, but passed over."""
+    """Print which names were known, but ignored."""
     for note in fields.notes():
         echo(f"note: {note}", err=True)
 

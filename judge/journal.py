@@ -172,7 +172,7 @@ def _may_be_cut_off(line: bytes) -> bool:
 
 
 def read_records(path: Path, kind: type[AnyRecord]) -> list[AnyRecord]:
-    """Read the records of a file; blank lines are passed over.
+    """Read the records of a file; blank lines are skipped.
 
     Raises:
         BadInput: a line is no such record; names line and field.

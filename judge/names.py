@@ -81,7 +81,7 @@ def parse_spec(text: str) -> JudgeSpec | CascadeSpec:
         return _parse_single(text)
     if text.count("cascade(") > _MOST_CASCADES:
         raise SpecError(f"a name holds at most {_MOST_CASCADES} cascades")
-    # Written options hold no bracket, so the last one that stands before a "?" is the cascade's.
+    # Written options hold no bracket, so the last one before a "?" is the cascade's.
     inner, closing, options = (text[:-1], ")", None) if text[-1] == ")" else text.rpartition(")?")
     if not closing:
         raise SpecError(

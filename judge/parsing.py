@@ -6,7 +6,7 @@ around the object, other quotes, quotes and line breaks left bare inside a strin
 missing and trailing commas, a missing last brace, keys in other case, bullets instead of a list, a
 bare or decorated score.
 
-It never guesses. A score is the value of an object's own SCORE key and stands literally in the
+It never guesses. A score is the value of an object's own SCORE key and is literally in the
 text; PASS or FAIL inside the reasoning is text. Where the reader had to judge for itself where a
 string ends, a score of the other kind anywhere in there makes the reply contradictory.
 
@@ -311,7 +311,7 @@ def _unescape(match: re.Match[str]) -> str:
 
 
 def _bullets(text: str) -> Iterator[str]:
-    """Split bullets written as one string; a line without a mark goes on from the one before."""
+    """Split bullets written as one string; a line without a mark continues the one before."""
     lines = text.replace(" • ", "\n• ").splitlines()
     marked = any(_BULLET.match(line) for line in lines)
     bullet: list[str] = []

@@ -43,7 +43,7 @@ class Factory:
         needs: what it needs beside the core, in words.
         packages: modules that must be importable for the judge to run in this process.
         extra: the extra that installs them.
-        bounded: whether raw scores lie in [0, 1], so that a threshold beyond would call every
+        bounded: whether raw scores are in [0, 1], so that a threshold beyond would call every
             answer the same and is refused.
     """
 
@@ -64,7 +64,7 @@ def load_judge(name: str) -> Judge:
 
     Options that work with every judge: `calibration=FILE`, written by `moonlynx calibrate`, sets
     the decision threshold and gives every verdict a probability; `threshold=X` sets the former
-    alone (X in [0, 1] where a judge's raw scores lie there, as all built-in ones do but those of
+    alone (X in [0, 1] where a judge's raw scores are, as are all built-in ones except those of
     `lynx` and `luna2`, which are log-odds). `abstain=RISK` leaves unscored what cannot be passed
     with at most that share of hallucinated answers among those passed, at `confidence=P` (0.95);
     it takes a calibration, the judge's own or one given. `rules=on` puts the rule tier before it.

@@ -51,7 +51,7 @@ def read_rows(path: Path, fields: FieldMap = AS_NAMED) -> Iterator[Row]:
 
 
 def read_jsonl(lines: Iterable[bytes], fields: FieldMap = AS_NAMED) -> Iterator[Row]:
-    """Read JSON objects, one a line; blank lines are passed over."""
+    """Read JSON objects, one a line; blank lines are skipped."""
     return map(partial(_read, fields), read_lines(lines))
 
 

@@ -124,7 +124,7 @@ def _cells(head: EncoderHead, found: Fitted) -> list[str]:
 
 
 def _shipped(metric: str) -> Iterator[str]:
-    """Yield the sets that a metric's shipped weights are fitted to."""
+    """Return the sets that a metric's shipped weights are fitted to."""
     return (name for name, each in SETS[metric].items() if each.use == "shipped")
 
 

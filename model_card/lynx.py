@@ -59,7 +59,7 @@ def render_lynx_card(
     check_reports(measured)
     from huggingface_hub import ModelCard
 
-    # A run's weights lie in `model`: it is the run's folder that has the name.
+    # A run's weights are in `model`: it is the run's folder that has the name.
     name = weights.resolve().parent.name
     sources = [each.source for each in record.sources]
     text = fill(

@@ -1,4 +1,4 @@
-"""What reports say of the weights: tables, what they cannot do, results for the model index."""
+"""Reports on the weights: tables, what they cannot do, results for the model index."""
 
 from __future__ import annotations
 

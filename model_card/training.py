@@ -1,4 +1,4 @@
-"""What a card says of training: its data with their licences, its stages, what was chosen."""
+"""Training on a card: its data with their licences, its stages, what was chosen."""
 
 from __future__ import annotations
 

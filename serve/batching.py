@@ -93,12 +93,12 @@ class Batcher:
 
     @property
     def waiting(self) -> int:
-        """Rows in the queue."""
+        """Return the number of rows in the queue."""
         return self._count
 
     @property
     def under_way(self) -> int:
-        """Rows that are being judged."""
+        """Return the number of rows that are being judged."""
         return sum(len(batch.pairs) for batch in (*self._resting, *self._at_work))
 
     def backlog(self) -> float:
@@ -199,7 +199,7 @@ class Batcher:
                 continue
             if first is None or row.rank < first.rank:
                 first = row
-            if by_age or first.rank[0] == 0:  # they stand in the order of their arrival
+            if by_age or first.rank[0] == 0:  # they are in the order of their arrival
                 break
         return first
 

@@ -1,4 +1,4 @@
-"""What a server says of a batch file, and of all of them."""
+"""Status of one batch file, and of all of them."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Measures:
 
         Args:
             metrics: by the names that they were requested by.
-            service: gives the deadline, the room and the counts.
+            service: has the deadline, the room and the counts.
         """
         self._workers = {
             metric.definition.name: (metric, ThreadPoolExecutor(1)) for metric in metrics.values()

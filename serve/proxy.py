@@ -3,7 +3,7 @@
 A request is one of OpenAI's chat completions with the documents that the answer should keep to in
 `documents` (and `halt_at`, as the guard takes it). It is forwarded to the chat endpoint; of what
 comes back, a sentence is sent once it is judged. At the first confident hallucination the
-answer ends before that sentence, with the finish reason `content_filter`. Each chunk brings its
+answer ends before that sentence, with the finish reason `content_filter`. Each chunk has its
 sentence's `GuardEvent` in the field `moonlynx`. A sentence that could not be scored is sent:
 its event says so.
 """

@@ -48,7 +48,7 @@ class Settings:
         upstream: base URL of a chat endpoint to guard; None: there is none.
         audit: what is kept of verdicts; None: nothing.
         fault: says why the judge cannot judge at present; None: as far as is known, it can.
-        over: says whether the server has been told to end.
+        over: says whether the server is shutting down.
     """
 
     batching: Batching = field(default_factory=Batching)
@@ -134,7 +134,7 @@ class Service:
         return futures
 
     async def judge(self, request: Request, example: Example) -> Verdict:
-        """Judge the one example of a request; `verdict_id` then gives the id of the verdict.
+        """Judge the one example of a request; `verdict_id` then returns the id of the verdict.
 
         Raises:
             BadInput: as `check` does.
@@ -213,7 +213,7 @@ def verdict_id(request: Request) -> str:
 
 
 def _forget(work: Future[Any]) -> None:
-    """Retrieve the outcome of cancelled work, or Python would log that it never was."""
+    """Retrieve the outcome of abandoned work, or Python would log that it was never retrieved."""
     if not work.cancelled():
         work.exception()
 

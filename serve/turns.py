@@ -31,7 +31,7 @@ class Asker:
 
     @property
     def rank(self) -> Rank:
-        """Its place in line: by turns, in powers of two, and among equals by arrival."""
+        """Return its place in line: by turns, in powers of two, and among equals by arrival."""
         return (self.turns // _FIRST).bit_length(), self.number
 
 
@@ -46,7 +46,7 @@ class Row:
 
     @property
     def rank(self) -> Rank:
-        """The place in line of its request."""
+        """Return the place in line of its request."""
         return self.asker.rank
 
     def is_like(self, other: Row) -> bool:
@@ -74,22 +74,22 @@ class Batch:
 
     @property
     def rank(self) -> Rank:
-        """The best place in line of its requests."""
+        """Return the best place in line of its requests."""
         return min(asker.rank for asker in self.askers)
 
     @property
     def given_up(self) -> bool:
-        """Whether no client waits for any of its rows."""
+        """Return whether no client waits for any of its rows."""
         return all(future.done() for future, _ in self.pairs)
 
     @property
     def patient(self) -> bool:
-        """Whether none of its rows has a deadline."""
+        """Return whether none of its rows has a deadline."""
         return all(asker.patient for asker in self.askers)
 
     @property
     def length(self) -> int:
-        """Characters of its answers."""
+        """Return the characters of its answers."""
         return length(row for _, row in self.pairs)
 
     def add(self, seconds: float, step: Step | Done) -> None:

@@ -75,7 +75,7 @@ def agreement(pairs: Floats) -> Floats:
 
 
 def kappa(pairs: Floats) -> Floats:
-    """Return Cohen's kappa of tables (..., k, k); NaN where all gave one label only."""
+    """Return kappa, agreement beyond chance, of tables (..., k, k); NaN if all gave one label."""
     with np.errstate(invalid="ignore", divide="ignore"):
         total = pairs.sum(axis=(-2, -1))
         by_chance = (pairs.sum(axis=-1) * pairs.sum(axis=-2)).sum(axis=-1) / total**2

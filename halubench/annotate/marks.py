@@ -21,7 +21,7 @@ class Part(NamedTuple):
 
 
 def cut_at_edits(text: str, edits: Sequence[Edited], document: int | None = None) -> list[Part]:
-    """Cut a text into parts that, joined, give it again; of edits that overlap the first counts.
+    """Cut a text into parts that join to it; of edits that overlap the first counts.
 
     Args:
         text: the answer, or a document of the context.

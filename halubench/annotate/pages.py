@@ -1,6 +1,6 @@
 """The pages that rows are labelled on: rendered here, a form each, sent back to be saved.
 
-What a row's makers say of it (its own label, the change, the reasoning) is on a second form, shown
+What the row itself says (its own label, the change, the reasoning) is on a second form, shown
 once the annotator's own labels are saved.
 """
 

@@ -20,7 +20,7 @@ _NOUN = re.compile(
 )
 _IS_PAST = re.compile(r"\b(?:was|were|had|did)\b")
 _MOST_CLAUSES = 4
-_NAMED = 0.25  # share of invented clauses that name somebody of the context
+_NAMED = 0.25  # share of invented clauses that name a person of the context
 
 
 def invented_clauses(text: str, source: Source, rng: Random) -> Iterator[Draft]:

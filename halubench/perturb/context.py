@@ -108,7 +108,7 @@ def remove_support(text: str, context: Sequence[str]) -> tuple[str, ...] | None:
     """Remove from the context the sentences that hold what the text says.
 
     A sentence that leans on a removed one by its first word ("It", "However") goes with it. Records
-    and tables are not read as sentences and give None.
+    and tables are not read as sentences and result in None.
 
     Returns:
         The documents that still hold text, or None where nothing supports the text, where the rest

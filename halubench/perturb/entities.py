@@ -22,7 +22,7 @@ _NAME = re.compile(
     rf"(?:[ ](?:(?:of|de|van|von|der|del|la|bin|al|of[ ]the)[ ])?{_CAPITAL}){{0,5}}(?![\w@/]|-\w)"
 )
 _POSSESSIVE = re.compile(r"['’]s?$")
-# Words that begin sentences, or stand in capitals, without being names.
+# Words that begin sentences, or are capitalised, without being names.
 NO_NAMES = frozenset(
     """a about according additionally after all also although among an and another any are as at
     based because before both but by can common current despite did do does due during each
@@ -78,7 +78,7 @@ STANDS_ALONE = re.compile(
     r"|while|but|or|because|that|who|which|over|against)\b)"
 )
 _INSIDE = re.compile(r",\s[A-Z]")  # a town of a country
-_CONTINENT = re.compile(r"\b(?:Africa|America|Asia|Europe)\b")  # that others lie in
+_CONTINENT = re.compile(r"\b(?:Africa|America|Asia|Europe)\b")  # that contain others
 _NO_PLACE = re.compile(r"(?:tion|ment|ical|uring|ness|virus|ogy|sis|idae)$")
 _ROMAN = re.compile(r"[IVX]+")
 _DEMONYM = re.compile(
@@ -222,7 +222,7 @@ def _of_one_sort(old: str, new: str, source: Source) -> bool:
 
 
 def _side_by_side(old: str, new: str, source: Source) -> bool:
-    """Return whether the context names two places in a row; else one may lie in the other."""
+    """Return whether the context names two places in a row; else one may be in the other."""
     joint = r"(?:,?\s(?:and|or|than|to|from)\s|,\s)(?:[^,.;]{1,40},?\s(?:and|or)\s)?(?:in\s|the\s)*"
     one, other = re.escape(old), re.escape(new)
     pair = re.compile(rf"\b(?:{one}{joint}{other}|{other}{joint}{one})\b")

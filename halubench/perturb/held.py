@@ -29,7 +29,7 @@ def unheld(text: str, draft: Draft, source: Source) -> str | None:
     """Return why the context does not bear on what the draft changes; None where it does.
 
     A sentence counts as held where one of the context has enough of its words, a value where it
-    stands in the context. A value that is nearly all of its sentence, or whose sentence is clearly
+    is in the context. A value that is nearly all of its sentence, or whose sentence is clearly
     held, need not: it may have been computed. An opening yes or no is on what was asked.
     """
     edit = draft.edits[:2][-1]  # of a flipped opening, its explanation

@@ -78,7 +78,7 @@ def _other_figures(text: str, match: re.Match[str], source: Source, rng: Random)
 
 
 def _shape(figure: str) -> tuple[int, bool, bool, bool]:
-    """Decimals, whether any is not 0, whether thousands are set apart, whether it may be a year."""
+    """Return decimals, and whether any is not 0, thousands are set apart, it may be a year."""
     decimals = figure.partition(".")[2]
     year_like = bool(re.fullmatch(r"(?:1[5-9]|20)\d\d", figure))
     apart = "," in figure or value_of(figure) < 1_000

@@ -134,7 +134,7 @@ _FIRST = re.compile(
 
 
 def comparatives(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # noqa: ARG001
-    """Turn words of comparison and order, and other opposites, into their contrary."""
+    """Yield drafts that replace words of comparison and order by their opposites."""
     for match in _MORE.finditer(text):
         if not _MORE_LEAD.search(text[: match.start()]):
             word = "more" if match["word"].lower() != "more" else _less(match["next"])
@@ -186,7 +186,7 @@ def _is_coordinate(text: str, match: re.Match[str]) -> bool:
 def _is_no_distinction(text: str, match: re.Match[str], source: Source) -> bool:
     """Return whether the word may be part of a term: "low signal" where nothing is called high.
 
-    So may every adjective before its noun be, but for comparatives and participles.
+    So may every adjective before its noun be, except for comparatives and participles.
     """
     word, behind = match.group().lower(), _NOUN_BEHIND.match(text, match.end())
     if behind is None or _GRADED.search(word) or not content_tokens(behind["noun"]):

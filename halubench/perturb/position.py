@@ -2,7 +2,7 @@
 
 "It helps, and therefore it should be used": where one part comes to say the opposite, the other
 still says what it said, and a "therefore" or a "however" has lost its sense. Such an answer is not
-wrong: it says two things. Values can change by themselves, and so can what stands beside.
+wrong: it says two things. Values can change by themselves, and so can what is beside them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _JOINED = re.compile(
     r"[a-z]{3,}ing\b",
     re.IGNORECASE,
 )
-# How a sentence begins that goes on from those before it, or is set against them.
+# How a sentence begins that continues those before it, or is set against them.
 _GOES_ON = re.compile(
     rf"(?:{_CONCLUSION}|{_CONTRAST}|also|moreover|furthermore|in addition|additionally|similarly"
     r"|likewise|alternatively)\b"

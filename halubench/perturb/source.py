@@ -64,12 +64,12 @@ class Sentence:
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """All words, in canonical form."""
+        """Return all words, in canonical form."""
         return [Token(start, end, canonical(form)) for start, end, form in self._words]
 
     @cached_property
     def content(self) -> frozenset[str]:
-        """The canonical forms of the words that are no stop words."""
+        """Return the canonical forms of the words that are no stop words."""
         return frozenset(canonical(form) for _, _, form in self._words if _has_content(form))
 
     def near(self, start: int, end: int) -> frozenset[str]:
@@ -97,7 +97,7 @@ class Source:
 
     @cached_property
     def _holders(self) -> dict[str, set[int]]:
-        """For each canonical form, the sentences that hold it."""
+        """Return for each canonical form the sentences that hold it."""
         holders: dict[str, set[int]] = defaultdict(set)
         for index, sentence in enumerate(self.sentences):
             for token in sentence.tokens:
@@ -106,14 +106,14 @@ class Source:
 
     @cached_property
     def lower_words(self) -> frozenset[str]:
-        """The words that stand somewhere in lower case, and so are no names by themselves."""
+        """Return the words that occur in lower case, and so are no names by themselves."""
         return frozenset(
             word for document in self.documents for word in re.findall(r"\b[a-z]+\b", document)
         )
 
     @cached_property
     def figures(self) -> list[tuple[str, float]]:
-        """Every figure as it is written, with its value, each once."""
+        """Return every figure as it is written, with its value, each once."""
         found = {
             match.group() for document in self.documents for match in _FIGURE.finditer(document)
         }

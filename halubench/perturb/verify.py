@@ -220,7 +220,7 @@ def _stated(text: str, draft: Draft, source: Source) -> str | None:
 def _states(source: Source, sentence: Sentence, edit: Edit, *, name: bool) -> bool:
     """Return whether a sentence of the context holds the new value beside the same words.
 
-    The same words are those next to the value; for a name, whose words may stand anywhere, also
+    The same words are those next to the value; for a name, whose words may be anywhere, also
     a quarter of the rest of the sentence.
     """
     value = [canonical(word.form) for word in words(edit.new)]

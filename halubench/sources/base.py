@@ -22,7 +22,7 @@ RawRow = Mapping[str, Any]
 
 
 class SourceError(MoonlynxError):
-    """A source cannot be read; says which file or dataset, and how to mend it."""
+    """A source cannot be read; says which file or dataset, and how to fix it."""
 
 
 class SourceMissing(SourceError):

@@ -5,7 +5,7 @@ patronus-ai/financebench at cc39aeb4afdf33909ee1412188bf89035950c2eb (no licence
 the Hub PatronusAI/financebench (newest revision). Only its open part is public: 150 questions of
 10,231, so the 1,000 rows of HaluBench are not available from either.
 
-The context is one document for each piece of evidence; the gold answer is the answer as it stands.
+The context is one document for each piece of evidence; the gold answer is the answer as it is.
 Rows of one filing share a group. The paper trains on none of it.
 """
 

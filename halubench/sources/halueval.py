@@ -1,4 +1,4 @@
-"""HaluEval QA: questions of HotpotQA with the right answer or one that ChatGPT made wrong.
+"""HaluEval QA: questions of HotpotQA with the right answer or a hallucinated one by ChatGPT.
 
 Li et al., "HaluEval: A Large-Scale Hallucination Evaluation Benchmark for Large Language Models"
 (EMNLP 2023), MIT, RUCAIBox/HaluEval at b7253db3cdaa0ab2c382f92b26b390109174f77e. HaluBench holds

@@ -1,4 +1,4 @@
-"""What a judge needs from a chat or embedding model, and what a backend gives it."""
+"""What a judge needs from a chat or embedding model, and what a backend returns."""
 
 from __future__ import annotations
 

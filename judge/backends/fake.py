@@ -117,7 +117,7 @@ def _read_script(path: Path) -> list[ScriptRow]:
 
 
 def _reply(request: ChatRequest, row: ScriptRow) -> ChatReply:
-    """Count words for tokens where the row gives none, and keep to the request's limit."""
+    """Count words as tokens where the row has none, and keep to the request's limit."""
     pieces = [token.text for token in row.tokens] if row.tokens else _WORD.findall(row.text)
     kept = pieces[: request.max_tokens]
     cut = len(kept) < len(pieces)

@@ -67,7 +67,7 @@ class LabelBackend(Protocol):
 
     @property
     def positions(self) -> int:
-        """Tokens that a prompt may have, and one more."""
+        """Return the number of tokens that a prompt may have, plus one."""
         ...
 
     def attach(self, name: str, folder: Path) -> str:

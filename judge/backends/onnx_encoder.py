@@ -69,7 +69,7 @@ class OnnxEncoder:
 
 
 def _threads() -> int:
-    """Return how many threads read an input: OMP_NUM_THREADS, else the process's CPU affinity.
+    """Return how many threads read an input: OMP_NUM_THREADS, else the cores this process may use.
 
     0 is onnxruntime's own choice, a thread pinned to each core of the machine, allowed or not. What
     is read does not depend on the number.

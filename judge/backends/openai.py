@@ -141,7 +141,7 @@ def _no_reply(error: JudgeError) -> ChatReply:
 
 
 def _tokens(logprobs: Any, text: str) -> tuple[ReplyToken, ...] | None:
-    """Read the reply's tokens; None where none were asked for, or the server gives none."""
+    """Read the reply's tokens; None where none were asked for, or the server sends none."""
     try:
         content = _Logprobs.model_validate(logprobs).content
     except ValidationError:

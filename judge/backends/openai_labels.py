@@ -51,12 +51,12 @@ class OpenAILabels:
 
     @cached_property
     def _served(self) -> dict[str, int]:
-        """Positions by name of each model that is served."""
+        """Return the positions of each served model, by name."""
         return self._endpoint.models()
 
     @cached_property
     def positions(self) -> int:
-        """Tokens that a prompt may have, and one more.
+        """Return the number of tokens that a prompt may have, plus one.
 
         Raises:
             BackendError: the server is not there, or lists no models.

@@ -40,7 +40,7 @@ def make_network(config: Any, pretrained: Path | None = None) -> Any:
 
     Args:
         config: a transformers configuration of the trunk; `marks_layer` in it is 0 by default.
-        pretrained: a folder with a pre-trained trunk; None gives a trunk of random weights.
+        pretrained: a folder with a pre-trained trunk; None: a trunk of random weights.
     """
     import torch
     from transformers import AutoModel

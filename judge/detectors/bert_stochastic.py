@@ -57,8 +57,8 @@ class BertStochastic:
 
         Args:
             backend: the chat model that answers, best the one whose answers are judged; without
-                one, only examples that bring samples can be judged.
-            embeddings: gives the token states for BERTScore.
+                one, only examples with samples can be judged.
+            embeddings: computes the token states for BERTScore.
             samples: answers to draw, at least 1.
             threshold: least score of an unsupported sentence.
 
@@ -111,7 +111,7 @@ class BertStochastic:
         ]
 
     def _gather(self, example: Example, rest: Iterator[ChatReply]) -> _Others | _Fault:
-        """Return the example's own samples, or those that the next replies bring."""
+        """Return the example's own samples, or those from the next replies."""
         code: ErrorCode = "bad_input"
         texts, usage = example.samples, Usage()
         if _needs_samples(example):
@@ -161,7 +161,7 @@ class _Others:
     usage: Usage
 
     def compared(self) -> Iterator[str]:
-        """Yield the texts whose token states are needed."""
+        """Return the texts whose token states are needed."""
         claims = _claims(self.pieces)
         return chain(claims, *self.samples) if claims else iter(())
 

@@ -111,7 +111,7 @@ def _cut(text: str, encoding: Encoding, limit: int) -> Iterator[tuple[int, int]]
 def cut_tokens(encoding: Encoding, limit: int) -> Sequence[tuple[int, int]]:
     """Cut the tokens in ranges of at most `limit` and of about one length.
 
-    Cuts lie between words where there is such a place in the last quarter before the limit.
+    Cuts are between words where there is such a place in the last quarter before the limit.
     """
     count = len(encoding.ids)
     if count <= limit:

@@ -29,7 +29,7 @@ class LunaConfig(Record):
 
     Attributes:
         name, version: of the model; the judge's version is this one and the weights' hash.
-        languages: that it was trained on, as ISO 639 codes; none stands for all.
+        languages: that it was trained on, as ISO 639 codes; none means all.
         window: tokens in an input.
         lead: tokens of it that the question and the answer before the claim may take.
         claim: tokens of it that the claim may take.

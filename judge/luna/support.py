@@ -26,7 +26,7 @@ class SupportModel(Record):
         logit: weight of the encoder's logit of support.
         new_words: of the share of the claim's content words that are nowhere in the documents.
         new_number: of 1 where a number is nowhere in the documents.
-        new_name: of 1 where a name does not.
+        new_name: of 1 where a name is nowhere in them.
     """
 
     bias: Finite = 0.0

@@ -1,7 +1,7 @@
 """Preflight: every class answers to exactly one token of the vocabulary, in its place.
 
 Luna-2, section 3.3: each target word must be one token; where the words are not, other signs stand
-for the classes, and the mapping is kept. Whether a word is one token depends on what stands before
+for the classes, and the mapping is kept. Whether a word is one token depends on the text before
 it (most vocabularies have " true" and "true"), so it is tried after the exact text that it will
 follow: the end of the chat template, or of a label's line.
 """

@@ -86,7 +86,7 @@ class Prompter:
 
     @property
     def places_from_end(self) -> list[int]:
-        """Return how many tokens before the end each place's last token lies, 1 for the end.
+        """Return how many tokens before the end each place's last token is, 1 for the end.
 
         They are the same for all prompts of a metric.
         """

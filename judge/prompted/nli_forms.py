@@ -1,4 +1,4 @@
-"""The forms that models of entailment come in: how each reads a pair, and what it says of it.
+"""The forms that models of entailment come in: how each reads a pair, and what it says about it.
 
 Weights are safetensors and no code of a model's own is run.
 """

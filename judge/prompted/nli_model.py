@@ -1,10 +1,10 @@
 """Models of entailment, by folder or Hub id: does a premise say what a hypothesis says?
 
-Three forms are told apart by the model's configuration:
+Three forms are distinguished by the model's configuration:
 
 - a sequence classifier whose labels name entailment (RoBERTa-large-MNLI, cross-encoders), or that
   has a single logit (HHEM 1.0);
-- HHEM 2, a T5 encoder with two classes at its first token: read without the code that it brings;
+- HHEM 2, a T5 encoder with two classes at its first token: read without the code it ships with;
 - an encoder-decoder that generates "1" or "0" (the TRUE mixture, Honovich et al. 2022).
 
 Weights are safetensors and no code of a model's own is run. One pair is read at a time, so that a
@@ -28,7 +28,7 @@ _PART = re.compile(r"\b(premise|hypothesis):", re.IGNORECASE)
 
 
 class Reading(NamedTuple):
-    """What the model says of one pair.
+    """What the model says about one pair.
 
     Attributes:
         support: P(entailment), in [0, 1]; None where the model said something else than a label.

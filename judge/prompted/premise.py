@@ -24,7 +24,7 @@ class _Block(NamedTuple):
 
 
 class Best(NamedTuple):
-    """What the window that supports a hypothesis most says of it.
+    """What the window that supports a hypothesis most says about it.
 
     Attributes:
         support: P(entailment), in [0, 1].

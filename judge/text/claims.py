@@ -3,7 +3,7 @@
 Rules of thumb in English (greetings and thanks in some more languages), made to miss rather than to
 excuse. A sentence is read as words and must be a chain of the phrases below from its first word to
 its last, so "I'm sorry, but the fee is $30" still makes its claim. No phrase has a free place: what
-a document could speak about has no room in one, and "the documents do not mention refunds" is a
+a document could be about has no room in one, and "the documents do not mention refunds" is a
 claim about the documents.
 """
 
@@ -38,7 +38,7 @@ _PARTS = {
 _PHRASES = (
     # What joins the others.
     "and/but/so/that/however/please/also/!",
-    # Refusals speak of the speaker, the question and the documents, and of nothing else.
+    # Refusals are about the speaker, the question and the documents, and nothing else.
     "(i/we am/are) (very/so/really) sorry/afraid (about/for {this} | for {trouble})",
     "i/we (sincerely) apologize/apologise (for {trouble})",
     "unfortunately",

@@ -60,7 +60,7 @@ def _shifted(pieces: Sequence[Piece] | Iterator[Piece], by: int) -> Iterator[Pie
 
 
 def _records(document: str) -> Iterator[Members]:
-    """Find the objects and lists that begin a line or stand behind a colon."""
+    """Find the objects and lists that begin a line or follow a colon."""
     done = 0
     for match in _OPENING.finditer(document):
         if match.end() < done:

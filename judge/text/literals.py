@@ -1,7 +1,7 @@
-"""Read a JSON value, or a Python literal as `print` shows it, and where each of its parts stands.
+"""Read a JSON value, or a Python literal as `print` shows it, and where each of its parts is.
 
 What is read may be damaged: a value is read up to the first fault or the text's end, and its parts
-before that stand. Nothing is evaluated.
+before that are kept. Nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Scalar:
         value: what it says; null, true and false are "not given", "yes" and "no".
         places: where in the text each character of `value` begins; None where `value` is
             text[first:first + len(value)].
-        first: where the value's first character stands, behind its quotation mark.
+        first: where the value's first character is, after its quotation mark.
     """
 
     start: int

@@ -229,6 +229,6 @@ def _times(text: str) -> Iterator[Literal]:
         half = (match["half"] or "").lower()
         if half:
             minutes = minutes % 720 + (720 if half == "p" else 0)
-        # Without a half of the day, "9:30" may stand for the evening.
+        # Without a half of the day, "9:30" may mean the evening.
         readings = (minutes,) if half or minutes >= 780 else (minutes, (minutes + 720) % 1440)
         yield Literal(match.start(), match.end(), minutes=readings)

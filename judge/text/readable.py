@@ -53,7 +53,7 @@ def is_language(answer: str, given: Iterable[str]) -> bool:
 
 
 def _at_least_half(words: Sequence[str], strange: Set[str]) -> bool:
-    """Compare the words with the strange ones; a single letter speaks neither for nor against."""
+    """Compare the words with the strange ones; a single letter counts neither for nor against."""
     odd = [word for word in words if word in strange]
     return 0 < len(words) - len(odd) >= sum(len(word) > 1 for word in odd)
 

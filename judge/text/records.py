@@ -15,7 +15,7 @@ from .sentences import Piece, split_sentences
 
 _LINE = 40  # words on a line at most, where it can be split
 _WHOLE = 48  # words of a record that stays whole
-_SMALL = 8  # words of an object that stands beside others on a line
+_SMALL = 8  # words of an object that is beside others on a line
 _LABEL = 6  # words in a record's name at most
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _JOINTS = re.compile(r"[_\s]+|(?<=\w)-(?=\w)")

@@ -19,7 +19,7 @@ from syntok import segmenter
 _LIST_MARK = re.compile(r"\s*(?:[-*•‣◦▪●–—·]|\(?\d{1,3}[.)]|\(?[A-Za-z][.)])(?=\s+\S)\s*")
 
 # Chinese and Japanese, Arabic and Urdu, Hindi, Armenian, Burmese, Ethiopic and Khmer ends, with
-# what closes behind them. In Japanese, a sentence goes on with と or って after what it quotes.
+# what closes after them. In Japanese, a sentence continues with と or って after what it quotes.
 _STOPS = "。！？｡؟۔।॥։။።។"
 _CLOSERS = "」』”’\"'）)】》"
 _SCRIPT_END = re.compile(
@@ -67,7 +67,7 @@ class Piece(NamedTuple):
 def split_sentences(text: str) -> list[Piece]:
     """Split `text` into sentences, in order and without overlap.
 
-    Every character that is not white space lies in exactly one piece; a list mark stays with the
+    Every character that is not white space is in exactly one piece; a list mark stays with the
     sentence it introduces. No piece begins or ends with white space.
     """
     return list(iter_sentences(text))
@@ -130,7 +130,7 @@ def _with_comma(match: re.Match[str]) -> str:
 def _syntok_ends(line: str, start: int, end: int) -> Iterator[int]:
     """Yield the sentence ends that syntok finds inside of line[start:end], rising.
 
-    A run's last sentence may go on after it, so the next run begins with it anew, or at the cut
+    A run's last sentence may go on after it, so the next run begins with it again, or at the cut
     where that would read more than half of the run twice.
     """
     while start < end:

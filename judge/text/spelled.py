@@ -1,6 +1,6 @@
 """Numbers in English words, and shares: `two and a half million`, `a dozen`, `a third of the`.
 
-text2num and word2number read fewer of these, and say neither where in a text a number stands nor
+text2num and word2number read fewer of these, and say neither where in a text a number is nor
 how exactly it is meant.
 """
 
@@ -78,7 +78,7 @@ class Spelled(NamedTuple):
     """A number in words at [start, end).
 
     Attributes:
-        start, end: where it stands, with its unit.
+        start, end: where it is, with its unit.
         value: without its unit.
         step: the size of the last digit that it says.
         unit: its name, if any.

@@ -178,7 +178,7 @@ def _alternatives(names: list[str]) -> str:
 
 
 UNIT = _alternatives([*_UNITS])
-# What may stand before a number: signs, and codes in capitals.
+# What may precede a number: signs, and codes in capitals.
 BEFORE = (
     r"(?-i:(?:US|U\.S\.|CA?|AU?|NZ|HK|S|R)?\$|[€£¥₹₩₽]|(?:USD|EUR|GBP|JPY|INR|CAD|AUD|NZD|HKD|SGD|CHF|SEK"
     r"|NOK|DKK|CNY|RMB|KRW|BRL|MXN|ZAR|RUB|PLN)(?=[\s\d]))"
@@ -186,5 +186,5 @@ BEFORE = (
 
 
 def units(name: str) -> list[Unit]:
-    """Return what a name may stand for; none where it is no unit."""
+    """Return what a name may mean; none where it is no unit."""
     return _UNITS.get(re.sub(r"[\s-]", " ", name.lower().replace("sq.", "sq")), [])

@@ -1,7 +1,7 @@
 """How verdicts change over time: the PASS rate and the mean probability of each day or week.
 
 The share has Wilson's 95 % interval, the mean the normal one of its standard error. Where a judge
-stayed the same and two periods' intervals lie apart, it is the answers or the documents that moved.
+stayed the same and two periods' intervals are disjoint, the answers or the documents moved.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class Seen:
 
     @property
     def requests(self) -> int:
-        """Requests in all."""
+        """Return the number of requests."""
         return sum(self.statuses.values())
 
 

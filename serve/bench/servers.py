@@ -1,4 +1,4 @@
-"""Servers to measure, each a process of its own: ours, and the one LettuceDetect brings."""
+"""Servers to measure, each a process of its own: ours, and LettuceDetect's."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def moonlynx_server(name: str, options: Sequence[str]) -> Iterator[Running]:
 def lettucedetect_server(
     name: str, package: Path, tokenizer: Tokenizer, scratch: Path
 ) -> Iterator[Running]:
-    """Run the server that LettuceDetect's package brings, with a model of TinyLettuce's least size.
+    """Run the server of LettuceDetect's package, with a model of TinyLettuce's least size.
 
     Args:
         name: what the tables call it.

@@ -85,7 +85,7 @@ class _Response:
     async def send(self, message: Message) -> None:
         """Handle a message of the app."""
         if self.ended:
-            raise OSError("the response has ended")  # what ASGI says of a client that is gone
+            raise OSError("the response has ended")  # what ASGI raises for a client that is gone
         kind = message["type"]
         # Of a failure there is nothing to judge.
         if kind == "http.response.start" and 200 <= message["status"] < 300:

@@ -23,7 +23,7 @@ except ImportError:
 
 @component
 class GroundednessJudge:
-    """Splits replies by their verdict: `grounded` goes on, `ungrounded` may go back and be redone.
+    """Splits replies by their verdict: `grounded` is passed on, `ungrounded` may be redone.
 
     Replies that could not be scored are among neither; `verdicts` has one for each reply, in order.
     """

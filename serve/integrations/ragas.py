@@ -22,7 +22,7 @@ except ImportError:
 class JudgedFaithfulness(BaseMetric):
     """The share of the response's claims that the contexts support, in [0, 1]; needs no LLM.
 
-    Sentences that claim something are the claims. Judges that look at whole responses give
+    Sentences that claim something are the claims. Judges that score whole responses return
     1 - P(hallucinated). Without a score the value is NaN, and the reason says why.
     """
 

@@ -1,4 +1,4 @@
-"""A file of answers, judged in the request that brings it; its verdicts are in the response.
+"""A file of answers, judged in the request that uploads it; its verdicts are in the response.
 
 Nothing is stored, so there is no path to name and no other client's file to ask for.
 """

@@ -102,7 +102,7 @@ class Page:
             with TemporaryDirectory(prefix="moonlynx-page-") as folder:
                 await self._show(folder)
         except Exception as error:
-            # The API goes on. An error that the user can mend needs no traceback.
+            # The API goes on. An error that the user can fix needs no traceback.
             fault = None if isinstance(error, MoonlynxError) else error
             why = visible(str(error), lines=False)
             _log.error("the page could not be loaded: %s", why, exc_info=fault)

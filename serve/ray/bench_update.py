@@ -91,7 +91,7 @@ class _Phase(NamedTuple):
 
     @property
     def failed(self) -> int:
-        """Requests without a verdict."""
+        """Return the number of requests without a verdict."""
         return sum(reply.status != 200 for reply in self.replies)
 
     def line(self, judges: Sequence[str]) -> str:

@@ -47,7 +47,7 @@ def connected(address: str | None) -> Iterator[Any]:
             raise
         message = f"no Ray cluster answers at {address}; see `ray status`, or leave out --address"
         raise ClusterError(message) from None
-    # Progress is told by partitions done, which is what a run that is killed keeps.
+    # Progress is shown by partitions done, which is what a run that is killed keeps.
     DataContext.get_current().enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     # Ray tells of lost workers and nodes on standard output, the last of it at its end.

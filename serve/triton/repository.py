@@ -112,7 +112,7 @@ def _check_form(onnx: Path, device: Device, steps: Steps) -> None:
 
 
 def _read_tensors(onnx: Path, weights: WeightsFolder, window: int) -> dict[str, str]:
-    """Read one input of full length, and give the model's tensors as the configuration has them."""
+    """Read one input of full length; return the model's tensors as the configuration has them."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

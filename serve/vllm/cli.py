@@ -91,7 +91,7 @@ def read(
     output: Annotated[Path, typer.Option(help="JSONL file for the verdicts.")],
     map_: MapOption = None,
 ) -> None:
-    """Make a verdict for each row, in order; a row without a reply is unscored."""
+    """Write a verdict for each row, in order; a row without a reply is unscored."""
     from .deployment import read_deployment
     from .run_batch import replying_judge
 

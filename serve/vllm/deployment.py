@@ -171,7 +171,7 @@ class Deployment(Record):
             *("--max-num-batched-tokens", str(self.batched_tokens)),
             *("--load-format", "safetensors"),
             "--enable-prefix-caching",
-            # What is not asked for is vLLM's own default, not one that the model's files bring.
+            # What is not asked for is vLLM's own default, not one from the model's files.
             *("--generation-config", "vllm"),
             *("--structured-outputs-config", _STRUCTURED),
         ]
@@ -233,7 +233,7 @@ def bundled() -> dict[str, Path]:
 
 
 def with_shape(deployment: Deployment) -> Deployment:
-    """Read the shape of a model that lies in a folder."""
+    """Read the shape of a model in a folder."""
     path = Path(deployment.model) / "config.json"
     if not path.is_file():
         return deployment

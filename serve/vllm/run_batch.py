@@ -112,7 +112,7 @@ class _Written(Endpoint):
 
     @property
     def count(self) -> int:
-        """Requests written."""
+        """Return the number of requests written."""
         return len(self._ids)
 
     async def post_all(

@@ -196,7 +196,7 @@ def throughput_of(serving: Serving, gpu: Gpu, load: Load) -> Throughput:
 
 
 def _seconds_to_read(serving: Serving, gpu: Gpu, load: Load) -> float:
-    """Two operations a weight; for attention, causal, two a pair of tokens and element."""
+    """Return seconds: two operations a weight; in attention, two a pair of tokens and element."""
     shape = serving.shape
     attention = 2 * shape.layers * shape.heads * shape.head_size * load.prompt
     operations = load.prompt * (2 * shape.linear + attention)
@@ -204,7 +204,7 @@ def _seconds_to_read(serving: Serving, gpu: Gpu, load: Load) -> float:
 
 
 def _seconds_of_step(serving: Serving, gpu: Gpu, load: Load, requests: int) -> float:
-    """One token for each request: all weights and their caches are read, or arithmetic binds."""
+    """Return seconds for a token each: all weights and caches are read, or arithmetic binds."""
     shape = serving.shape
     held = requests * (load.prompt + load.reply / 2)
     cache = held * cache_bytes(shape, serving.precision, serving.gpus)

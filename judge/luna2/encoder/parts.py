@@ -27,7 +27,7 @@ _NEEDED: Mapping[Form, tuple[str, ...]] = {
     "tools": ("input", "output"),
 }
 _WINDOW = 250  # tokens of a text
-_CLAIM = 128  # tokens of the part that stands beside another
+_CLAIM = 128  # tokens of the part that is beside another
 _PAIR = 500  # tokens of both, where neither may be cut
 
 
