@@ -1,4 +1,4 @@
-"""Percentile bootstrap: rows are drawn again with replacement, and the metrics taken anew.
+"""Percentile bootstrap: rows are drawn again with replacement, and the metrics recomputed.
 
 All systems see the same draws, so that differences between them are paired.
 """
@@ -31,7 +31,7 @@ class Value(Record):
 
 
 def estimates(outcomes: Outcomes) -> dict[str, float]:
-    """Give every metric of the rows as they are, NaN where it is undefined."""
+    """Return every metric of the rows as they are, NaN where it is undefined."""
     metrics = weighted_metrics(outcomes, np.ones((1, len(outcomes))))
     return {name: float(values[0]) for name, values in metrics.items()}
 
@@ -39,7 +39,7 @@ def estimates(outcomes: Outcomes) -> dict[str, float]:
 def resample(
     systems: Sequence[Outcomes], resamples: int, seed: Sequence[int]
 ) -> list[dict[str, Floats]]:
-    """Give every metric of every system under the same draws of the rows.
+    """Return every metric of every system under the same draws of the rows.
 
     Args:
         systems: outcomes over the same n rows.
@@ -60,7 +60,7 @@ def resample(
 
 
 def interval(value: float, draws: Floats) -> Value:
-    """Give a value with the middle 95 % of its draws; NaN becomes null."""
+    """Return a value with the middle 95 % of its draws; NaN becomes null."""
     if np.isnan(value):
         return Value(value=None, low=None, high=None)
     defined = draws[~np.isnan(draws)]
@@ -72,7 +72,7 @@ def interval(value: float, draws: Floats) -> Value:
 
 
 def draw_weights(n: int, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Give, some at a time, how often each of n rows is drawn, shape (b, n)."""
+    """Yield, some at a time, how often each of n rows is drawn, shape (b, n)."""
     size = max(1, _CELLS // n)
     for start in range(0, resamples, size):
         b = min(size, resamples - start)

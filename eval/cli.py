@@ -20,7 +20,7 @@ from moonlynx.judge.types import BadInput, ExitCode
 
 app = typer.Typer()
 
-# What measures brings numpy, which the other commands start without: it is imported where used.
+# Measuring needs numpy, which the other commands start without: it is imported where used.
 
 BenchmarkOption = Annotated[
     str,

@@ -134,7 +134,7 @@ def _judged_rows(
     a: tuple[File, Sequence[Verdict]],
     b: tuple[File, Sequence[Verdict]],
 ) -> list[BenchmarkRow]:
-    """Give the rows that were judged, and refuse files that do not fit each other or the rows."""
+    """Return the rows that were judged; raise for files that do not fit each other or the rows."""
     ids_a, ids_b = _ids(*a), _ids(*b)
     path_a, path_b = a[0].path, b[0].path
     known = {row.id for row in rows}
@@ -205,7 +205,7 @@ def _wilcoxon(a: Outcomes, b: Outcomes) -> Wilcoxon:
 
 
 def _ranks(scores: Floats) -> Floats:
-    """Give ranks in (0, 1), the highest score near 1; ties share the mean of their ranks."""
+    """Return ranks in (0, 1), the highest score near 1; ties share the mean of their ranks."""
     ranks: Floats = (scipy_stats().rankdata(scores) - 0.5) / len(scores)
     return ranks
 
@@ -223,7 +223,7 @@ def _difference(a: float, b: float, drawn: Floats) -> Difference:
 
 
 def render(comparison: Comparison) -> str:
-    """Give the comparison as Markdown."""
+    """Return the comparison as Markdown."""
     mcnemar, wilcoxon = comparison.mcnemar, comparison.wilcoxon
     differences = table(
         ["", "A", "B", "A − B", "95 % interval"],

@@ -1,7 +1,7 @@
-"""Whether a judge's probabilities are true, and what it costs to pass only what it is sure of.
+"""Whether a judge's probabilities are calibrated, and the cost of passing only what it is sure of.
 
-The reliability diagram holds probability against the share of rows that are FAIL (DeGroot and
-Fienberg 1983); the coverage-risk curve holds the share of rows that are passed against the share of
+The reliability diagram plots probability against the share of rows that are FAIL (DeGroot and
+Fienberg 1983); the coverage-risk curve plots the share of rows that are passed against the share of
 those that are hallucinated, over all thresholds on the raw score (Geifman and El-Yaniv 2017).
 """
 
@@ -52,7 +52,7 @@ class Curves(Record):
     """The curves of one judge over all rows.
 
     Attributes:
-        reliability: bins of equal width, those of the ECE, but for empty ones.
+        reliability: bins of equal width, those of the ECE, except empty ones.
         coverage_risk: by rising threshold; a row without a raw score is never passed.
         decided: at the judge's own PASS, null where it passes nothing.
         certified: at the risks in `RISKS`; empty where the judge's calibration has no curve.
@@ -66,7 +66,7 @@ class Curves(Record):
 
 
 def draw_curves(system: str, outcomes: Outcomes, calibration: Calibration | None) -> Curves | None:
-    """Give a judge's curves; None where no row has a probability."""
+    """Return a judge's curves; None where no row has a probability."""
     if np.isnan(outcomes.probability).all():
         return None
     return Curves(

@@ -8,7 +8,7 @@ from moonlynx.judge.backends.base import MissingExtra
 
 
 def scipy_stats() -> ModuleType:
-    """Give `scipy.stats`.
+    """Return `scipy.stats`.
 
     Raises:
         MissingExtra: scipy is not installed.

@@ -1,4 +1,4 @@
-"""Draw curves as SVG, in the colours of Okabe and Ito, which all eyes can tell apart."""
+"""Draw curves as SVG, in Okabe and Ito's colours, which colour-blind readers can tell apart."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .records import Report
 RELIABILITY = "reliability.svg"
 COVERAGE_RISK = "coverage-risk.svg"
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442")
-_LEFT, _TOP, _SIDE = 70, 40, 360  # pixels: where the square of the axes lies
+_LEFT, _TOP, _SIDE = 70, 40, 360  # pixels: where the square of the axes is
 _WIDTH, _LINE = 500, 18
 _LONGEST = 62  # characters of a judge's name that fit under the axes
 _DIAGONAL = f'<path class="rule" d="M{_LEFT} {_TOP + _SIDE}L{_LEFT + _SIDE} {_TOP}"/>'
@@ -20,7 +20,7 @@ _DIAGONAL = f'<path class="rule" d="M{_LEFT} {_TOP + _SIDE}L{_LEFT + _SIDE} {_TO
 
 @dataclass(frozen=True)
 class Series:
-    """A line through points of shares; `dots` gives points to mark and their radii."""
+    """A line through points of shares; `dots` are points to mark with their radii."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -28,7 +28,7 @@ class Series:
 
 
 def figures(report: Report) -> dict[str, str]:
-    """Give each figure's file name and SVG; none where no judge has probabilities."""
+    """Return each figure's file name and SVG; none where no judge has probabilities."""
     if not report.curves:
         return {}
     return {
@@ -73,14 +73,14 @@ def draw(
     note: str,
     span: tuple[float, float] = (0.0, 1.0),
 ) -> str:
-    """Draw lines over axes of shares, in percent.
+    """Return an SVG of lines over axes of shares, in percent.
 
     Args:
-        title: stands above.
+        title: above the axes.
         axes: what the horizontal and the vertical axis show.
         series: the lines.
         rule: another line, as an SVG element, or nothing.
-        note: stands below.
+        note: below the axes.
         span: the range of the vertical axis.
     """
     bottom = _TOP + _SIDE
@@ -133,7 +133,7 @@ def _line(series: Series, colour: str, span: tuple[float, float]) -> Iterable[st
 
 
 def _place(x: float, y: float) -> tuple[str, str]:
-    """Give the pixels of a point of the unit square, whose origin is below on the left."""
+    """Return the pixels of a point of the unit square, whose origin is below on the left."""
     return f"{_LEFT + _SIDE * x:.1f}", f"{_TOP + _SIDE * (1 - y):.1f}"
 
 

@@ -1,8 +1,8 @@
-"""The cascade's frontier: how right two judges are together, by the share that is handed on.
+"""The cascade's frontier: the accuracy of two judges together, by the share of rows deferred.
 
-The first judge hands on the answers of which it is least sure: the same share of its PASS verdicts,
+The first judge defers the answers of which it is least sure: the same share of its PASS verdicts,
 those of highest raw score, and of its FAIL verdicts, those of lowest. The share runs from none to
-all. So no gold label has a part in what is handed on, and no point of the curve is chosen.
+all. So no gold label has a part in what is deferred, and no point of the curve is chosen.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ RECORDED = "recorded:"
 
 
 class Point(Record):
-    """Two judges where a share of the rows is handed on.
+    """Two judges where a share of the rows is deferred.
 
     Attributes:
-        handed_on: the share, in [0, 1]; rows of one raw score go together.
+        handed_on: the share deferred, in [0, 1]; rows of one raw score go together.
         accuracy: a row left unscored is wrong.
         balanced_accuracy: mean over the labels.
-        gain: accuracy less what handing on as many rows at random would give on average.
+        gain: accuracy less the average of deferring as many rows at random.
     """
 
     handed_on: float
@@ -73,17 +73,17 @@ class FrontierReport(Record):
 
 
 class Answers(NamedTuple):
-    """What the second judge said of n rows: 1 for FAIL, 0 for PASS, -1 for unscored, shape (n,)."""
+    """The second judge's labels of n rows: 1 for FAIL, 0 for PASS, -1 for unscored, shape (n,)."""
 
     name: str
     said: NDArray[np.int8]
 
 
 def recorded(rows: Sequence[BenchmarkRow], name: str) -> NDArray[np.int8]:
-    """Give what a published detector said of each row, as in `Answers`.
+    """Return a published detector's label of each row, as in `Answers`.
 
     Raises:
-        KeyError: no row tells of that detector.
+        KeyError: no row has an answer of that detector.
     """
     if not any(name in row.recorded for row in rows):
         raise KeyError(name)
@@ -94,7 +94,7 @@ def recorded(rows: Sequence[BenchmarkRow], name: str) -> NDArray[np.int8]:
 def draw_frontier(
     first_name: str, first: Outcomes, second: Answers, *, resamples: int, seed: int
 ) -> Frontier:
-    """Give the curve with its intervals; every point sees the same draws of the rows."""
+    """Return the curve with its intervals; every point sees the same draws of the rows."""
     doubt = unsureness(first)
     aimed = np.arange(STEPS + 1) / STEPS
     handed_on = doubt[:, None] < aimed
@@ -125,7 +125,7 @@ def unsureness(outcomes: Outcomes) -> Floats:
     """Rank rows by how unsure the judge is, in [0, 1), the most unsure first, shape (n,).
 
     PASS and FAIL are ranked apart. Rows of one raw score share their mean rank; a row without a
-    score or raw score has -1: it is handed on whatever the share.
+    score or raw score has -1: it is deferred whatever the share.
     """
     ranks = np.full(len(outcomes), -1.0)
     for said, sign in ((0, -1.0), (1, 1.0)):
@@ -141,11 +141,11 @@ def unsureness(outcomes: Outcomes) -> Floats:
 def _rates(
     right: Floats, handed_on: NDArray[np.bool_], fail: NDArray[np.bool_], weights: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Give accuracy, balanced accuracy and gain, each of shape (b, points).
+    """Return accuracy, balanced accuracy and gain, each of shape (b, points).
 
     Args:
         right: whether each row is right at each point, shape (n, points).
-        handed_on: whether it is handed on there, shape (n, points).
+        handed_on: whether it is deferred there, shape (n, points).
         fail: whether its label is FAIL, shape (n,).
         weights: how often each row counts, shape (b, n).
     """

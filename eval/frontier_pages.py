@@ -41,21 +41,21 @@ def run_frontier(
     resamples: int,
     seed: int,
 ) -> FrontierReport:
-    """Judge the benchmark with every judge that is no record, and draw each first with each second.
+    """Judge the benchmark with each judge that is no record, and draw each first with each second.
 
     Args:
         benchmark: what is judged; it is only evaluated.
         first: names of judges that give raw scores.
         second: names of judges, or `recorded:NAME` for a detector whose answers come with the rows.
-        output: folder, made where it is missing; a stopped run goes on from it.
-        command: what the report gives as its command.
+        output: folder, created if missing; a stopped run resumes from it.
+        command: what the report shows as its command.
         progress: shows the progress over so many rows.
         batch_size: rows given to a judge at once.
         resamples: of the bootstrap.
         seed: of the bootstrap.
 
     Raises:
-        BenchmarkError: the rows tell nothing of a detector, or a first judge gives no raw scores.
+        BenchmarkError: the rows lack a detector's answers, or a first judge has no raw scores.
         MoonlynxError: as `run_evaluation`.
     """
     later = [_answers(benchmark, name) for name in second if name.startswith(RECORDED)]
@@ -105,7 +105,7 @@ def run_frontier(
 
 
 def render(report: FrontierReport) -> str:
-    """Give the report as Markdown."""
+    """Return the report as Markdown."""
     lines = [
         f"# Frontier on {report.benchmark} ({report.split})",
         f"{report.rows:,} rows, {report.fail_rows:,} FAIL."
@@ -135,7 +135,7 @@ def render(report: FrontierReport) -> str:
 
 
 def write_csv(report: FrontierReport) -> str:
-    """Give all points as CSV, shares from 0 to 1."""
+    """Return all points as CSV, shares from 0 to 1."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     names = ("accuracy", "balanced_accuracy", "gain")
@@ -154,7 +154,7 @@ def write_csv(report: FrontierReport) -> str:
 
 
 def frontier_figures(report: FrontierReport) -> dict[str, str]:
-    """Give the file name and SVG of each first judge's figure: its curves of balanced accuracy."""
+    """Return file name and SVG of each first judge's figure: its curves of balanced accuracy."""
     return {
         _figure_name(first): draw(
             f"Frontier on {report.benchmark}, {first} first",

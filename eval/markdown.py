@@ -36,7 +36,7 @@ TITLES = {
 
 
 def render(report: Report) -> str:
-    """Give the whole report as Markdown."""
+    """Return the whole report as Markdown."""
     sections = [
         f"# {report.benchmark.name} ({report.benchmark.split})",
         summary(report),
@@ -55,7 +55,7 @@ def render(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """Give what was judged and what every judge got over all rows."""
+    """Return what was judged and what every judge scored over all rows."""
     facts = report.benchmark
     parts = [
         f"{facts.rows:,} rows: {facts.rows - facts.fail_rows:,} PASS, {facts.fail_rows:,} FAIL. "
@@ -75,7 +75,7 @@ def summary(report: Report) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Container[int] = (0,)) -> str:
-    """Write a Markdown table that reads well as text too.
+    """Return a Markdown table that is readable as plain text too.
 
     Args:
         header: the columns' titles.
@@ -104,7 +104,7 @@ def _sampled(total: int | None) -> str:
 
 
 def _label(system: str, majority: str) -> str:
-    """Name a row of a table; the majority class with the label it stands for there."""
+    """Return the name of a table's row; of the majority class with its label there."""
     if system == MAJORITY:
         return f"{system} ({majority})"
     return system if system == ALWAYS_FAIL else f"`{system}`"
@@ -139,7 +139,7 @@ def _micro(group: Group) -> str:
 
 
 def _macro(report: Report) -> str:
-    """Where a metric is undefined in some subsets, the number of those it is averaged over."""
+    """Return the macro tables; a metric undefined in some subsets shows how many it averages."""
     total = len(report.subsets)
 
     def cell(scores: MacroScores, name: str) -> str:
@@ -160,14 +160,14 @@ def _macro(report: Report) -> str:
 
 
 def _other_names(group: Group) -> tuple[str, ...]:
-    """Metrics beside the decision, but for those that the rows or the judges cannot have."""
+    """Return the metrics beside the decision, except those that rows or judges cannot have."""
     places = _PLACES if group.span_rows else ()
     calibrated = any(each.with_probability for each in group.systems)
     return (*_RANKING, *places, *(_CALIBRATION if calibrated else ()))
 
 
 def write_value(name: str, value: Value) -> str:
-    """Write a metric with its interval: a share in percent, an error as it is."""
+    """Return a metric's text with its interval: a share in percent, an error as it is."""
     if value.value is None:
         return UNDEFINED
     scale, digits = (1, 3) if name in _CALIBRATION else (100, 1)
@@ -199,7 +199,7 @@ def _by_part(title: str, column: str, groups: Sequence[Group]) -> str:
 
 
 def _published(report: Report, numbers: Published) -> str:
-    """Set a paper's table beside what was measured; a subset without rows here stays open."""
+    """Return a paper's table beside what was measured; a subset without rows here stays open."""
     parts = {group.name: group for group in report.subsets}
     groups = [parts.get(name) for name in numbers.subsets] + [report.micro]
     measured: dict[str, list[str]] = {}

@@ -4,8 +4,8 @@ All are defined on FAIL, the class that a judge is there to find. A metric that 
 undefined is NaN here and null in a report, never 0. An unscored row is wrong in accuracy and a miss
 for its class.
 
-scikit-learn has most of these, but for one weighting of the rows at a time; an interval needs a
-thousand. The tests hold every metric here to scikit-learn's.
+scikit-learn has most of these, but for only one weighting of rows at a time; an interval needs a
+thousand. The tests compare every metric here with scikit-learn's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ECE_BINS = 15
 
 
 def weighted_metrics(outcomes: Outcomes, weights: Floats) -> dict[str, Floats]:
-    """Give every metric under every weighting.
+    """Return every metric under every weighting.
 
     Args:
         outcomes: n rows.
@@ -77,12 +77,12 @@ def _decision(outcomes: Outcomes, weights: Floats) -> dict[str, Floats]:
 
 
 def f1(caught: Floats, alarms: Floats, missed: Floats) -> Floats:
-    """Give the F1 of FAIL from counts of right alarms, wrong alarms and misses."""
+    """Return the F1 of FAIL from counts of true alarms, false alarms and misses."""
     return _ratio(2 * caught, 2 * caught + alarms + missed)
 
 
 def _ranking(outcomes: Outcomes, weights: Floats) -> tuple[Floats, Floats]:
-    """Give AUROC and average precision over the rows that have a raw score."""
+    """Return AUROC and average precision over the rows that have a raw score."""
     ranked = np.flatnonzero(~np.isnan(outcomes.raw_score))
     if not len(ranked):
         nothing = np.full(len(weights), np.nan)
@@ -102,7 +102,7 @@ def _ranking(outcomes: Outcomes, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _calibration(outcomes: Outcomes, weights: Floats) -> tuple[Floats, Floats]:
-    """Give ECE and Brier score over the rows that have a probability."""
+    """Return ECE and Brier score over the rows that have a probability."""
     known = ~np.isnan(outcomes.probability)
     probability = outcomes.probability[known]
     weights = weights[:, known]
@@ -118,7 +118,7 @@ def _calibration(outcomes: Outcomes, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _overlap_f1(counts: Floats) -> Floats:
-    """Give F1 from counts in both, said and gold, shape (b, 3); undefined without gold ones."""
+    """Return F1 from counts in both, said and gold, shape (b, 3); undefined without gold ones."""
     both, said, gold = counts.T
     return _ratio(2 * both, np.where(gold > 0, said + gold, 0.0))
 

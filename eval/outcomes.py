@@ -53,11 +53,11 @@ class Outcomes:
 
     @property
     def wrong(self) -> NDArray[np.bool_]:
-        """Whether the row was not judged as its gold says, shape (n,)."""
+        """Return whether each row was not judged as its gold says, shape (n,)."""
         return np.not_equal(self.said, self.fail)
 
     def take(self, index: Indices) -> Outcomes:
-        """Give the outcomes of some rows."""
+        """Return the outcomes of some rows."""
         return Outcomes(
             self.fail[index],
             self.said[index],
@@ -71,7 +71,7 @@ class Outcomes:
 
 
 class Gold:
-    """The gold of a benchmark's rows, laid out once for all the judges that are held against it.
+    """The gold of a benchmark's rows, laid out once for all the judges that are compared with it.
 
     A sentence of an answer is unsupported in gold if it overlaps a gold span. The sentences are
     those of `split_sentences`, the same for every judge.
@@ -84,7 +84,7 @@ class Gold:
         self.spans_known = np.array([answer is not None for answer in self._answers])
 
     def outcomes(self, verdicts: Iterable[Verdict]) -> Outcomes:
-        """Hold verdicts against the gold.
+        """Compare verdicts with the gold.
 
         Raises:
             BenchmarkError: the verdicts are not those of the rows, one for each, in their order.
@@ -108,7 +108,7 @@ class Gold:
         )
 
     def constant(self, score: Score) -> Outcomes:
-        """Give the outcomes of a judge that always says `score`, of every answer as a whole."""
+        """Return the outcomes of a judge that always says `score`, of every answer as a whole."""
         n = len(self.rows)
         everything = [answer.mark_all(score) for answer in self._answers if answer is not None]
         counts = np.zeros((2, n, 3))
@@ -167,7 +167,7 @@ class _GoldAnswer:
 
 
 def _same(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    """Match sentences of two splitters: by more than half of the characters of the shorter one."""
+    """Return whether two splitters' sentences share over half of the shorter one's characters."""
     overlap = min(one[1], other[1]) - max(one[0], other[0])
     return 2 * overlap > min(one[1] - one[0], other[1] - other[0])
 

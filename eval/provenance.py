@@ -10,14 +10,14 @@ from moonlynx.judge.types import JudgeInfo, Record
 
 
 class File(Record):
-    """A file and its SHA-256; `path` is its name, or where it lies below the data folder."""
+    """A file and its SHA-256; `path` is its name, or its path below the data folder."""
 
     path: str
     sha256: str
 
     @classmethod
     def of(cls, path: Path) -> File:
-        """Hash a file."""
+        """Return a file with its hash."""
         return cls(path=path.name, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
 
 

@@ -40,15 +40,15 @@ def run_evaluation(
     seed: int,
     prices: PriceTable | None = None,
 ) -> Report:
-    """Judge the benchmark with each of the judges, and write what they got.
+    """Judge the benchmark with each of the judges, and write their results.
 
-    A run that was stopped goes on where it stopped: the verdicts in `output` are kept.
+    A run that was stopped resumes where it stopped: the verdicts in `output` are kept.
 
     Args:
         benchmark: what is judged; no judge sees its gold.
         judges: names of judges, each once.
-        output: folder, made where it is missing.
-        command: what the report gives as its command.
+        output: folder, created if missing.
+        command: what the report shows as its command.
         progress: shows the progress over so many rows.
         batch_size: rows given to a judge at once.
         resamples: of the bootstrap.
@@ -83,7 +83,7 @@ def run_evaluation(
 
 
 def verdict_file(output: Path, spec: str) -> Path:
-    """Give the file in `output` for the verdicts of the judge called `spec`."""
+    """Return the file in `output` for the verdicts of the judge called `spec`."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", spec)[:60].strip("-")
     if plain != spec:
         plain += "-" + hashlib.sha256(spec.encode("utf-8")).hexdigest()[:8]

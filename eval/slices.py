@@ -57,7 +57,7 @@ class LengthBin(Record):
 
 
 def subsets(rows: Sequence[BenchmarkRow]) -> list[Slice]:
-    """Give the benchmark's own subsets, in order of their first rows."""
+    """Return the benchmark's own subsets, in order of their first rows."""
     names = np.array([row.subset for row in rows])
     return [Slice(name, np.flatnonzero(names == name)) for name in dict.fromkeys(names.tolist())]
 
@@ -117,7 +117,7 @@ def spearman(
 
 
 def length_bins(lengths: NDArray[np.int64], wrong: NDArray[np.bool_]) -> list[LengthBin]:
-    """Give the error in up to ten bins of as many rows each, shortest first (RAGHalu, figure 2)."""
+    """Return the error in up to ten bins of equal size, shortest first (RAGHalu, figure 2)."""
     order = np.argsort(lengths, kind="stable")
     return [
         LengthBin(

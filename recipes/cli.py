@@ -55,7 +55,7 @@ def luna(
     """Train Luna's encoder, quantise it to int8, and fit threshold and probability to it."""
     if any(find_spec(name) is None for name in _NEEDED):
         raise MissingExtra("training", "train")
-    # These bring numpy, which the other commands start without.
+    # These import numpy, which the other commands start without.
     from .luna.export import export
     from .luna.mixes import Mix
     from .luna.recipe import calibrate, find_base, run_recipe, training_record

@@ -1,4 +1,4 @@
-"""What a long run says of itself while it goes."""
+"""The training log."""
 
 from __future__ import annotations
 

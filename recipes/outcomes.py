@@ -23,7 +23,7 @@ BATCH_SIZE = 32  # tasks; how many requests are under way at once is the backend
 
 
 def hash_rows(rows: Iterable[Record]) -> str:
-    """Give the SHA-256 of the rows in their order."""
+    """Return the SHA-256 of the rows in their order."""
     digest = hashlib.sha256()
     for row in rows:
         digest.update(row.model_dump_json().encode("utf-8") + b"\n")
@@ -72,7 +72,7 @@ class Outcomes(Generic[Made, Dropped]):
 def resume_outcomes(
     output: Path, made: type[Made], dropped: type[Dropped]
 ) -> Iterator[Outcomes[Made, Dropped]]:
-    """Open the two files to go on with, for this process alone.
+    """Yield the two files, open to resume, for this process alone.
 
     Raises:
         InUse: another process is writing them; says which.
@@ -84,7 +84,7 @@ def resume_outcomes(
 def read_outcomes(
     output: Path, made: type[Made], dropped: type[Dropped]
 ) -> Iterator[Made | Dropped]:
-    """Read the two files as they are now.
+    """Yield what the two files hold now.
 
     Raises:
         RunMismatch: a line is of another form.

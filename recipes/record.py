@@ -1,4 +1,4 @@
-"""What a training run writes down of itself: its hardware, energy and packages."""
+"""What a training run records: its hardware, energy and packages."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def estimate_energy(hardware: Hardware, seconds: float) -> Energy:
 
 
 def package_versions() -> dict[str, str]:
-    """Give the versions of Python, this package, and those that training computes with.
+    """Return the versions of Python, this package, and those that training computes with.
 
     Raises:
         PackageNotFoundError: torch or transformers is not installed.
@@ -130,7 +130,7 @@ def package_versions() -> dict[str, str]:
 
 
 def _processor() -> str:
-    """Name the processor: as Linux does, else as Python can."""
+    """Return the processor's name: as Linux has it, else as Python does."""
     path = Path("/proc/cpuinfo")
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
@@ -138,7 +138,7 @@ def _processor() -> str:
 
 
 def _gpu_watts() -> tuple[float, str]:
-    """Give the power limit of the first GPU, from its driver's tool."""
+    """Return the power limit of the first GPU, from its driver's tool."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return _GPU

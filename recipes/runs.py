@@ -33,7 +33,7 @@ def find_recipe(name: str, folder: Path) -> Path:
 
 
 def claim_folder(out: Path, run: Record) -> None:
-    """Note which run the folder holds; one with other settings does not go on from it.
+    """Note which run the folder holds; one with other settings cannot resume it.
 
     Raises:
         SettingsError: the folder holds another run.

@@ -32,7 +32,7 @@ def command(
 
 
 def render(groups: list[Flips]) -> str:
-    """Write the counts as a Markdown table, rates in percent of the answers called FAIL."""
+    """Return the counts as a Markdown table, rates in percent of the answers called FAIL."""
     header = (
         *("attacks", "called FAIL as they are", "to PASS by attack", "by harmless text"),
         *("difference, points [95 %]", "unscored"),

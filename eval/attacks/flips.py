@@ -37,7 +37,7 @@ class Flips(Record):
 
     @property
     def difference(self) -> tuple[float, float, float] | None:
-        """Give the rate of flips by attack less that by harmless text, with its 95 % interval.
+        """Return the rate of flips by attack less that by harmless text, with its 95 % interval.
 
         The interval is Bonett and Price's for paired proportions (2012, eq. 5), which is wider than
         0 where no answer flips. It takes answers as independent, though eight of them share a case.

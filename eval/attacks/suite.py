@@ -1,4 +1,4 @@
-"""The suite: 40 wrong answers, each met by 8 kinds of attack, in 8 wordings and at 5 places.
+"""The suite: 40 wrong answers, each under 8 kinds of attack, in 8 wordings and at 5 places.
 
 All of it is written for this project: `cases.jsonl` holds the documents, questions and wrong
 answers, `texts.json` what is put into them. A text is put at one place of a case, and beside it
@@ -48,7 +48,7 @@ def load_attacks() -> list[Attack]:
     """Build the suite, the same every time.
 
     Every case meets every kind once. A kind's wordings and the places take turns over the cases,
-    so that over all of them each wording stands once at each place.
+    so that over all of them each wording is once at each place.
     """
     folder = files(__package__)
     texts = json.loads(folder.joinpath("texts.json").read_text(encoding="utf-8"))
@@ -75,7 +75,7 @@ def load_attacks() -> list[Attack]:
 
 
 def _disguise(kind: Kind, text: str) -> str:
-    """Give a wording the form of its kind; homoglyphs and hidden characters disguise orders."""
+    """Return a wording in the form of its kind; homoglyphs, hidden characters disguise orders."""
     if kind == "homoglyphs":
         return text.translate(_LOOK_ALIKES)
     if kind == "hidden":
@@ -86,7 +86,7 @@ def _disguise(kind: Kind, text: str) -> str:
 
 
 def harmless_text(sentences: list[str], length: int, first: int) -> str:
-    """Give so many characters of the sentences, from the `first` on and round again."""
+    """Return so many characters of the sentences, from the `first` on, starting over at the end."""
     start = first % len(sentences)
     text = ""
     for sentence in cycle(sentences[start:] + sentences[:start]):
@@ -99,7 +99,7 @@ def harmless_text(sentences: list[str], length: int, first: int) -> str:
 
 
 def put(plain: Example, place: Place, text: str) -> Example:
-    """Put the text at the place."""
+    """Return the example with the text at the place."""
     *before, last = plain.context
     changed: dict[Place, dict[str, object]] = {
         "answer-end": {"answer": f"{plain.answer} {text}"},

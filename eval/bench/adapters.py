@@ -1,7 +1,7 @@
 """`python -m moonlynx.eval.bench.adapters`: many adapters on one backbone, by vLLM's engine.
 
-Every adapter's answers are held to those of transformers and PEFT; requests a second are measured
-with one adapter and with many at once; and it is told how far an answer moves when it is asked
+Every adapter's answers are compared with transformers' and PEFT's; requests a second are measured
+with one adapter and with many at once; and it is shown how far an answer moves when it is asked
 again, and when other requests share its batch. Adapters are drawn, so any backbone of Llama's
 architecture will do; without a GPU a small one.
 """
@@ -111,7 +111,7 @@ def _prompts(plan: Plan) -> list[LabelRequest]:
 
 
 def _by_transformers(plan: Plan, folders: Sequence[Path]) -> tuple[Floats, tuple[Moves, ...]]:
-    """Give each adapter's answers, shape (adapters, prompts), and how far batches move them."""
+    """Return each adapter's answers, shape (adapters, prompts), and how far batches move them."""
     from moonlynx.judge.backends.transformers_labels import TransformersLabels
 
     model = str(plan.backbone)
@@ -130,13 +130,13 @@ def _by_transformers(plan: Plan, folders: Sequence[Path]) -> tuple[Floats, tuple
 def _ask_all(
     backend: LabelBackend, names: Sequence[str], prompts: Sequence[LabelRequest]
 ) -> Floats:
-    """Give P of every prompt by every adapter, shape (adapters, prompts)."""
+    """Return P of every prompt by every adapter, shape (adapters, prompts)."""
     requests = [replace(prompt, adapter=name) for name in names for prompt in prompts]
     return chances(backend.score(requests)).reshape(len(names), len(prompts))
 
 
 def _asked(plan: Plan, names: Sequence[str]) -> list[LabelRequest]:
-    """Give the requests that are asked again: of two adapters in turn, of unlike lengths."""
+    """Return the requests that are asked again: of two adapters in turn, of different lengths."""
     long = write_requests(plan.backbone, 4 * plan.tokens, _ASKED // 2, seed=2)
     short = write_requests(plan.backbone, plan.tokens, _ASKED // 2, seed=3)
     both = [each for pair in zip(long, short, strict=True) for each in pair]
@@ -146,7 +146,7 @@ def _asked(plan: Plan, names: Sequence[str]) -> list[LabelRequest]:
 def _by_vllm(
     plan: Plan, folders: Sequence[Path]
 ) -> tuple[Floats, float, tuple[Speed, ...], tuple[Moves, ...]]:
-    """Give answers, seconds that the start took, speeds and moves."""
+    """Return answers, seconds that the start took, speeds and moves."""
     import torch
 
     from moonlynx.judge.backends.vllm_labels import VLLMLabels
@@ -172,7 +172,7 @@ def _by_vllm(
 
 
 def _time(backend: LabelBackend, names: Sequence[str], plan: Plan) -> Iterator[Speed]:
-    """Time as many requests with few adapters and with many, in turns; texts are always new."""
+    """Yield the speed of as many requests with few adapters and with many; texts are always new."""
     rates: dict[int, list[float]] = {mix: [] for mix in plan.mixes}
     seed = 10
     for _ in range(plan.rounds):
@@ -188,7 +188,7 @@ def _time(backend: LabelBackend, names: Sequence[str], plan: Plan) -> Iterator[S
 
 
 def _shift(backend: LabelBackend, names: Sequence[str], plan: Plan) -> Iterator[Moves]:
-    """Ask the same again, alone and among others in other orders."""
+    """Yield how far answers move when asked again, alone and among others in other orders."""
     asked = _asked(plan, names)
     first = backend.score(asked)
     again = [backend.score(asked) for _ in range(plan.repeats)]

@@ -1,4 +1,4 @@
-"""What `adapters` finds: its records, and they as Markdown."""
+"""What `adapters` finds: its records, and their Markdown."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class AdapterBench(Record):
 
 
 def render(bench: AdapterBench) -> str:
-    """Write it as Markdown."""
+    """Return the run as Markdown."""
     plan = bench.plan
     one = np.median(bench.speeds[0].rates)
     speeds = [

@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def _write_inputs(folder: Path) -> dict[int, tuple[Path, int]]:
-    """Write the rows once for each fold, repeated so often; give file and number of rows."""
+    """Write the rows once for each fold, repeated so often; return file and number of rows."""
     lines = [
         row.example.model_dump_json(include={"context", "answer"}) + "\n"
         for row in load_benchmark("ragtruth").rows
@@ -86,7 +86,7 @@ def _judge_cost(judge: str, rows: Path, folder: Path) -> Cost:
     return _cost(["judge", "--judge", judge, "--input", str(rows), "--output", str(output)], output)
 
 
-# A process's peak counts that of its parent when it was started: this one, small, stands between.
+# A process's peak counts that of its parent when it was started: this small one is between.
 _LAUNCH = """
 import os, sys
 null = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_WRONLY, 0) for stream in (1, 2)]
@@ -97,7 +97,7 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
 
 
 def _cost(arguments: Sequence[str], output: Path | None = None) -> Cost:
-    """Run the command from its start: an output of an earlier run would be gone on from."""
+    """Run the command from its start: it would resume an earlier run's output."""
     if output is not None:
         output.unlink(missing_ok=True)
     command = [sys.executable, "-m", "moonlynx", *arguments]

@@ -23,7 +23,7 @@ class Chip(NamedTuple):
     bandwidth: float
 
     def floor(self, flops: float, moved: float) -> float:
-        """Give the least seconds for so many operations and bytes."""
+        """Return the least seconds for so many operations and bytes."""
         return max(flops / self.flops, moved / self.bandwidth)
 
 

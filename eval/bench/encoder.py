@@ -154,7 +154,7 @@ def _floor(
     rates: Mapping[str, float],
     window: int,
 ) -> float | None:
-    """Give the seconds that the products alone take, the median of the rounds."""
+    """Return the seconds that the products alone take, the median of the rounds."""
     kinds = _KINDS.get(name.removeprefix(_JUDGE))
     if kinds is None or products is None or not rates:
         return None

@@ -147,7 +147,7 @@ def measure(dry_run: bool) -> GpuBench:
 
 
 def find_device(*packages: str, dry_run: bool) -> str:
-    """Name the GPU, or what stands in for it, before anything long begins.
+    """Return the name of the GPU, or of its substitute, before anything long begins.
 
     Raises:
         MissingExtra: one of the packages, torch among them, is missing.
@@ -178,7 +178,7 @@ def _forms(network: Any, compiler: str) -> Iterator[tuple[str, Any]]:
 def _measure_tokens(
     model: str, forms: Mapping[str, Any], tokens: int, plan: _Plan, left_out: dict[str, str]
 ) -> Iterator[Run]:
-    """Measure the forms in turns; one that fails is left out, as a compiler may on some device."""
+    """Yield runs of the forms in turns; one that fails, as a compiler may here, is left out."""
     import torch
 
     rows = -(-tokens // plan.window)
@@ -212,7 +212,7 @@ def _measure_tokens(
 
 
 def _read(form: Any, ids: Any, device: str) -> None:
-    """Bring the ids to the device, read them, and bring the logits back, which waits for them."""
+    """Copy the ids to the device, run the model, and copy the logits back, which waits for them."""
     import torch
 
     with torch.inference_mode():
@@ -228,7 +228,7 @@ def _time(run: Callable[[], object]) -> float:
 
 
 def measure_gemm(device: str, size: int = GEMM) -> float:
-    """Give the operations a second of a large fp16 product: what the device reaches at best."""
+    """Return the operations a second of a large fp16 product: what the device reaches at best."""
     import torch
 
     square = torch.randn(size, size).to(device, torch.float16)
@@ -241,7 +241,7 @@ def measure_gemm(device: str, size: int = GEMM) -> float:
 
 
 def render(bench: GpuBench) -> str:
-    """Write it as Markdown."""
+    """Return the run as Markdown."""
     chip = find_chip(bench.device)
     peak = f"{chip.flops / 1e12:.0f} by its data sheet" if chip else "unknown by data sheet"
     header = ("model", "form", "tokens", "p50 s", "p95 s", "tokens/s", "TFLOP", "x floor")
@@ -287,7 +287,7 @@ def _rows(bench: GpuBench) -> Iterator[tuple[str, ...]]:
 
 
 def _luna(bench: GpuBench) -> str:
-    """Say how far above the L4's floor the paper's times are, where the same was measured."""
+    """Return how far above the L4's floor the paper's times are, where the same was measured."""
     floors = {
         run.tokens: L4.floor(run.flops, run.weight_bytes)
         for run in bench.runs

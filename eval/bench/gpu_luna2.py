@@ -113,7 +113,7 @@ def command(
 
 
 def measure(sizes: Sequence[str], *, dry_run: bool) -> Iterator[HeadsBench]:
-    """Measure models of these sizes; give what is known so far after each length and each load.
+    """Yield what is known so far of models of these sizes, after each length and each load.
 
     Raises:
         MissingExtra: torch, transformers or PEFT is missing.
@@ -170,7 +170,7 @@ def _bring_up(
 def _measure_latency(
     size: str, model: Path, folders: Sequence[Path], shape: Mapping[str, int], plan: _Plan
 ) -> Iterator[Latency]:
-    """Time one prompt at a time with one head."""
+    """Yield the latency of one prompt at a time with one head."""
     backend, (name,) = _bring_up(model, folders, plan, 1)
     rng = np.random.default_rng(0)
     for tokens in plan.tokens:
@@ -189,7 +189,7 @@ def _measure_latency(
 def _measure_load(
     size: str, model: Path, folders: Sequence[Path], shape: Mapping[str, int], plan: _Plan
 ) -> Iterator[Load]:
-    """Time as many requests with few heads and with many, all heads resident."""
+    """Yield the speed of as many requests with few heads and with many, all heads resident."""
     backend, names = _bring_up(model, folders, plan, plan.batch)
     rng = np.random.default_rng(1)
     for adapters in plan.adapters:
@@ -224,7 +224,7 @@ def _time(backend: LabelBackend, requests: Sequence[LabelRequest]) -> float:
 
 
 def _release() -> None:
-    """Give back the memory of a model that nothing holds any more."""
+    """Free the memory of a model that nothing refers to any more."""
     import torch
 
     gc.collect()
@@ -233,7 +233,7 @@ def _release() -> None:
 
 
 def count_flops(shape: Mapping[str, int], tokens: int) -> float:
-    """Count the operations of one prompt: weights, adapter, and the causal half of attention.
+    """Return the operations of one prompt: weights, adapter, and the causal half of attention.
 
     Of the logits there is one position, and embeddings are looked up.
     """

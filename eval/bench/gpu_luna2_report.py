@@ -1,4 +1,4 @@
-"""What `gpu_luna2` finds: its records, and they as Markdown."""
+"""What `gpu_luna2` finds: its records, and their Markdown."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class HeadsBench(Record):
 
 
 def render(bench: HeadsBench) -> str:
-    """Write it as Markdown."""
+    """Return the run as Markdown."""
     prices = load_prices()
     sizes = ", ".join(
         f"{size} {taken / 1e6:.1f} MB" for size, taken in bench.bytes_of_adapter.items()

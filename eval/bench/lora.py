@@ -26,7 +26,7 @@ _SPREAD = 1.0  # of the second factor, in units of 1 / sqrt(rank): enough to cha
 
 
 class NotAnswered(MoonlynxError, RuntimeError):
-    """A backend gave no answer to a request; says why."""
+    """A backend returned no answer to a request; says why."""
 
 
 def draw_adapters(backbone: Path, count: int, folder: Path) -> list[Path]:
@@ -66,7 +66,7 @@ def draw_adapters(backbone: Path, count: int, folder: Path) -> list[Path]:
 
 
 def lora_shapes(config: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """Give outputs and inputs of every projection that an adapter goes on, of a Llama's config."""
+    """Return outputs and inputs of each projection that an adapter goes on, by a Llama's config."""
     hidden, heads = config["hidden_size"], config["num_attention_heads"]
     size = config.get("head_dim") or hidden // heads
     own, shared = heads * size, config["num_key_value_heads"] * size
@@ -84,7 +84,7 @@ def lora_shapes(config: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
 
 
 def write_requests(backbone: Path, tokens: int, count: int, seed: int) -> list[LabelRequest]:
-    """Give requests of the metric over texts of so many tokens, no two alike, for no adapter."""
+    """Return requests of the metric over texts of so many tokens, no two alike, for no adapter."""
     tokenizer = load_tokenizer(backbone)
     prompter = Prompter(load_definition(METRIC), tokenizer)
     labels = tuple(prompter.tokens.ids.values())
@@ -98,7 +98,7 @@ def write_requests(backbone: Path, tokens: int, count: int, seed: int) -> list[L
 
 
 def chances(replies: Sequence[LabelReply]) -> NDArray[np.float64]:
-    """Give P of the first class of each reply, by the softmax over both.
+    """Return P of the first class of each reply, by the softmax over both.
 
     Raises:
         NotAnswered: a reply is an error.

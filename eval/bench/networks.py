@@ -14,7 +14,7 @@ from .texts import make_tokenizer
 
 
 def mini_config() -> Any:
-    """Give the shape of all-MiniLM-L6-v2, 22M parameters: the embedded model's."""
+    """Return the config of all-MiniLM-L6-v2, 22M parameters: the embedded model's shape."""
     from transformers import BertConfig
 
     return BertConfig(
@@ -27,7 +27,7 @@ def mini_config() -> Any:
 
 
 def ettin_config() -> Any:
-    """Give the shape of Ettin's 17M encoder, TinyLettuce's smallest base (a ModernBERT)."""
+    """Return the config of Ettin's 17M encoder, TinyLettuce's smallest base (a ModernBERT)."""
     from transformers import ModernBertConfig
 
     return ModernBertConfig(
@@ -41,7 +41,7 @@ def ettin_config() -> Any:
 
 
 def large_config() -> Any:
-    """Give the shape of DeBERTa-v3-large, the paper's encoder, as its authors published it."""
+    """Return the config of DeBERTa-v3-large, the paper's encoder, as its authors published it."""
     from transformers import DebertaV2Config
 
     return DebertaV2Config(
@@ -72,7 +72,7 @@ def write_random(folder: Path) -> None:
 
 
 def describe(folder: Path, width: int) -> tuple[Shape, Products]:
-    """Give the shape of a network in torch form, and the products of one input of that width."""
+    """Return the shape of a network in torch form, and the products of one input of that width."""
     network = load_network(folder)
     config = network.trunk.config
     shape = Shape(config.hidden_size, config.intermediate_size, config.num_attention_heads)

@@ -62,7 +62,7 @@ class Origin(Record):
         )
 
     def describe(self) -> str:
-        """Give it as a Markdown list."""
+        """Return it as a Markdown list."""
         machine = self.machine
         load = "" if machine.load is None else f", load {machine.load:.1f} before"
         lines = [

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def own_process() -> ProcessPoolExecutor:
-    """Give an executor with one process, started at its first work and kept until it is left."""
+    """Return an executor with one process, started at its first work and kept until it is left."""
     # Here, because the import notes the main module anew.
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context

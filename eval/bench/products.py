@@ -29,7 +29,7 @@ class Products:
 
     @property
     def flops(self) -> float:
-        """Two operations for each multiply-add."""
+        """Return the operations, two for each multiply-add."""
         return 2 * (self.linear + self.attention)
 
 
@@ -46,7 +46,7 @@ def count_products(network: Any, rows: int, width: int) -> Products:
     """Count a forward pass's multiply-adds by running it.
 
     Args:
-        network: as `make_network` gives it.
+        network: as `make_network` returns it.
         rows: inputs.
         width: tokens in each.
     """

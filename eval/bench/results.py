@@ -36,11 +36,11 @@ class Measurement(Record):
 
     @property
     def rate(self) -> float:
-        """Input tokens a second, by the median."""
+        """Return input tokens a second, by the median."""
         return self.tokens * self.batch / median(self.seconds)
 
     def speed_against(self, other: Measurement) -> float:
-        """Give how many times as fast this was: the median over the rounds that both shared."""
+        """Return how many times as fast this was: the median over the rounds that both shared."""
         pairs = zip(other.seconds, self.seconds, strict=True)
         return median(theirs / own for theirs, own in pairs)
 
@@ -51,7 +51,7 @@ class EncoderBench(Record):
     Attributes:
         weights: whose, in words.
         window: tokens that the encoder alone read at once.
-        base: the subject that the others' speed is given against.
+        base: the subject that the others' speed is compared with.
         rates: multiply-adds a second, by kind of matrix product: the best of the rounds.
         peak_mb: of each subject's process.
         left_out: what was not measured, and why.
@@ -68,7 +68,7 @@ class EncoderBench(Record):
 
 
 def render(bench: EncoderBench) -> str:
-    """Write it as Markdown."""
+    """Return the run as Markdown."""
     sections = [
         "# The encoder and the judge: latency, tokens a second, memory",
         bench.origin.describe(),

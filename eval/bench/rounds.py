@@ -1,4 +1,4 @@
-"""Measure subjects in turns, so that what else the machine does falls on all of them alike."""
+"""Measure subjects in turns, so that other load on the machine affects all of them alike."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Cell(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Tokens in all."""
+        """Return the number of tokens."""
         return self.tokens * self.batch
 
 
@@ -36,7 +36,7 @@ class Budget(NamedTuple):
     rounds: int
 
     def plan(self, cost: float) -> int:
-        """Give how many rounds of `cost` seconds to take; 0 where a single one takes too long."""
+        """Return how many rounds of `cost` seconds to take; 0 where a single one takes too long."""
         if cost > self.seconds:
             return 0
         wanted = max(_LEAST, int(self.seconds / cost)) if cost else self.rounds
@@ -66,7 +66,7 @@ def measure_rounds(
         subjects: each is run in a process of its own.
         cells: what to measure, at least one.
         budget: of each cell; one of which a single round would take longer is left out.
-        say: is told what is going on.
+        say: called with messages on the progress.
     """
     cells = sorted(cells, key=lambda cell: cell.size)
     rounds, seeds = Rounds(), count()
@@ -109,7 +109,7 @@ class _Side:
         return sample
 
     def forecast(self, cell: Cell) -> float:
-        """Give about how many seconds the cell would take."""
+        """Return about how many seconds the cell would take."""
         size, seconds = self._last
         return seconds * cell.size / size if self.subject.grows else seconds
 
@@ -117,7 +117,7 @@ class _Side:
 def _measure_cell(
     cell: Cell, sides: Sequence[_Side], planned: int, seeds: Iterator[int]
 ) -> dict[str, list[Sample]]:
-    """Let the sides take turns, each round from another one on, over the same new texts."""
+    """Measure the sides in turns, each round from the next one on, over the same new texts."""
     samples: dict[str, list[Sample]] = {side.subject.name: [] for side in sides}
     for turn in range(planned):
         first, seed = turn % len(sides), next(seeds)

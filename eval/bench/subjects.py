@@ -32,7 +32,7 @@ from .texts import make_examples
 
 Facts = Mapping[str, float]
 PARTS = ("cut documents", "cut answer", "choose windows", "encode", "write verdict")
-_KB = 1 if sys.platform == "darwin" else 1024  # what a process's peak memory is given in
+_KB = 1 if sys.platform == "darwin" else 1024  # the unit of a process's peak memory
 
 
 class Work(NamedTuple):
@@ -64,11 +64,11 @@ class Subject(Protocol):
 
     @property
     def name(self) -> str:
-        """What the tables call it."""
+        """Return the name that the tables use."""
         ...
 
     def bring_up(self) -> Callable[[Work], Callable[[], Facts]]:
-        """Load it; what comes back makes work ready, and what that gives is measured."""
+        """Load it; return a function that prepares work and returns the call to measure."""
         ...
 
 
@@ -96,7 +96,7 @@ def measure(subject: Subject, work: Work) -> Sample:
 
 
 def _facts(inputs: Sequence[Input]) -> Facts:
-    """Say what an encoder read: tokens, and squares of lengths, as attention's work grows."""
+    """Return what an encoder read: tokens, and squares of lengths, as attention's work grows."""
     lengths = np.array([len(ids) for ids, _ in inputs], dtype=np.float64)
     return {"read": lengths.sum(), "squares": (lengths**2).sum()}
 
@@ -284,7 +284,7 @@ class ProductsAlone:
     window: int
 
     def bring_up(self) -> Callable[[Work], Callable[[], Facts]]:
-        """Nothing is to be loaded."""
+        """Return the products as work; nothing is loaded."""
         _use_every_core()
         return lambda _: lambda: measure_rates(self.shape, self.window)
 

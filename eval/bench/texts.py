@@ -16,7 +16,7 @@ from moonlynx.judge.types import Example
 _QUESTION, _ANSWER = 25, 75  # tokens, as in the paper's appendix D
 _DOCUMENT = 500  # tokens
 _SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
-# Most frequent first: words are drawn with a chance of 1 / rank.
+# Most frequent first: words are drawn with a probability proportional to 1 / rank.
 _LISTED = """
 the of and in to a was is for on by with that from at it as were which are an this after
 first also its their city between during under where over year before only later most river school
@@ -54,13 +54,13 @@ def make_tokenizer(path: Path) -> None:
 
 
 def make_examples(tokenizer: Tokenizer, tokens: int, count: int, seed: int) -> list[Example]:
-    """Make examples of so many tokens each, no two of them alike: question, documents and answer.
+    """Return examples of so many tokens each, no two of them alike: question, documents and answer.
 
     Args:
         tokenizer: what counts the tokens.
         tokens: at least 8.
         count: of examples.
-        seed: the same one gives the same examples.
+        seed: the same one draws the same examples.
     """
     rng = np.random.default_rng(seed)
     asked, answered = min(_QUESTION, tokens // 8), min(_ANSWER, tokens // 4)
@@ -88,7 +88,7 @@ def _write(rng: np.random.Generator, tokenizer: Tokenizer, tokens: int) -> str:
 
 
 def _sentence(rng: np.random.Generator) -> str:
-    """Give about 17 words, of which one in eight is a name or a number, with a comma inside."""
+    """Return about 17 words, of which one in eight is a name or a number, with a comma inside."""
     chances = 1 / np.arange(1, len(_WORDS) + 1)
     words: list[str] = rng.choice(_WORDS, rng.integers(9, 26), p=chances / chances.sum()).tolist()
     for place in np.flatnonzero(rng.random(len(words)) < 1 / 8):

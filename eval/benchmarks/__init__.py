@@ -1,4 +1,4 @@
-"""Benchmarks by name: from files in a data folder, from the Hub, or a file of one's own.
+"""Benchmarks by name: from files in a data folder, from the Hub, or a file of the user's.
 
 One module a benchmark; each opens with its source, its licence and how its labels are read.
 """
@@ -56,12 +56,12 @@ def load_benchmark(
             Hub, a folder that holds a copy of it.
         limit: take a random sample of so many rows, in their order.
         seed: of the sample.
-        fields: how the rows of a file of one's own name their fields.
+        fields: how the rows of a user's file name their fields.
 
     Raises:
         BenchmarkError: nothing of that name, no such split, the files are not there, or rows
             have no label or the same id.
-        BadInput: a file of one's own has a row that no judge can take.
+        BadInput: a user's file has a row that no judge can take.
         MissingExtra: an optional package is missing.
     """
     benchmark = _load(name, split, data, fields)

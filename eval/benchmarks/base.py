@@ -27,7 +27,7 @@ class BenchmarkRow(NamedTuple):
         subset: the part of the benchmark that the row belongs to.
         label: gold; known also where the row itself cannot be judged.
         example: the row with its gold label and spans, or why no judge can take it.
-        recorded: what published detectors said of it, by their names, where the files tell.
+        recorded: what published detectors said of it, by their names, where the files have it.
     """
 
     id: str | int
@@ -39,7 +39,7 @@ class BenchmarkRow(NamedTuple):
 
 @dataclass(frozen=True)
 class About:
-    """What a report has to say of a benchmark.
+    """What a report says about a benchmark.
 
     Attributes:
         name: the name it is loaded by.
@@ -149,7 +149,7 @@ def make_row(
 
 
 def find_files(data: Path, pattern: str) -> list[Path]:
-    """Give the files below `data` that match, of which there must be some.
+    """Return the files below `data` that match, of which there must be some.
 
     Raises:
         FileNotFoundError: there are none.
@@ -172,7 +172,7 @@ def read_text(path: Path) -> str:
 
 
 def hash_files(data: Path, paths: Iterable[Path]) -> dict[str, str]:
-    """Give the SHA-256 of each file, by its path below `data`."""
+    """Return the SHA-256 of each file, by its path below `data`."""
     return {
         path.relative_to(data).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in paths

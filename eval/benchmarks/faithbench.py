@@ -7,7 +7,7 @@ A row is FAIL if any annotator marked a span as Unwanted (intrinsic or extrinsic
 span is Questionable (72) or Benign (64) are PASS, as are the 175 without a span: so the detector
 outputs that come with the rows are counted. Gold spans are the Unwanted ones.
 
-Each row tells what eight published detectors said of it: 1 or 0 for consistent or not, or, from the
+Each row has the outputs of eight published detectors: 1 or 0 for consistent or not, or, from the
 HHEM models, a probability of being consistent, which is PASS from 0.5 as their publisher reads it.
 """
 

@@ -6,7 +6,7 @@ CC BY-NC 2.0 on the Hub. Test only. Subsets are the source datasets; labels are 
 The files are a sample of about 50 rows a source, 299 in all, from chandanasreemala/HaluBench_RAG,
 which states no licence. Caveats of its DROP part:
 
-- It has no context column. The contexts of its 24 FAIL rows stand in a second file, joined by
+- It has no context column. The contexts of its 24 FAIL rows are in a second file, joined by
   question; its 25 PASS rows are left out. (Two of these share a question with a FAIL row, but their
   answers show that they were asked of another passage.)
 - FAIL answers are written "Wrong ans: X / Correct ans: Y"; X alone is the answer. An X that is
@@ -92,7 +92,7 @@ def _read(data: Path, split: str) -> Benchmark:
 
 
 def _stated(answer: str) -> str:
-    """Give the answer that was stated, without the right one beside it."""
+    """Return the answer that was stated, without the right one beside it."""
     match = _WRONG.fullmatch(answer)
     if match is None:
         return answer

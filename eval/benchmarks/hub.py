@@ -20,7 +20,7 @@ def read_hub(loader: HubLoader, split: str, revision: str | None, copy: Path | N
 
     Raises:
         MissingExtra: the package `datasets` is not installed.
-        BenchmarkError: the dataset cannot be had, or its columns are not those that are known.
+        BenchmarkError: the dataset is not available, or its columns are not the known ones.
     """
     try:
         from datasets import load_dataset

@@ -1,4 +1,4 @@
-"""A benchmark of one's own: a file of Examples with labels, of any kind that docs/input.md lists.
+"""A user's benchmark: a file of Examples with labels, of any kind that docs/input.md lists.
 
 Each row has a context, an answer and a label, PASS or FAIL, and may have a question and gold spans.
 Its `source` is its subset.
@@ -30,7 +30,7 @@ def read_file(path: Path, fields: FieldMap = AS_NAMED) -> Benchmark:
 
 
 def _labelled(path: Path, row: Row) -> BenchmarkRow:
-    """A row that cannot be read has no label to count it by, so the file has to be mended."""
+    """Return the benchmark's row; one that cannot be read has no label to count, so it raises."""
     example = row.example
     if isinstance(example, BadInput):
         raise BadInput(example.code, f"{path}, {example.field}", example.message)

@@ -1,4 +1,4 @@
-"""Numbers that papers give for a benchmark, to stand beside measured ones."""
+"""Numbers that papers report for a benchmark, to compare with measured ones."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ def _tables() -> tuple[Published, ...]:
 
 
 def published(benchmark: str) -> tuple[Published, ...]:
-    """Give the tables for a benchmark; one from the Hub goes by the last part of its name."""
+    """Return the tables for a benchmark; one from the Hub goes by the last part of its name."""
     name = benchmark.rpartition("/")[2].lower()
     return tuple(table for table in _tables() if table.benchmark == name)

@@ -6,10 +6,10 @@ if people marked a span in it.
 
 The files hold 2,529 of the 2,700 test answers: 165 clean ones (45 QA, 120 summaries) and 6
 hallucinated summaries are missing. The split "train" holds the 391 answers to 66 sources of the
-published train split that can be had (no data-to-text), for validation.
+published train split that are available (no data-to-text), for validation.
 
-A QA context is split into its three passages, each with its own "passage N:", which answers speak
-of. A data-to-text context is one JSON object, as the answering model saw it, and a summary's is the
+A QA context is split into its three passages, each with its own "passage N:", which answers refer
+to. A data-to-text context is one JSON object, as the answering model saw it, and a summary's is the
 article.
 """
 

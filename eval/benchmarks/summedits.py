@@ -6,7 +6,7 @@ the domains. The split "test" is test only; "evaluation" is for validation. A ro
 PASS, with label 0 FAIL.
 
 The files hold 8 of the 10 domains: BillSum and Shakespeare are missing. On the Hub the splits are
-not told apart.
+not distinguished.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What moves the numbers: the last stage again and again, each time with one thing different.
 
 On the command line: `python -m moonlynx.recipes.luna.ablate mini --start runs/mini/pairs`. Each
-variant is measured on the validation sets, and kept; a run that was stopped goes on with the rest.
+variant is measured on the validation sets, and kept; a stopped run resumes with the rest.
 With `--prepare` the folder is filled with all that is read from the data, and can be taken to a
 machine without it.
 """
@@ -55,7 +55,7 @@ class Ablation:
     Args:
         run: the recipe.
         start: folder of the stage before the last one.
-        base: folder of the trunk.
+        base: folder of the base encoder.
         data: folder with the labelled data.
         out: folder of the variants.
     """
@@ -74,7 +74,7 @@ class Ablation:
             self._measured_on(run)
 
     def measure(self, variant: Variant, seed: int, out: Path) -> dict[str, float]:
-        """Train a variant into `out`, and give the AUROC of answers by validation set.
+        """Train a variant into `out`, and return the AUROC of answers by validation set.
 
         Raises:
             MissingExtra: torch, transformers, accelerate or scikit-learn is not installed.
@@ -109,7 +109,7 @@ class Ablation:
         return lambda claims: run_network(network, encode(claims), 8192, pad)
 
     def _learned_from(self, run: Run) -> Sequence[Item]:
-        """Give all items of the stage, as they are cut for the run's windows."""
+        """Return all items of the stage, as they are cut for the run's windows."""
         if self._read is None or self._read[0] != run:
             make = partial(
                 stage_items, self.stage, Mix(run.mix), self._data, self._reader(run), run.seed
@@ -118,7 +118,7 @@ class Ablation:
         return self._read[1]
 
     def _measured_on(self, run: Run) -> dict[str, tuple[Sequence[Item], Sequence[bool]]]:
-        """Give the claims of each validation set's answers, and which of these are FAIL."""
+        """Return the claims of each validation set's answers, and which of these are FAIL."""
         labels = self._out / LABELS
         if not labels.exists():
             with written_whole(labels) as draft:
@@ -149,7 +149,7 @@ def _cut(run: Run) -> str:
 
 
 def _shortened(run: Run, tokens: int) -> Run:
-    """Give the run with so many tokens in its last stage."""
+    """Return the run with so many tokens in its last stage."""
     *_, (name, stage) = run.stages.items()
     short = stage.model_copy(update={"budget_tokens": tokens, "epochs": None})
     return run.model_copy(update={"stages": {**run.stages, name: short}})
@@ -158,7 +158,7 @@ def _shortened(run: Run, tokens: int) -> Run:
 def ablate(
     ablation: Ablation, variants: Mapping[str, Variant], seeds: int, out: Path
 ) -> dict[str, list[dict[str, float]]]:
-    """Measure the variants that have no result in `out` yet; give all results by name and seed."""
+    """Measure the variants without a result in `out`; return all results by name and seed."""
     results: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
     for seed, (name, variant) in product(range(seeds), variants.items()):
         folder = out / f"{name.replace(' ', '-')}-{seed}"
@@ -174,9 +174,9 @@ def ablate(
 
 
 def result_table(results: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
-    """Write AUROC in percent by variant and set, and their mean, in Markdown.
+    """Return AUROC in percent by variant and set, and their mean, in Markdown.
 
-    All are means over the seeds; of the last, the least and most are given too.
+    All are means over the seeds; the last also has its least and most.
     """
     sets = list(next(iter(results.values()))[0])
     lines = [

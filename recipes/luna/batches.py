@@ -17,7 +17,7 @@ from moonlynx.judge.luna.reading import Limits, Reading, Specials, assemble
 from .items import Item
 
 UNKNOWN = -1
-_SORTED = 64  # batches whose items are sorted by length together: little padding, enough chance
+_SORTED = 64  # batches whose items are sorted by length together: little padding, enough randomness
 
 
 class Encoded(NamedTuple):
@@ -43,7 +43,7 @@ class Encoded(NamedTuple):
 
     @property
     def length(self) -> int:
-        """Give the tokens of its longest reading."""
+        """Return the number of tokens of its longest reading."""
         return max(len(reading.ids) for reading in self.readings)
 
 
@@ -53,7 +53,7 @@ class Batch(NamedTuple):
     Attributes:
         ids, mask, types: shape (windows, length).
         owner: the item of each window, shape (windows,).
-        places: where each claim token stands in its window, padded with 0, shape (windows, claim).
+        places: where each claim token is in its window, padded with 0, shape (windows, claim).
         claim_mask: True at claim tokens, shape (items, claim).
         tokens: targets of claim tokens, UNKNOWN where there is none, shape (items, claim).
         supported: label, or what another judge believes, in [0, 1], shape (items,).
@@ -120,7 +120,7 @@ def encode_items(
 
 
 def token_targets(item: Item, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give each token's target: 1 (supported), 0 (touched by a span) or UNKNOWN.
+    """Return each token's target: 1 (supported), 0 (touched by a span) or UNKNOWN.
 
     Args:
         item: the claim with its label.
@@ -140,7 +140,7 @@ def token_targets(item: Item, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
 def batches(
     items: Sequence[Encoded], batch_tokens: int, rng: random.Random | None
 ) -> Iterator[list[Encoded]]:
-    """Cut the items into batches of at most `batch_tokens` tokens, padding counted.
+    """Yield batches of the items of at most `batch_tokens` tokens, padding counted.
 
     What must stay together does, and may make a larger batch.
 
@@ -163,7 +163,7 @@ def batches(
 
 
 def units(items: Iterable[Encoded]) -> list[Unit]:
-    """Part the items in what must stay together."""
+    """Group the items that must stay together."""
     found: list[list[Encoded]] = []
     answers: dict[str, list[Encoded]] = {}
     for item in items:
@@ -229,5 +229,5 @@ def collate(items: Sequence[Encoded], pad: int) -> Batch:
 
 
 def pad_id(tokenizer: Tokenizer) -> int:
-    """Give the padding token's id; masked positions are not read, so any will do."""
+    """Return the padding token's id; masked positions are not read, so any will do."""
     return tokenizer.token_to_id("[PAD]") or tokenizer.token_to_id("<pad>") or 0

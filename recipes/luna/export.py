@@ -53,7 +53,7 @@ def export(folder: Path, out: Path, scheme: Scheme = Scheme.INT8) -> None:
 
     Args:
         folder: a weights folder in torch form.
-        out: the folder to write; made where there is none.
+        out: the folder to write; created if missing.
         scheme: how weights are written.
 
     Raises:
@@ -78,11 +78,11 @@ def export(folder: Path, out: Path, scheme: Scheme = Scheme.INT8) -> None:
 
 
 def _trace(network: Any) -> Any:
-    """Give the network as an `onnx.ModelProto`, without what the exporter notes on its own run."""
+    """Return the network as an `onnx.ModelProto`, without the exporter's notes on its own run."""
     import torch
     from onnx import helper
 
-    network.trunk.set_attn_implementation("eager")  # gives the plainest graph
+    network.trunk.set_attn_implementation("eager")  # traces to the plainest graph
     names = ["input_ids", "attention_mask", "token_type_ids"]
     inputs = [torch.ones(_EXAMPLE, dtype=torch.int64) for _ in names]
     axes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("length")}
@@ -163,14 +163,14 @@ def compare(
 def _probabilities(
     outputs: Sequence[EncoderOutput],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the claims' probabilities, and those of all tokens one input after the other."""
+    """Return the claims' probabilities, and those of all tokens one input after the other."""
     claims = np.array([output.claim for output in outputs])
     tokens = np.concatenate([output.tokens for output in outputs]).astype(np.float64)
     return 1 / (1 + np.exp(-claims)), 1 / (1 + np.exp(-tokens))
 
 
 def real_inputs(folder: Path, data: Path) -> list[Input]:
-    """Give inputs of claims of validation answers, `_REAL` of them, drawn by lot.
+    """Return inputs of claims of validation answers, `_REAL` of them, drawn at random.
 
     Raises:
         DataNotFound: a set is not at `data`.

@@ -40,7 +40,7 @@ class Choice(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """Give the mean over the sets: a large one counts no more than a small one."""
+        """Return the mean over the sets: a large one counts no more than a small one."""
         return float(np.mean(list(self.auroc.values())))
 
 
@@ -59,7 +59,7 @@ def score_answers(
 
 
 def answer_items(answers: Sequence[LabelledAnswer], reader: Reader) -> list[Item]:
-    """Give the claims of answers to score; the source "3/0" is the first claim of the fourth."""
+    """Return the claims of answers to score; the source "3/0" is the first claim of the fourth."""
     return [
         Item(
             claim.text,
@@ -75,7 +75,7 @@ def answer_items(answers: Sequence[LabelledAnswer], reader: Reader) -> list[Item
 
 
 def by_answer(scored: Mapping[str, Scored], answers: int) -> list[list[Scored]]:
-    """Give what was said of the items of `answer_items`, by their source, for so many answers."""
+    """Return the scores of the items of `answer_items`, grouped into so many answers by source."""
     found: list[list[Scored]] = [[] for _ in range(answers)]
     for source, one in scored.items():
         found[int(source.partition("/")[0])].append(one)
@@ -85,7 +85,7 @@ def by_answer(scored: Mapping[str, Scored], answers: int) -> list[list[Scored]]:
 def run_network(
     network: nn.Module, items: Sequence[Encoded], batch_tokens: int, pad: int
 ) -> dict[str, Scored]:
-    """Give the logits of each item, by its source, in the items' order."""
+    """Return the logits of each item, by its source, in the items' order."""
     import torch
 
     scored: dict[str, Scored] = {}
@@ -104,7 +104,7 @@ def run_network(
 
 
 def failed_by_set(sets: Mapping[str, Sequence[LabelledAnswer]]) -> dict[str, list[bool]]:
-    """Say of each answer whether it is FAIL."""
+    """Return for each answer whether it is FAIL."""
     return {
         name: [answer.example.label == "FAIL" for answer in answers]
         for name, answers in sets.items()
@@ -114,7 +114,7 @@ def failed_by_set(sets: Mapping[str, Sequence[LabelledAnswer]]) -> dict[str, lis
 def raw_scores(
     scored: Sequence[Sequence[Scored]], aggregation: Support, answer: AnswerScore
 ) -> list[float]:
-    """Give the answers' raw scores, to four decimals as in a verdict."""
+    """Return the answers' raw scores, to four decimals as in a verdict."""
     return [
         round(
             answer_score(

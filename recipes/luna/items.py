@@ -40,7 +40,7 @@ class Item:
         contradicted: of an unsupported claim, whether the premises say otherwise (True) or say
             nothing of it (False); None where that is not known.
         belief: P(supported) by another judge, to be learned instead of the label; None without one.
-        new: words of the claim that stand nowhere in the documents that the premises are from.
+        new: words of the claim that are nowhere in the documents that the premises are from.
     """
 
     claim: str
@@ -56,7 +56,7 @@ class Item:
 
 
 def kept_items(path: Path, make: Callable[[], Sequence[Item]]) -> Sequence[Item]:
-    """Give the items in a file of gzipped JSON lines, which is written where there is none.
+    """Return the items in a file of gzipped JSON lines, which is written where there is none.
 
     Raises:
         BrokenItems: the file holds something else.

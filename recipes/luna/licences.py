@@ -21,7 +21,7 @@ class Source(NamedTuple):
         use: rows after all exclusions for `answers`, "pairs" for stage 1; or why there are none.
         licence: as stated where the files were taken from.
         shipped: weights trained on it may be shipped.
-        why: what the set gives, or what speaks against it.
+        why: what the set contributes, or the reason against it.
     """
 
     use: str
@@ -119,7 +119,7 @@ SOURCES: Mapping[str, Source] = {
 
 
 def licence_table() -> str:
-    """Write the table in Markdown."""
+    """Return the table in Markdown."""
     lines = ["| set | used | licence as stated | shipped | what it is |", "|---|---|---|---|---|"]
     lines += [
         f"| {name} | {row.use} | {row.licence} | {'yes' if row.shipped else 'no'} | {row.why} |"

@@ -37,7 +37,7 @@ def best_windows(
     """Take the maximum over each item's windows, for the claim and token by token (eq. 3).
 
     Training through the maximum needs no label of windows: where none supports a claim all are
-    pushed down, where the claim is supported the window that already speaks most for it is pulled
+    pushed down, where the claim is supported the window that already supports it most is pulled
     up (multi-instance learning).
 
     Args:
@@ -82,14 +82,14 @@ def support_loss(
     token_weight: float,
     answers: Tensor | None = None,
 ) -> Tensor:
-    """Give the claims' cross-entropy plus `token_weight` times that of their tokens.
+    """Return the claims' cross-entropy plus `token_weight` times that of their tokens.
 
     Supported and unsupported tokens of a claim weigh the same, however few the latter are. Where it
     is not known which tokens of an unsupported claim are wrong, its least supported one must be
     (eq. 4); where it is not known which claims of a wrong answer, its least supported one (eq. 5).
 
     Args:
-        support: what the network gives.
+        support: the network's output.
         supported: the claims' labels, or how far they are believed, in [0, 1], shape (items,).
         tokens: the tokens' labels or UNKNOWN, shape (items, claim).
         claim_mask: True at claim tokens, shape (items, claim).
@@ -123,6 +123,6 @@ def support_loss(
 
 
 def _least(values: Tensor, answers: Tensor) -> Tensor:
-    """Give the least value of each answer's claims, shape (answers,)."""
+    """Return the least value of each answer's claims, shape (answers,)."""
     least = values.new_full((int(answers.max()) + 1,), -_UNSEEN)
     return least.scatter_reduce(0, answers, values, "amin")

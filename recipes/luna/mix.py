@@ -44,7 +44,7 @@ class Reader:
         self._windows = windows
 
     def claims(self, example: Example) -> list[ClaimWindows]:
-        """Give the claims of the answer that are read, with their windows."""
+        """Return the claims of the answer that are read, with their windows."""
         found = finish(
             read_claims(
                 example.question,
@@ -64,7 +64,7 @@ class Reader:
         return rng.choice(read) if read else None
 
     def items(self, answer: LabelledAnswer) -> Iterator[Item]:
-        """Give an item for each claim.
+        """Yield an item for each claim.
 
         Of an answer of which it is only known that it is wrong, the claims have no labels.
         """
@@ -96,7 +96,7 @@ class Reader:
 
 
 def check_stage(stage: Stage, mix: Mix) -> None:
-    """Hold the stage to sets that there are and that the mix allows.
+    """Check that the stage names only sets that exist and that the mix allows.
 
     Raises:
         SettingsError: it names another one.
@@ -159,7 +159,7 @@ def _made(count: int, seed: int) -> Iterator[LabelledAnswer]:
 
 
 def labelled_made(row: MadeAnswer, number: int) -> LabelledAnswer:
-    """Give a made answer the form of a read one."""
+    """Return a synthetic answer in the form of a read one."""
     spans = [span for sentence in row.sentences for span in sentence.spans]
     example = {
         "id": f"made/{number}",
@@ -204,7 +204,7 @@ Pair = tuple[Item, Item]
 def perturbed(
     answers: Sequence[LabelledAnswer], reader: Reader, rng: random.Random, tries: int
 ) -> Iterator[Pair]:
-    """Change right claims so that they become wrong; the changed characters are the exact label.
+    """Yield right claims with changed, wrong ones; the changed characters are the exact label.
 
     Of the kinds of change that a claim takes, it gets the one made least often so far.
     """
@@ -224,7 +224,7 @@ def perturbed(
 def without_support(
     answers: Sequence[LabelledAnswer], reader: Reader, rng: random.Random, tries: int
 ) -> Iterator[Pair]:
-    """Take from the documents what holds a right claim."""
+    """Yield right claims with and without the documents' support for them."""
     for example, claim in _claims(answers, reader, rng, tries):
         context = remove_support(claim.text, example.context)
         if context and any(document.strip() for document in context):
@@ -235,7 +235,7 @@ def without_support(
 def shuffled(
     answers: Sequence[LabelledAnswer], reader: Reader, rng: random.Random, tries: int
 ) -> Iterator[Pair]:
-    """Give answers the documents of others of their set (the paper's augmentation, section 4.3)."""
+    """Yield claims with their own and with another answer's documents (the paper's section 4.3)."""
     others: dict[str, dict[str, Example]] = {}
     for answer in answers:
         others.setdefault(answer.example.source or "", {})[answer.group] = answer.example
@@ -254,7 +254,7 @@ def _wrong(
     answer: str | None = None,
     context: tuple[str, ...] | None = None,
 ) -> Example:
-    """Give the row with another answer or other documents, and the range that is wrong now."""
+    """Return the row with another answer or other documents, and the range that is wrong now."""
     start, end = span
     text = example.answer if answer is None else answer
     row = example.model_dump() | {
@@ -269,10 +269,10 @@ def _wrong(
 def _beside(
     example: Example, claim: Claim, wrong: Example, source: str, reader: Reader
 ) -> Iterator[Pair]:
-    """Read both rows, and put the claim that the change made wrong beside what it was.
+    """Read both rows, and yield the claim as it was with the one that the change made wrong.
 
     Nothing in a claim by itself can tell then which of the two it is. No pair comes of a change
-    that parts the claim, or of a claim that was not read.
+    that splits the claim, or of a claim that was not read.
     """
     rows = [
         LabelledAnswer(row.model_copy(update={"source": source}), exact=True, group="")
@@ -287,7 +287,7 @@ def _beside(
 def _claims(
     answers: Sequence[LabelledAnswer], reader: Reader, rng: random.Random, tries: int
 ) -> Iterator[tuple[Example, Claim]]:
-    """Give claims of right answers at random, with their rows."""
+    """Yield claims of right answers at random, with their rows."""
     for example in _right(answers, rng, tries):
         claim = reader.choose(example, rng)
         if claim is not None:
@@ -295,7 +295,7 @@ def _claims(
 
 
 def _right(answers: Sequence[LabelledAnswer], rng: random.Random, tries: int) -> Iterator[Example]:
-    """Give right answers at random, each set as often as the other."""
+    """Yield right answers at random, each set as often as the other."""
     by_source: dict[str, list[Example]] = {}
     for answer in answers:
         if answer.example.label == "PASS":
@@ -320,6 +320,6 @@ def make(
     reader: Reader,
     rng: random.Random,
 ) -> list[Item]:
-    """Make `count` wrong claims of a kind, or as many as a few tries give, and the right ones."""
+    """Make `count` wrong claims of a kind, or as many as a few tries find, and the right ones."""
     pairs = islice(_MAKERS[kind](answers, reader, rng, _TRIES * count), count)
     return list(chain.from_iterable(pairs))

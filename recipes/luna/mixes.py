@@ -55,7 +55,7 @@ class Mix:
         self.right = tuple(s for s in RIGHT if _ALLOWED[name](s))
 
     def training(self, name: str, root: Path) -> list[LabelledAnswer]:
-        """Give the training rows of a set of `answers`.
+        """Return the training rows of a set of `answers`.
 
         Raises:
             SettingsError: the set is not in the mix.
@@ -65,7 +65,7 @@ class Mix:
         return split(load(name, root), _share(name), _SEED)[0]
 
     def training_right(self, name: str, root: Path) -> list[LabelledAnswer]:
-        """Give the rows of a set of `right`, but those over documents held for validation.
+        """Return the rows of a set of `right`, except those over documents held for validation.
 
         Raises as `training`.
         """
@@ -73,7 +73,7 @@ class Mix:
         return split(load_right(name, root), _share(name) if name in SETS else 0.0, _SEED)[0]
 
     def validation(self, root: Path) -> dict[str, list[LabelledAnswer]]:
-        """Give the validation rows of each set; in some, such as rotowire_accuracy, all are FAIL.
+        """Return the validation rows of each set; in some, such as rotowire_accuracy, all are FAIL.
 
         Raises:
             DataNotFound: a set is not at `root`.

@@ -56,7 +56,7 @@ class Pair(NamedTuple):
 
 
 def changed_words(right: str, wrong: str) -> tuple[tuple[int, int], ...] | None:
-    """Give the ranges of `wrong` that differ from `right`; None where too much differs to tell."""
+    """Return the ranges of `wrong` that differ from `right`; None if too much differs to tell."""
     a, b = (list(re.finditer(r"\w+(?:[.,:]\w+)*", text)) for text in (right, wrong))
     blocks = SequenceMatcher(
         None, [m.group().lower() for m in a], [m.group().lower() for m in b], autojunk=False
@@ -94,7 +94,7 @@ def _tab_separated(path: Path) -> Iterator[dict[str, str]]:
 
 
 def _left_out(exclusions: Exclusions, path: Path) -> frozenset[str]:
-    """Give the rows of a file to leave out, by their number from 0 as a string."""
+    """Return the rows of a file to leave out, by their number from 0 as a string."""
     name = path.name.removesuffix(".gz")
     return exclusions.get(f"{path.parent.name}/{name}: row index from 0", frozenset())
 
@@ -145,7 +145,7 @@ def _tabfact_pairs(root: Path, exclusions: Exclusions, rng: random.Random) -> It
 
 
 def _tables(root: Path) -> dict[str, list[str]]:
-    """Give the lines of each table, one a row, with the column's name before each cell."""
+    """Return the lines of each table, one a row, with the column's name before each cell."""
     tables = {}
     for name, text in read_json(root / "tabfact" / "tables.json.gz").items():
         names, *rows = (line.split("#") for line in text.splitlines())
@@ -154,7 +154,7 @@ def _tables(root: Path) -> dict[str, list[str]]:
 
 
 def fit_lines(claim: str, lines: Sequence[str], rng: random.Random, title: str = "") -> str:
-    """Keep the lines that share most words with the claim, and others by lot, in their order.
+    """Keep the lines that share most words with the claim, and others at random, in their order.
 
     The best one is kept however long it is.
     """
@@ -221,7 +221,7 @@ def _monotonicity(root: Path, _exclusions: Exclusions, _rng: random.Random) -> I
 
 
 def _changed(base: str, root: Path, exclusions: Exclusions, rng: random.Random) -> Iterator[Pair]:
-    """Give right claims of a set, and sentences of its premises, each with a changed one beside it.
+    """Yield right claims of a set, and sentences of its premises, each beside a changed one.
 
     Nothing in a claim by itself can tell which of the two it is.
     """

@@ -19,7 +19,7 @@ LONGEST = 3  # sentences
 
 
 def cut(answers: Sequence[LabelledAnswer], rng: random.Random) -> Iterator[LabelledAnswer]:
-    """Cut each answer whose spans are known into pieces of one to `LONGEST` sentences.
+    """Yield pieces of one to `LONGEST` sentences of each answer whose spans are known.
 
     A piece is FAIL if a span touches it. Those that claim nothing are left out.
     """

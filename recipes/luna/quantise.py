@@ -2,8 +2,8 @@
 
 Weights are int8 with one scale for each output column, embeddings int8 with one for each row.
 Activations become uint8 as they come, with a scale and a lowest value for each token. onnxruntime's
-own dynamic quantisation has one scale for all tokens of a batch: it is less exact, and what it
-gives for one input depends on the others.
+own dynamic quantisation has one scale for all tokens of a batch: it is less exact, and its
+result for one input depends on the others.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def quantise(model: Any) -> Any:
 
 
 class _Rewriter:
-    """Copies nodes one after the other, and puts others in the place of those it quantises."""
+    """Copies nodes one after the other, and replaces those that it quantises."""
 
     def __init__(self, constants: dict[str, NDArray[Any]]) -> None:
         self.nodes: list[Any] = []
@@ -62,7 +62,7 @@ class _Rewriter:
         self.constants |= {"last_axis": last_axis, "steps": steps, "tiny": tiny}
 
     def rewrite(self, node: Any) -> None:
-        """Append the node, or what stands for it."""
+        """Append the node, or its replacement."""
         if node.op_type == "MatMul" and self._is_matrix(node.input[1], columns=2):
             self._rewrite_product(node)
         elif node.op_type == "Gather" and self._is_matrix(node.input[0], rows=_LEAST_ROWS):
@@ -77,7 +77,7 @@ class _Rewriter:
         return bool(array.shape[0] >= rows and array.shape[1] >= columns)
 
     def _rewrite_product(self, node: Any) -> None:
-        """Give `x @ w`, where `x = scale * q + lowest`, as `scale * (q @ w) + lowest * sum(w)`."""
+        """Write `x @ w`, where `x = scale * q + lowest`, as `scale * (q @ w) + lowest * sum(w)`."""
         (x, w), y = node.input, node.output[0]
         if x not in self._quantised:
             self._quantise_rows(x)
@@ -128,7 +128,7 @@ class _Rewriter:
 
 
 def quantise_columns(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Give int8 values and one scale for each column.
+    """Return int8 values and one scale for each column.
 
     A scale is large enough that any two neighbouring values of one sign, 2i and 2i+1 of a column,
     add up to 128 at most, so that no processor overflows.
@@ -143,6 +143,6 @@ def quantise_columns(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDA
 
 
 def quantise_rows(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Give int8 values of the matrix's shape and one scale for each row, shape (rows, 1)."""
+    """Return int8 values of the matrix's shape and one scale for each row, shape (rows, 1)."""
     scales = np.maximum(np.abs(matrix).max(axis=1, keepdims=True), _TINY) / 127
     return np.rint(matrix / scales).astype(np.int8), scales.astype(np.float32)

@@ -1,8 +1,8 @@
 """The question sets that Luna's RAG QA data is made of (section 4.1), by name.
 
-All twelve are to be had together in RAGBench, one configuration each, with the documents that were
+All twelve are available together in RAGBench, one configuration each, with the documents that were
 retrieved for each question. Its rows are answers, as a rule two a question; here each question
-comes once, and the published answers and labels are left aside.
+comes once, and the published answers and labels are ignored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class RagQaError(MoonlynxError):
 
 
 class RagQuestion(Record):
-    """A question with the documents that are to answer it; other fields of a row are left aside."""
+    """A question with the documents that are to answer it; other fields of a row are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -96,7 +96,7 @@ def load_rag_qa(name: str, split: str, folder: Path | None = None) -> list[RagQu
             Parquet files whose names begin with the split's.
 
     Raises:
-        RagQaError: no such source or split, or it cannot be had, or has other columns.
+        RagQaError: no such source or split, or it is not available, or has other columns.
         MissingExtra: the package `datasets` is not installed.
     """
     if name not in SOURCES:

@@ -62,7 +62,7 @@ log = logging.getLogger(__name__)
 JUDGE, AGGREGATIONS = "luna", "aggregations.json"
 HARDWARE = "hardware.json"  # in a stage's folder: what it was trained on
 TOGETHER = "together"  # long answers, short ones and those over records, as one set
-_MOST = 200  # validation rows of one set: a large one shall not drown the others
+_MOST = 200  # validation rows of one set: a large one must not dominate the others
 # Answers of several sentences to what was retrieved, as users' are, and pieces of them: a threshold
 # fitted to long answers alone lets short ones pass. Long answers over records are nearly all FAIL
 # in the sets there are, so only pieces of them are taken.
@@ -72,7 +72,7 @@ _LEAST = 10  # rows of either label in a validation set: the AUROC over fewer is
 
 
 class BaseNotFound(MoonlynxError):
-    """The trunk to start from is not at hand, or is another one than the recipe names."""
+    """The base encoder is not found, or its hash does not match the recipe's."""
 
 
 def run_recipe(run: Run, data: Path, out: Path, base: Path | None) -> Path | None:
@@ -82,14 +82,14 @@ def run_recipe(run: Run, data: Path, out: Path, base: Path | None) -> Path | Non
         run: the settings.
         data: folder with the labelled data (MOONLYNX_DATA).
         out: each stage leaves its checkpoint in a folder of its name, the judge is in `luna`.
-        base: folder of the trunk; None fetches `run.base` from the Hub.
+        base: folder of the base encoder; None fetches `run.base` from the Hub.
 
     Returns:
         The judge's folder, in torch form, without calibration: what is exported is calibrated.
         None in all processes but the first, where `accelerate launch` started several.
 
     Raises:
-        BaseNotFound: the trunk cannot be had or has another hash than the recipe gives.
+        BaseNotFound: the base encoder is not found, or its hash does not match the recipe's.
         DataNotFound: a data set is missing.
         SettingsError: a stage names a set that the mix does not allow, or `out` holds another run.
         MissingExtra: torch, transformers, accelerate or scikit-learn is not installed.
@@ -136,7 +136,7 @@ def run_recipe(run: Run, data: Path, out: Path, base: Path | None) -> Path | Non
 
 
 def find_base(run: Run, base: Path | None) -> Path:
-    """Find the trunk and check its hash. Raises as `run_recipe`."""
+    """Return the folder of the base encoder, its hash checked. Raises as `run_recipe`."""
     if base is None:
         from huggingface_hub import snapshot_download
 
@@ -159,7 +159,7 @@ def find_base(run: Run, base: Path | None) -> Path:
 
 
 def start_network(base: Path, run: Run) -> nn.Module:
-    """Put new heads on the trunk, or heads that begin as the base's NLI classifier.
+    """Put new heads on the base encoder, or heads that begin as the base's NLI classifier.
 
     The classifier's entailment row less its contradiction row is the logit between the two
     (section 4.3 of the paper).
@@ -194,7 +194,7 @@ def start_network(base: Path, run: Run) -> nn.Module:
 
 
 def validation_rows(mix: Mix, data: Path) -> dict[str, list[LabelledAnswer]]:
-    """Give validation rows of the sets with enough of both labels: the same ones every time."""
+    """Return validation rows of the sets with enough of both labels: the same ones every time."""
     rng = random.Random(0)  # noqa: S311 - chance, not secrecy
     chosen = {}
     for name, rows in mix.validation(data).items():
@@ -206,9 +206,9 @@ def validation_rows(mix: Mix, data: Path) -> dict[str, list[LabelledAnswer]]:
 
 
 def calibration_rows(mix: Mix, data: Path) -> list[LabelledAnswer]:
-    """Give the validation rows that a threshold is fitted to: answers like users' and pieces.
+    """Return the validation rows that a threshold is fitted to: answers like users' and pieces.
 
-    A mix without such rows gives all that it has.
+    For a mix without such rows, these are all that it has.
     """
     rows = validation_rows(mix, data)
     whole = [row for name in _LIKE_USERS for row in rows.get(name, ())]
@@ -231,9 +231,9 @@ def _choose(
     tokenizer: Tokenizer,
     out: Path,
 ) -> LunaConfig:
-    """Choose the aggregation that ranks best over the sets; what each has in them is written down.
+    """Choose the aggregation that ranks best over the sets; the scores of all are recorded.
 
-    One of the sets is `TOGETHER`, for one threshold has to serve all.
+    One of the sets is `TOGETHER`, since one threshold must serve all.
     """
     scored = {
         name: score_answers(network, answers, reader, tokenizer, run.limits, 8192)
@@ -282,12 +282,12 @@ def fit_judge(judge: Judge, mix: Mix, data: Path) -> Calibration:
 def training_record(
     run: Run, out: Path, base: Path, *, recipe: str, command: str
 ) -> TrainingRecord:
-    """Gather what the card says of a run that is done.
+    """Return what the card says about a finished run.
 
     Args:
         run: the settings.
         out: the run's folder.
-        base: folder of the trunk that it started from.
+        base: folder of the base encoder that it started from.
         recipe: name of the settings' file.
         command: the command line.
     """

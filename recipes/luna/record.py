@@ -64,8 +64,8 @@ class TrainingRecord(Record):
         stages: in order.
         aggregations: best mean first.
         command: the command line of the run.
-        commit: of the code, "-dirty" behind it where files had changed; null where not known.
-        versions: of the packages that decide what comes out.
+        commit: of the code, "-dirty" appended where files had changed; null where not known.
+        versions: of the packages that affect the result.
     """
 
     schema_version: Literal["1.0"] = "1.0"

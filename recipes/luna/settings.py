@@ -45,7 +45,7 @@ class Stage(Record):
         judged: files of another judge's verdicts.
         right: sets of right answers, which wrong ones are made of; `right_claims` of their claims
             are trained on as they are.
-        made: claims over made records (`made`).
+        made: claims over synthetic records (`made`).
         changed: how many wrong claims to make from right ones, by kind (`mix`); the right ones are
             trained on beside them.
         repeat: sources whose claims are read so many times in each epoch.
@@ -84,7 +84,7 @@ class Stage(Record):
         return self
 
     def budget(self, tokens: int) -> int:
-        """Give the tokens to read where one epoch has so many."""
+        """Return the tokens to read where one epoch has so many."""
         return self.budget_tokens or round((self.epochs or 0) * tokens)
 
 
@@ -93,12 +93,12 @@ class Run(Record):
 
     Attributes:
         mix: which sets may be read (`mixes`).
-        base: Hub id of the trunk that the run starts from.
+        base: Hub id of the base encoder that the run starts from.
         base_sha256: hash that its weights must have; null takes any.
         head_from: "nli" starts the heads from the base's NLI classifier, entailment against
             contradiction (section 4.3 of the paper); "new" starts them at random.
         window, lead, claim, windows: as in `LunaConfig`.
-        precision: "bf16", "fp16" or "fp32"; mixed but for the last.
+        precision: "bf16", "fp16" or "fp32"; mixed except for the last.
         frozen: the trunk's word embeddings and so many of its lowest layers stay as they are.
         dropout: in training. Drawing its numbers takes half of the time on a CPU.
         held_back: share of the items that is not trained on and measures progress.
@@ -129,11 +129,11 @@ class Run(Record):
 
     @property
     def limits(self) -> Limits:
-        """Give the limits of one reading."""
+        """Return the limits of one reading."""
         return Limits(self.window, self.lead, self.claim)
 
     def config(self, aggregation: Support = "claim", answer: AnswerScore = "max") -> LunaConfig:
-        """Give the configuration of the judge that is trained."""
+        """Return the configuration of the judge that is trained."""
         return LunaConfig(
             version=VERSION,
             window=self.window,

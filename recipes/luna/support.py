@@ -29,9 +29,9 @@ class ClaimFeatures(NamedTuple):
 
 
 def read_features(judge: LunaJudge, examples: Sequence[Example]) -> list[list[ClaimFeatures]]:
-    """Run the encoder, and give what the regression reads of each answer's claims.
+    """Run the encoder, and return what the regression reads of each answer's claims.
 
-    The judge is to give back the encoder's own support (`SupportModel()`).
+    The judge must return the encoder's own support (`SupportModel()`).
     """
     return [
         [
@@ -44,7 +44,7 @@ def read_features(judge: LunaJudge, examples: Sequence[Example]) -> list[list[Cl
 
 
 def least_supported(claims: Sequence[ClaimFeatures]) -> Floats | None:
-    """Give the row of the claim with the least support by the encoder; None of no claims."""
+    """Return the row of the claim with the least support by the encoder; None without claims."""
     return min((claim.row for claim in claims), key=lambda row: float(row[1]), default=None)
 
 
@@ -54,7 +54,7 @@ def fit_support(
     """Fit the weights by Newton's method, with a penalty on leaving those of `start`.
 
     Args:
-        rows: features, shape (sentences, 5), as `features` gives them.
+        rows: features, shape (sentences, 5), as `features` returns them.
         supported: labels, shape (sentences,).
         start: where to begin, and what to stay near to.
     """

@@ -1,6 +1,6 @@
-"""Trains the encoder on encoded items, with checkpoints that a killed run goes on from.
+"""Trains the encoder on encoded items, with checkpoints that a killed run resumes from.
 
-On one processor, one GPU or, under `accelerate launch`, several; which is not seen from here.
+On one processor, one GPU or, under `accelerate launch`, several: the code is the same.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Progress(NamedTuple):
 def train(
     run: Run, stage: Stage, items: Sequence[Encoded], network: nn.Module, out: Path, pad: int
 ) -> Progress:
-    """Train `network` on the items and save it to `out`, going on from what is there.
+    """Train `network` on the items and save it to `out`, resuming from what is there.
 
     A share of the items (`run.held_back`) is not trained on; what is measured on it goes to
     `held_back.json`, and at every checkpoint, as a learning curve, to `curve.jsonl`. A run that was
@@ -134,7 +134,7 @@ def train(
 
 
 def read_progress(out: Path) -> Progress:
-    """Give how far the stage in `out` is, by its last checkpoint."""
+    """Return how far the stage in `out` is, by its last checkpoint."""
     path = out / _PROGRESS
     if not path.exists():
         return Progress()
@@ -231,7 +231,7 @@ def _repeat(items: list[Encoded], times: Mapping[str, int]) -> list[Encoded]:
 def _endless(
     items: Sequence[Encoded], batch_tokens: int, seed: int, skip: int
 ) -> Iterator[tuple[int, list[Encoded]]]:
-    """Give numbered batches, epoch after epoch, the same ones every time, from the skip-th on."""
+    """Return numbered batches, epoch after epoch, the same every time, from the skip-th on."""
     epochs = (batches(items, batch_tokens, _seeded(f"{seed}/{epoch}")) for epoch in count())
     return islice(enumerate(chain.from_iterable(epochs)), skip, None)
 
@@ -241,7 +241,7 @@ def _seeded(seed: str) -> random.Random:
 
 
 def _rate(done: float, warmup: float) -> float:
-    """Give the learning rate's share of its peak: a linear rise, then a linear fall to 0."""
+    """Return the learning rate's share of its peak: a linear rise, then a linear fall to 0."""
     return done / warmup if done < warmup else max(0.0, (1 - done) / (1 - warmup))
 
 

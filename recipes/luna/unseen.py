@@ -1,6 +1,6 @@
 """`python -m moonlynx.recipes.luna.unseen`: the sources held back whole, as a file to evaluate on.
 
-No mix trains or validates on them; `moonlynx eval --benchmark FILE` says how far a judge carries.
+No mix trains or validates on them; `moonlynx eval --benchmark FILE` shows how a judge generalises.
 """
 
 from __future__ import annotations

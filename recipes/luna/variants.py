@@ -39,19 +39,19 @@ class Variant(Record):
     window_labels: bool = False
 
     def of(self, run: Run) -> Run:
-        """Give the run with this variant's inputs."""
+        """Return the run with this variant's inputs."""
         inputs = self.model_dump(include={"window", "windows"}, exclude_none=True)
         return run.model_copy(update=inputs)
 
     def learned(self, items: Sequence[Item]) -> list[Item]:
-        """Give what the variant learns of the items, as it learns it."""
+        """Return what the variant learns of the items, as it learns it."""
         kept = [item for item in items if not item.source.startswith(self.without or ("\0",))]
         if self.window_labels:
             kept = [part for item in kept for part in windows_apart(item)]
         return self.read(kept)
 
     def read(self, items: Sequence[Item]) -> list[Item]:
-        """Give items as the variant reads them."""
+        """Return items as the variant reads them."""
         return [*items] if self.new_words else [replace(item, new=()) for item in items]
 
 
@@ -78,7 +78,7 @@ VARIANTS: Mapping[str, Variant] = {
 
 
 def variants_of(stage: Stage, only: Collection[str]) -> dict[str, Variant]:
-    """Give the variants that change something in the stage, by name; `only` those named, if any.
+    """Return the variants that change something in the stage, by name; `only` those named, if any.
 
     Raises:
         SettingsError: there is none of a name, or it changes nothing in this stage.
@@ -97,7 +97,7 @@ def variants_of(stage: Stage, only: Collection[str]) -> dict[str, Variant]:
 
 
 def windows_apart(item: Item) -> Iterator[Item]:
-    """Give an item for each window of a claim: the paper's labels by window (section 3.2).
+    """Yield an item for each window of a claim: the paper's labels by window (section 3.2).
 
     The paper's annotator names the sentences that support a claim; here a supported claim is held
     to be supported by the window with most of its words, the first of equals, and not by the

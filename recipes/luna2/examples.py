@@ -45,7 +45,7 @@ def encode(rows: Sequence[LabelledInput], prompter: Prompter, max_length: int) -
 
 
 def targets_of(row: LabelledInput, definition: MetricDefinition) -> list[int]:
-    """Give the index of the right answer at each place, in the order of `definition.answers`."""
+    """Return the index of the right answer at each place, in the order of `definition.answers`."""
     if definition.kind == "multi-label":
         return [0 if name in row.labels else 1 for name in definition.classes]  # true, false
     (label,) = row.labels
@@ -53,7 +53,7 @@ def targets_of(row: LabelledInput, definition: MetricDefinition) -> list[int]:
 
 
 def class_weights(targets: Sequence[Sequence[int]], answers: int, kind: str) -> list[list[float]]:
-    """Give the loss's weight of each answer at each place, shape (places, answers).
+    """Return the loss's weight of each answer at each place, shape (places, answers).
 
     "balanced" gives every answer the same total, and the rows a mean weight of 1; an answer that
     no row has weighs 1, as all do with "none".
@@ -70,14 +70,14 @@ def class_weights(targets: Sequence[Sequence[int]], answers: int, kind: str) -> 
 
 
 class Collator:
-    """Joins rows into a batch, padded on the left so that the places lie under one another."""
+    """Joins rows into a batch, padded on the left so that the places are aligned."""
 
     def __init__(self, places_from_end: Sequence[int]) -> None:
-        """Set how many tokens before the end each place's last token lies, 1 for the end."""
+        """Set how many tokens before the end each place's last token is, 1 for the end."""
         self._places = list(places_from_end)
 
     def __call__(self, rows: Sequence[Mapping[str, Sequence[int]]]) -> dict[str, Any]:
-        """Give the model's inputs, and `targets` of shape (rows, places)."""
+        """Return the model's inputs, and `targets` of shape (rows, places)."""
         import torch
 
         width = max(len(row["input_ids"]) for row in rows)

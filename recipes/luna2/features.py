@@ -125,6 +125,6 @@ def find_layers(folder: Path) -> tuple[str, ...]:
     except ImportError:
         raise MissingExtra("finding the encoder's layers", "train") from None
     nodes = onnx.load(folder / MODEL, load_external_data=False).graph.node
-    # One norm stands behind the embeddings, then two in each layer, the second of them its end.
+    # One norm follows the embeddings, then two in each layer, the second of them its end.
     norms = [node.output[0] for node in nodes if node.op_type == "LayerNormalization"]
     return tuple(norms[:: 2 * _LAYERS])

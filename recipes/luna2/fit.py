@@ -13,7 +13,7 @@ from moonlynx.judge.luna2.preflight import TokenMap
 
 from .measure import fit_thresholds
 
-_RIDGE = 1e-2  # holds temperature to 1 and bias to 0 where few rows speak
+_RIDGE = 1e-2  # holds temperature to 1 and bias to 0 where rows are few
 _DIGITS = 6
 LEAST_ROWS = 20
 
@@ -69,7 +69,7 @@ def fit(
 
 
 def _flags(definition: MetricDefinition, targets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Say which classes hold, shape (rows, classes)."""
+    """Return which classes hold, shape (rows, classes)."""
     # Of a label's two answers true is the first.
     holds = 0 if definition.kind == "multi-label" else np.arange(len(definition.classes))
     return np.equal(targets, holds)

@@ -89,7 +89,7 @@ def fit_head(
 
 
 def score(definition: MetricDefinition, head: EncoderHead, rows: Sequence[Read]) -> Floats:
-    """Give P of every class of rows whose windows are read, shape (rows, columns)."""
+    """Return P of every class of rows whose windows are read, shape (rows, columns)."""
     scorer = Scorer(head)
     found = []
     for read in rows:
@@ -102,7 +102,7 @@ def score(definition: MetricDefinition, head: EncoderHead, rows: Sequence[Read])
 
 
 def _over_windows(definition: MetricDefinition, found: Floats) -> Floats:
-    """As `EncoderMetric` joins windows; shape (windows, outputs) to (columns,)."""
+    """Join windows as `EncoderMetric` does; shape (windows, outputs) to (columns,)."""
     if definition.kind != "boolean":
         return np.asarray(found.max(axis=0))
     windows = definition.windows
@@ -146,7 +146,7 @@ def _fit_words(definition: MetricDefinition, training: Sequence[Read]) -> WordWe
 def _fit_states(definition: MetricDefinition, training: Sequence[Read], strength: float) -> Linear:
     """Fit the regression over states, standardised, in the directions that vary most.
 
-    What is counted of a pair, and Luna's logit, stands beside these directions and weighs as much:
+    What is counted of a pair, and Luna's logit, is put beside these directions and weighs as much:
     a few numbers among thousands would else be lost.
     """
     table = np.stack([read.numbers[0] for read in training]).astype(np.float64)
@@ -180,7 +180,7 @@ def _regress(definition: MetricDefinition, table: Any, gold: Flags, strength: fl
 def _fit_shares(
     definition: MetricDefinition, head: EncoderHead, rows: Sequence[Read], gold: Flags
 ) -> tuple[float, Shares]:
-    """Fit how the logits of the rows' first windows are joined; give log loss and shares."""
+    """Fit how the logits of the rows' first windows are joined; return log loss and shares."""
     from scipy.optimize import minimize
 
     alone = [Shares(states=1.0), Shares(words=1.0, states=0.0)]

@@ -1,6 +1,6 @@
-"""Rows to beat: what the majority, the length, the source and the words alone give away.
+"""Baselines: what the majority, the length, the source and the words alone predict.
 
-All are fitted to the training rows and give P of every class, shape (rows, columns).
+All are fitted to the training rows and return P of every class, shape (rows, columns).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _SMOOTHING = 2.0  # rows of the overall shares that every source has
 
 
 def majority(definition: MetricDefinition, training: Rows, rows: Rows) -> Floats:
-    """Give every row the shares of training."""
+    """Return for every row the shares of training."""
     shares = flags_of(definition, training).mean(axis=0)
     return np.tile(shares, (len(rows), 1))
 
 
 def by_source(definition: MetricDefinition, training: Rows, rows: Rows) -> Floats:
-    """Give every row the shares of its source."""
+    """Return for every row the shares of its source."""
     flags = flags_of(definition, training)
     overall = flags.mean(axis=0)
     sources = np.array([row.source for row in training])
@@ -80,7 +80,7 @@ def by_words(definition: MetricDefinition, training: Rows, rows: Rows) -> Floats
 
     def read(some: Rows) -> Any:
         table = union.transform([_text(row.input) for row in some])
-        if definition.positive != "false":  # nothing is held to anything
+        if definition.positive != "false":  # no text is judged beside another
             return table
         one = union.transform([row.input.input for row in some])
         other = union.transform([_beside(row.input) for row in some])
@@ -102,7 +102,7 @@ FLOORS: Mapping[str, Floor] = {
 def regress(
     definition: MetricDefinition, table: Any, gold: Flags, others: Any, strength: float
 ) -> Floats:
-    """Fit a logistic regression and give P of every class for other rows."""
+    """Fit a logistic regression and return P of every class for other rows."""
     chances = [
         fit_logistic(table, targets, strength).predict_proba(others)
         if len(np.unique(targets)) > 1
@@ -130,7 +130,7 @@ def fit_logistic(table: Any, targets: NDArray[Any], strength: float) -> Any:
 
 
 def targets_of(definition: MetricDefinition, gold: Flags) -> list[NDArray[Any]]:
-    """Give what each regression learns: the positive class, the class, or each label by itself."""
+    """Return what each regression learns: the positive class, the class, or each label alone."""
     if definition.kind == "multi-class":
         return [gold.argmax(axis=1)]
     if definition.kind == "multi-label":
@@ -140,7 +140,7 @@ def targets_of(definition: MetricDefinition, gold: Flags) -> list[NDArray[Any]]:
 
 
 def columns_of(definition: MetricDefinition, outputs: Floats) -> Floats:
-    """Give P of every class, shape (rows, columns), from that of what was learned."""
+    """Return P of every class, shape (rows, columns), from that of what was learned."""
     if definition.kind != "boolean":
         return outputs
     (p,) = outputs.T

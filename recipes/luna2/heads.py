@@ -1,10 +1,10 @@
 """`moonlynx train luna2-heads`: fits heads on the embedded encoder, and measures them.
 
-Each metric's head is measured beside the rows to beat on the same test rows. It ships where it
-gains on TF-IDF with logistic regression: macro AUROC by an interval that lies above 0, and macro F1
-by one that does not lie below. States of the encoder and finished metrics are kept in the run's
-folder, so that a run that is stopped goes on, and one for another encoder or by another version of
-the fit begins anew. Remove the folder to fit anew to other data.
+Each metric's head is measured beside the baselines on the same test rows. It ships where it
+gains on TF-IDF with logistic regression: macro AUROC by an interval above 0, and macro F1
+by one that is not below. States of the encoder and finished metrics are kept in the run's
+folder, so that a stopped run resumes, and one for another encoder or by another version of
+the fit starts over. Remove the folder to fit to other data.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def run_metric(
     rows, before, after = ([read.row for read in reads] for reads in (training, validation, test))
 
     def fit(count: int) -> tuple[EncoderHead, Chances]:
-        """Fit a head to the first rows; give it and what it says."""
+        """Fit a head to the first rows; return it with its probabilities."""
         head = fit_head(definition, kept.encoder, kept.layers, training[:count], validation)
         return head, (score(definition, head, validation), score(definition, head, test))
 
@@ -108,7 +108,7 @@ def run_metric(
 
 
 def _writable(found: Any) -> Any:
-    """Give null for what is undefined: JSON has no NaN."""
+    """Return None for what is undefined: JSON has no NaN."""
     if isinstance(found, dict):
         return {name: _writable(each) for name, each in found.items()}
     if isinstance(found, tuple | list):
@@ -138,7 +138,7 @@ def compare(
     """Measure systems by P of every class on validation and test rows.
 
     Thresholds are fitted to validation rows. Sources that these have not are left to `by_source`:
-    they show how far a head carries.
+    they show how well a head generalises.
 
     Returns:
         `figures` of each system, `gain` of ours on `TO_BEAT`, whether it `ships`,
@@ -173,7 +173,7 @@ def _by_source(
     chances: dict[str, Chances],
     said: dict[str, Any],
 ) -> dict[str, Any]:
-    """Give AUROC and macro F1 of ours and of what is to be beaten, on each source by itself."""
+    """Return AUROC and macro F1 of ours and of the baseline, on each source by itself."""
     found = {}
     for source in sorted({row.source for row in test}):
         places = [index for index, row in enumerate(test) if row.source == source]

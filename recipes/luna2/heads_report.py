@@ -23,7 +23,7 @@ FIGURES = {
 
 
 def render(results: Mapping[str, Any]) -> str:
-    """Give a table of every metric, one of what ships, and one of the sources that have both."""
+    """Return a table of every metric, one of what ships, and one of the sources that have both."""
     parts = [_gains(results)]
     for metric, found in results.items():
         classes = ", ".join(f"{name} {count}" for name, count in found["classes"].items())
@@ -89,7 +89,7 @@ def _sources(results: Mapping[str, Any]) -> str:
 
 
 def write_value(figure: tuple[float | None, float, float]) -> str:
-    """Write a figure with its interval."""
+    """Return a figure's text with its interval."""
     value, low, high = figure
     if value is None:  # of rows of one class there is no AUROC
         return "one class"

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def class_loss(logits: Any, targets: Any, weights: Any) -> Any:
-    """Give the mean cross-entropy of the right answer among the classes (Luna-2, section 3.3).
+    """Return the mean cross-entropy of the right answer among the classes (Luna-2, section 3.3).
 
     The softmax runs over the class tokens; the rest of the vocabulary has no part in it.
 
@@ -23,13 +23,13 @@ def class_loss(logits: Any, targets: Any, weights: Any) -> Any:
 
 
 def class_logits(model: Any, inputs: dict[str, Any], tokens: Sequence[int]) -> Any:
-    """Run the model once; give the class tokens' logits at the places, (rows, places, answers)."""
+    """Run the model once; return the class tokens' logits, shape (rows, places, answers)."""
     kept = {name: value for name, value in inputs.items() if name != "targets"}
     return model(**kept, use_cache=False).logits[..., list(tokens)]
 
 
 def trainer_class() -> type[Any]:
-    """Give transformers' trainer with this loss; made here, for it takes torch to name it."""
+    """Return transformers' trainer with this loss; defined here, since its base needs torch."""
     import torch
     from transformers import Trainer
 
@@ -50,7 +50,7 @@ def trainer_class() -> type[Any]:
             return_outputs: bool = False,
             num_items_in_batch: Any = None,  # noqa: ARG002 (transformers gives it)
         ) -> Any:
-            """Give the loss, with the class logits where they are asked for."""
+            """Return the loss, with the class logits where they are asked for."""
             logits = class_logits(model, inputs, self._tokens)
             targets = inputs["targets"]
             loss = class_loss(logits, targets, self._weights.to(logits.device))

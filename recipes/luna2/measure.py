@@ -37,7 +37,7 @@ def read_gold(rows: Sequence[LabelledInput], definition: MetricDefinition) -> Go
 
 
 def flags_of(definition: MetricDefinition, rows: Sequence[LabelledInput]) -> Flags:
-    """Give the rows' labels, shape (rows, columns), in the order of the definition's classes."""
+    """Return the rows' labels, shape (rows, columns), in the order of the definition's classes."""
     return np.array([[n in row.labels for n in definition.classes] for row in rows], dtype=bool)
 
 
@@ -73,7 +73,7 @@ def fit_thresholds(definition: MetricDefinition, gold: Flags, chances: Floats) -
 
 
 def decide(definition: MetricDefinition, chances: Floats, thresholds: dict[str, float]) -> Flags:
-    """Say which classes hold, shape (rows, columns), as `MetricDefinition.decide` does."""
+    """Return which classes hold, shape (rows, columns), as `MetricDefinition.decide` does."""
     names = list(definition.classes)
     said = [
         definition.decide(dict(zip(names, map(float, row), strict=True)), thresholds)
@@ -94,7 +94,7 @@ def gains(gold: Gold, ours: System, theirs: System) -> Figures:
 
 
 def draw_groups(groups: Sequence[str]) -> Floats:
-    """Draw groups with replacement; give how often each row counts, shape (draws, rows)."""
+    """Draw groups with replacement; return how often each row counts, shape (draws, rows)."""
     names, rows = np.unique(np.array(groups), return_inverse=True)
     rng = np.random.default_rng(_SEED)
     n = len(names)
@@ -140,7 +140,7 @@ def _auroc(holds: Flags, p: Floats, weights: Floats) -> Floats:
 
 
 def _ece(flags: Flags, chances: Floats, weights: Floats) -> Floats:
-    """Give the expected calibration error over all columns, in bins of equal width."""
+    """Return the expected calibration error over all columns, in bins of equal width."""
     bins = np.minimum((chances * _BINS).astype(np.intp), _BINS - 1)
     gap = chances - flags
     total: Floats = np.zeros(len(weights))

@@ -1,4 +1,4 @@
-"""The backbone with a fresh adapter: loaded whole or in nf4, frozen but for the low-rank parts."""
+"""The backbone with a fresh adapter: loaded whole or in nf4, frozen except the low-rank parts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class BackboneNotUsable(MoonlynxError):
 
 
 def on_cpu(run: Run) -> bool:
-    """Say whether the run is on the CPU, which transformers has to be told before it takes bf16."""
+    """Return whether the run is on the CPU, which transformers must know before it takes bf16."""
     import torch
 
     return run.device == "cpu" or not torch.cuda.is_available()
@@ -61,6 +61,6 @@ def load_with_adapter(run: Run, folder: Path) -> Any:
 
 
 def _targets(model: Any, run: Run) -> list[str] | str:
-    """Name the modules that take a low-rank part: those that read text."""
+    """Return the modules that take a low-rank part: those that read text."""
     names = list(run.lora.targets)
     return rf".*\.language_model\..*\.({'|'.join(names)})" if can_see(model.config) else names

@@ -1,10 +1,10 @@
-"""A small decoder from scratch: a byte-level BPE and a Llama, learned from the texts at hand.
+"""A small decoder from scratch: a byte-level BPE and a Llama, learned from the available texts.
 
-Where no pretrained decoder can be had, it shows the whole path with learned weights instead of
+Where no pretrained decoder is available, it shows the whole path with learned weights instead of
 random ones. What it reads in training are the texts of the metrics' training rows, the first half
 of each as the user's turn and the rest as the answer; and over some of these rows the metrics' own
 prompts, answered with the text that is judged. So it learns the language of the texts, the form of
-the prompts, and that what is due at an answer's beginning follows from what stands above; and
+the prompts, and that what is due at an answer's beginning follows from what precedes it; and
 nothing of the labels, which is left to the heads.
 """
 
@@ -32,7 +32,7 @@ from .settings import Pretrain, Run
 log = logging.getLogger(__name__)
 BACKBONE, CHECKPOINTS, TRAINED = "backbone", "checkpoints", "trained.json"
 _LOGGED = 10  # steps between two logged losses
-_PROMPTED = 16  # of so many rows one stands in its whole prompt
+_PROMPTED = 16  # of so many rows one is in its whole prompt
 
 
 class TooLittleText(MoonlynxError, ValueError):
@@ -73,7 +73,7 @@ class Pretrained(NamedTuple):
 
 
 def training_chats(root: Path, metrics: Sequence[str] = tuple(SETS)) -> list[Chat]:
-    """Give chats of the texts of these metrics' training rows, each text once, sorted.
+    """Return chats of the texts of these metrics' training rows, each text once, sorted.
 
     Of every sixteenth row there is the whole prompt, with the tools that go with it, and of the
     others what is judged alone: most of a short text's prompt is the same for all rows, and tokens
@@ -100,14 +100,14 @@ def training_chats(root: Path, metrics: Sequence[str] = tuple(SETS)) -> list[Cha
 
 
 def halve(text: str) -> Chat:
-    """Part a text between two words near its middle; a single word is all asked."""
+    """Split a text between two words near its middle; a single word is all asked."""
     words = text.split(" ")
     middle = (len(words) + 1) // 2
     return Chat(" ".join(words[:middle]), " ".join(words[middle:]))
 
 
 def pretrain(run: Run, chats: Sequence[Chat], out: Path) -> Pretrained:
-    """Learn a tokenizer and train a model, going on from the last checkpoint in `out`.
+    """Learn a tokenizer and train a model, resuming from the last checkpoint in `out`.
 
     Args:
         run: the settings; `run.pretrain` says what the model is.
@@ -171,7 +171,7 @@ def pretrain(run: Run, chats: Sequence[Chat], out: Path) -> Pretrained:
 
 
 def _blocks(tokenizer: Any, chats: Sequence[Chat], size: int) -> Iterator[dict[str, list[int]]]:
-    """String the chats together and cut them into blocks; what is left over is dropped."""
+    """Yield blocks of the chats strung together; what is left over is dropped."""
     rest: list[int] = []
     for asked, answer in chats:
         turns = [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}]
@@ -190,7 +190,7 @@ def _collate(blocks: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
 
 
 def _arguments(run: Run, sizes: Pretrain, out: Path, blocks: int) -> Any:
-    """Give the settings in transformers' words."""
+    """Return the settings as transformers' arguments."""
     from transformers import TrainingArguments
 
     steps = max(1, round(sizes.epochs * -(-blocks // sizes.batch)))

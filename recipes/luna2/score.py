@@ -31,8 +31,8 @@ class Scored(NamedTuple):
     Attributes:
         figures: with 95 % intervals.
         rows: all of them.
-        unscored: of them those without a verdict, by error code. They count as wrong, with an even
-            chance for every class.
+        unscored: of them those without a verdict, by error code. They count as wrong, with an equal
+            probability for every class.
     """
 
     figures: Figures

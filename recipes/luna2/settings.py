@@ -39,7 +39,7 @@ class Pretrain(Record):
         blocks_at_once: of them computed at a time; the rest is accumulated.
         epochs: passes over the texts.
         learning_rate, weight_decay, warmup: as the names say; `warmup` is a share of the steps.
-        checkpoint_steps: steps between checkpoints, from which a stopped run goes on.
+        checkpoint_steps: steps between checkpoints, from which a stopped run resumes.
     """
 
     vocabulary: AtLeastOne = 8192
@@ -76,7 +76,7 @@ class Run(Record):
     Attributes:
         backbone: Hub id or folder of the chat model that stays frozen.
         head: folder of a head on it that training goes on from, as with a few hundred new rows;
-            null begins anew.
+            null starts a new one.
         load: "whole", or "nf4": frozen weights in 4 bits (QLoRA, Dettmers et al. 2023).
         max_length: tokens of a prompt. Longer rows are left out and counted, never cut.
         batch: rows of an optimiser step.
@@ -118,7 +118,7 @@ class Run(Record):
 
 
 def load_run(recipe: str, backbone: str | None) -> tuple[str, Run]:
-    """Read a recipe by its name or path; give its name and what it says, on `backbone` if given.
+    """Read a recipe by its name or path; return its name and settings, on `backbone` if given.
 
     Raises:
         SettingsError: there is no such recipe, or it cannot be read; names the field.

@@ -91,7 +91,7 @@ class Trained(NamedTuple):
 
 
 def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> Trained:
-    """Train, going on from the last checkpoint in `out`, and save the head to `out/head`.
+    """Train, resuming from the last checkpoint in `out`, and save the head to `out/head`.
 
     Args:
         run: the settings.
@@ -100,11 +100,11 @@ def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> 
         out: folder of the run.
 
     Raises:
-        SettingsError: `out` holds another run, or several GPUs are in sight.
+        SettingsError: `out` holds another run, or several GPUs are visible.
         NothingToTrainOn: no row is short enough, or all have one class.
         PreflightError: the backbone's tokenizer has no single tokens for the classes.
-        HeadError: the head to go on from is none, or one of another metric or backbone.
-        BackendError, BackboneNotUsable: the backbone cannot be had.
+        HeadError: the head to continue from is no head, or one of another metric or backbone.
+        BackendError, BackboneNotUsable: the backbone is not available.
     """
     from transformers.trainer_utils import get_last_checkpoint
 
@@ -149,7 +149,7 @@ def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> 
 
     # ---- temperature, bias and thresholds on the validation rows -------------------------------
     fitted = _fit(model, definition, prompter, measured, collator, run)
-    if fitted.after is None and before is not None:  # too few rows: what was fitted stands
+    if fitted.after is None and before is not None:  # too few rows: what was fitted is kept
         fitted = fitted._replace(scaling=before.scaling, thresholds=before.thresholds)
 
     # ---- the head's folder ---------------------------------------------------------------------
@@ -214,7 +214,7 @@ def _check(learned: Encodings, rows: int, run: Run) -> None:
 
 
 def _arguments(run: Run, out: Path, rows: int, *, measured: bool) -> Any:
-    """Give the run's settings in transformers' words."""
+    """Return the run's settings as transformers' arguments."""
     from transformers import TrainingArguments
 
     steps = max(1, round(run.epochs * -(-rows // run.batch)))

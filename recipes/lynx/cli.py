@@ -87,7 +87,7 @@ def _train(
 ) -> None:
     if any(find_spec(name) is None for name in _NEEDED):
         raise MissingExtra("training", "train")
-    # These bring torch, which the other commands start without.
+    # These import torch, which the other commands start without.
     from moonlynx.halubench.rows import read_rows
 
     from .data import fit

@@ -36,10 +36,10 @@ class Fitting(NamedTuple):
 
 
 def chat_of(row: QARow) -> Chat:
-    """Give the chat of a labelled row: the judge's own prompt and the reply it parses.
+    """Return the chat of a labelled row: the judge's own prompt and the reply it parses.
 
     The reply has no blanks between JSON's parts, since vLLM's schema lets none through: a model
-    that has learned to write them would be led off its way at the first.
+    that has learned to write them would go wrong at the first.
 
     Raises:
         BadInput: the row has no label or no reasoning.
@@ -53,7 +53,7 @@ def chat_of(row: QARow) -> Chat:
 
 
 def preferences_of(rows: Sequence[QARow]) -> list[tuple[str, Chat]]:
-    """Give each row, by its id, with its own reply chosen over that to its counterpart.
+    """Return each row, by its id, with its own reply chosen over that to its counterpart.
 
     Rows over one question of one group that are labelled otherwise are counterparts: the reasoning
     that is right of the one is wrong of the other. Rows without any are left out.
@@ -106,7 +106,7 @@ def fit_chats(written: Sequence[tuple[str, Chat]], run: Run, tokenizer: Any) -> 
 
 
 def _length(chat: Chat, tokenizer: Any) -> int:
-    """Give the tokens of prompt and longest reply as the template writes them."""
+    """Return the tokens of prompt and longest reply as the template writes them."""
     replies = [messages for part, messages in chat.items() if part != "prompt"]
     encoded = [
         tokenizer.apply_chat_template([*chat["prompt"], *messages], tokenize=True, return_dict=True)

@@ -71,7 +71,7 @@ def read_shape(run: Run) -> Shape:
     """Read the base's configuration and build the model without memory.
 
     Raises:
-        BaseNotUsable: it cannot be had.
+        BaseNotUsable: it is not available.
     """
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
@@ -120,7 +120,7 @@ def estimate(run: Run, shape: Shape, tokens: Sequence[int]) -> Estimate:
         tokens: of each row that is trained on, at least one row.
     """
     trained = shape.adapters or shape.parameters
-    # Full sharding parts all that belongs to weights; adapters are trained on whole copies.
+    # Full sharding splits all that belongs to weights; adapters are trained on whole copies.
     shards = run.processes if run.method == "full" else 1
     weights = _weight_bytes(run, shape) / shards
     gradients = 4.0 * trained / shards
@@ -170,10 +170,10 @@ def _activation_bytes(run: Run, shape: Shape, longest: int) -> float:
 
 
 def _operations(run: Run, shape: Shape, tokens: Sequence[int]) -> float:
-    """Give the operations of one epoch: 2 a weight forward, 2 for inputs' and weights' gradients.
+    """Return one epoch's operations: 2 a weight forward, 2 for inputs' and weights' gradients.
 
     With attention's own products (causal, so half of them), and once more forward for what
-    checkpoints let go. Frozen weights get no gradient.
+    checkpoints drop. Frozen weights get no gradient.
     """
     passes = 2 + (run.method == "full") + run.checkpointing
     output = shape.hidden * shape.vocabulary
@@ -183,7 +183,7 @@ def _operations(run: Run, shape: Shape, tokens: Sequence[int]) -> float:
 
 
 def table(run: Run, found: Estimate, rows: int, too_long: int) -> str:
-    """Write the estimate for people."""
+    """Return the estimate as text."""
     room = run.hardware.memory_gb
     fits = "fits into" if found.memory <= room else "DOES NOT FIT INTO"
     return "\n".join(

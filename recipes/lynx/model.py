@@ -12,14 +12,14 @@ _PAD = ("<|finetune_right_pad_id|>", "<|reserved_special_token_0|>", "<pad>", "[
 
 
 class BaseNotUsable(MoonlynxError):
-    """The model to start from cannot be had, or cannot be trained as a chat model."""
+    """The model to start from is not available, or cannot be trained as a chat model."""
 
 
 def load_tokenizer(run: Run) -> Any:
     """Load the base's tokenizer, with a padding token that is no end of a turn.
 
     Raises:
-        BaseNotUsable: it cannot be had, or has no chat template.
+        BaseNotUsable: it is not available, or has no chat template.
     """
     from transformers import AutoTokenizer
 
@@ -42,7 +42,7 @@ def load_model(run: Run) -> Any:
     """Load the base for training.
 
     Raises:
-        BaseNotUsable: its weights cannot be had.
+        BaseNotUsable: its weights are not available.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -73,7 +73,7 @@ def load_model(run: Run) -> Any:
 
 
 def adapters(run: Run) -> Any:
-    """Give PEFT's configuration of the run's adapters; None where all weights are trained."""
+    """Return PEFT's configuration of the run's adapters; None where all weights are trained."""
     if run.lora is None:
         return None
     from peft import LoraConfig

@@ -82,7 +82,7 @@ def _request(example: Example) -> ChatRequest:
 
 
 def _read(reply: ChatReply) -> LynxReply | str:
-    """Read a reply as the judge does; else give the kind of its fault."""
+    """Read a reply as the judge does; else return the kind of its fault."""
     if reply.error is not None:
         return reply.error.code
     if reply.finish == "refused":
@@ -134,7 +134,7 @@ def command(
 
 
 def main() -> None:
-    """Run the command. Errors that the user can mend end with a message, not a traceback."""
+    """Run the command. Errors that the user can fix end with a message, not a traceback."""
     with errors_as_messages():
         app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         app.command()(command)

@@ -96,7 +96,7 @@ def _examples(path: Path) -> Iterable[Example]:
 
 
 def main() -> None:
-    """Run the command. Errors that the user can mend end with a message, not a traceback."""
+    """Run the command. Errors that the user can fix end with a message, not a traceback."""
     with errors_as_messages():
         app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         app.command()(command)

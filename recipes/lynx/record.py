@@ -41,8 +41,8 @@ class TrainingRecord(Record):
         losses: training loss at each logged step.
         validation_losses: after each epoch.
         sources: of the rows given, those left out as too long among them.
-        commit: of the code, "-dirty" behind it where files had changed; null where not known.
-        versions: of the packages that decide what comes out.
+        commit: of the code, "-dirty" appended where files had changed; null where not known.
+        versions: of the packages that affect the result.
     """
 
     schema_version: Literal["1.0"] = "1.0"
@@ -78,7 +78,7 @@ def count_sources(rows: Sequence[QARow]) -> tuple[SourceRecord, ...]:
 
 
 def training_versions() -> dict[str, str]:
-    """Give the versions of what a run of fine-tuning computes with."""
+    """Return the versions of what a run of fine-tuning computes with."""
     return package_versions() | {name: version(name) for name in ("trl", "peft")}
 
 

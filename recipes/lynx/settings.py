@@ -28,14 +28,14 @@ class Preference(Record):
     """A second stage by direct preference optimisation (Rafailov et al. 2023).
 
     Attributes:
-        beta: how strongly the model is held to the one that it starts from.
+        beta: how strongly the model is kept near the one that it starts from.
     """
 
     beta: Positive = 0.1
 
 
 class Hardware(Record):
-    """What the run is written for; the estimate is held against it.
+    """What the run is written for; the estimate is compared with it.
 
     Attributes:
         gpus: how many, 0 for a CPU.
@@ -109,14 +109,14 @@ class Run(Record):
 
     @property
     def processes(self) -> int:
-        """Give how many processes train side by side."""
+        """Return how many processes train side by side."""
         return max(1, self.hardware.gpus)
 
     @property
     def accumulate(self) -> int:
-        """Give how many portions a process reads for one step."""
+        """Return how many portions a process reads for one step."""
         return self.batch // (self.rows_at_once * self.processes)
 
     def steps(self, rows: int) -> int:
-        """Give the optimiser steps over so many rows."""
+        """Return the optimiser steps over so many rows."""
         return max(1, round(self.epochs * -(-rows // self.batch)))

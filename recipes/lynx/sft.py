@@ -21,7 +21,7 @@ from .settings import Run
 
 log = logging.getLogger(__name__)
 MODEL = "model"
-TRACKERS = ("none", "tensorboard", "wandb")  # but for the first, names of packages as well
+TRACKERS = ("none", "tensorboard", "wandb")  # except the first, names of packages as well
 
 
 def train(
@@ -31,7 +31,7 @@ def train(
     out: Path,
     tracker: str = "none",
 ) -> TrainingRecord:
-    """Train, going on from the last checkpoint in `out`, and save the model to `out/model`.
+    """Train, resuming from the last checkpoint in `out`, and save the model to `out/model`.
 
     Adapters are saved as adapters.
 
@@ -47,7 +47,7 @@ def train(
             is not installed.
         NothingToTrainOn: no row is short enough, or has a counterpart where one is needed.
         BadInput: a row has no label or no reasoning.
-        BaseNotUsable: the base cannot be had.
+        BaseNotUsable: the base is not available.
     """
     if tracker != "none" and find_spec(tracker) is None:
         raise SettingsError(f"log-to: {tracker} is not installed; pip install {tracker}")
@@ -67,7 +67,7 @@ def tune(
     out: Path,
     tracker: str = "none",
 ) -> TrainingRecord:
-    """Train on chats, going on from the last checkpoint in `out`, and save `out/model`.
+    """Train on chats, resuming from the last checkpoint in `out`, and save `out/model`.
 
     Args:
         run: the settings; `out` is claimed for it.
@@ -81,7 +81,7 @@ def tune(
     Raises:
         NothingToTrainOn: there are no chats.
         SettingsError: the warm-up is longer than the run.
-        BaseNotUsable: the base cannot be had.
+        BaseNotUsable: the base is not available.
     """
     from transformers.trainer_utils import get_last_checkpoint
 
@@ -136,7 +136,7 @@ def build_trainer(
     measured: Sequence[Chat],
     arguments: Mapping[str, Any],
 ) -> Any:
-    """Give TRL's trainer for the run's kind of chats."""
+    """Return TRL's trainer for the run's kind of chats."""
     from datasets import Dataset
     from trl.trainer.dpo_config import DPOConfig
     from trl.trainer.dpo_trainer import DPOTrainer
@@ -156,7 +156,7 @@ def build_trainer(
 
 
 def arguments_of(run: Run, out: Path, *, measured: bool, tracker: str) -> dict[str, Any]:
-    """Give the run's settings in transformers' words."""
+    """Return the run's settings as TRL's arguments."""
     sharded = run.method == "full" and run.processes > 1
     return {
         "output_dir": str(out),
@@ -175,7 +175,7 @@ def arguments_of(run: Run, out: Path, *, measured: bool, tracker: str) -> dict[s
         "lr_scheduler_type": "cosine_with_min_lr",
         "lr_scheduler_kwargs": {"min_lr_rate": run.floor},
         "bf16": run.precision == "bf16",
-        # Sharding brings checkpoints of its own, see the accelerate configurations.
+        # Sharding has checkpoints of its own, see the accelerate configurations.
         "gradient_checkpointing": run.checkpointing and not sharded,
         "use_cpu": run.hardware.gpus == 0,
         "eval_strategy": "epoch" if measured else "no",

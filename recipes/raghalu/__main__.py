@@ -16,7 +16,7 @@ DataOption = Annotated[
     Path, typer.Option(envvar="MOONLYNX_DATA", help="Folder with the labelled data.")
 ]
 
-# What fits brings numpy: it is imported where used.
+# Fitting needs numpy: it is imported where used.
 
 
 @app.command()

@@ -56,10 +56,10 @@ def adapt_heads(sentences: Sequence[BrandSentence], out: Path) -> Heads:
 
 
 def adapt_checkable(model: CheckableModel, sentences: Sequence[BrandSentence]) -> CheckableModel:
-    """Go on with tier 1's regression by some rounds of gradient steps over the brand's sentences.
+    """Continue tier 1's regression by some rounds of gradient steps over the brand's sentences.
 
     The bias stays, so that the threshold keeps its meaning, and either label counts as much as the
-    other. A term that the model does not know is taken for a rare one.
+    other. A term that the model does not know is treated as a rare one.
     """
     silent = sum(row.label == "NO_INFO" for row in sentences)
     if silent < LEAST_SILENT:

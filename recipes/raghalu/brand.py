@@ -31,7 +31,7 @@ class BrandSentence(Record):
     """One sentence of an answer, with the label that a person gave it.
 
     Attributes:
-        sentence: as it stands in the answer.
+        sentence: as it is in the answer.
         label: NO_INFO, SUPPORTED or UNSUPPORTED.
         context: the documents that the answer was given, or one of them as a string.
         question: of the user.
@@ -45,7 +45,7 @@ class BrandSentence(Record):
     conversation: tuple[Turn, ...] = ()
 
     def example(self) -> Example:
-        """Give the sentence the form of an answer."""
+        """Return the sentence as an answer."""
         return Example(
             context=self.context,
             answer=self.sentence,

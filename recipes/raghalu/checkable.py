@@ -21,7 +21,7 @@ from ..luna.mixes import Mix
 from .families import load_families, of_split
 
 LOST = 0.01  # of the unsupported sentences of the validation rows: half of what may be lost
-_MADE = 500  # claims over made records
+_MADE = 500  # claims over synthetic records
 _RIGHT = {"fetaqa": 300, "pubmedqa": 300}  # right answers' sentences
 _INVERSE_STRENGTH = 10.0  # of the regression's penalty
 _SEED = 5
@@ -36,7 +36,7 @@ class Labelled(NamedTuple):
 
 
 def training_sentences(data: Path) -> list[Labelled]:
-    """Give our own training families, claims over made records and sentences of right answers.
+    """Return our own training families, claims over synthetic records and right answers' sentences.
 
     Raises:
         DataNotFound: a set is not at `data`.
@@ -85,7 +85,7 @@ def fit_checkable(sentences: Sequence[Labelled]) -> CheckableModel:
 
 
 def bare(sentence: str) -> str:
-    """Take the list mark off a sentence, as tier 1 does."""
+    """Remove the list mark from a sentence, as tier 1 does."""
     return sentence[body_start(sentence) :].strip()
 
 
@@ -102,13 +102,13 @@ def choose_threshold(lost: NDArray[np.float64]) -> float:
 
 
 def validation_answers(data: Path) -> list[LabelledAnswer]:
-    """Give the answers whose unsupported sentences fit the threshold: no test row is among them."""
+    """Return the answers whose unsupported sentences fit the threshold; none is a test row."""
     rows = load("ragtruth_train_part", data)
     return rows + Mix("shipped").training("qa_feedback", data)
 
 
 def unsupported_sentences(answers: Iterable[LabelledAnswer]) -> Iterator[str]:
-    """Give the sentences that people marked, in whole or in part."""
+    """Yield the sentences that people marked, in whole or in part."""
     for answer in answers:
         spans = answer.example.spans or ()
         for start, end, text in split_sentences(answer.example.answer):

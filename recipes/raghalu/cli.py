@@ -37,7 +37,7 @@ def add_commands(app: typer.Typer) -> None:
         """Fit RAGHalu to a brand's own sentences: its two small regressions, not the encoder."""
         if find_spec("sklearn") is None:
             raise MissingExtra("training", "train")
-        # These bring numpy, which the other commands start without.
+        # These import numpy, which the other commands start without.
         from .adapt import adapt_heads
         from .brand import read_brand
 
@@ -78,7 +78,7 @@ def add_commands(app: typer.Typer) -> None:
         """Fine-tune a chat model to print the label of a sentence."""
         if any(find_spec(name) is None for name in _NEEDED):
             raise MissingExtra("training", "train")
-        # These bring torch, which the other commands start without.
+        # These import torch, which the other commands start without.
         from ..lynx.estimate import estimate, read_shape, table
         from ..lynx.sft import MODEL
         from .brand import read_brand

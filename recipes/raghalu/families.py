@@ -1,7 +1,7 @@
 """Sentences that claim something and sentences that do not, written for this project in families.
 
 A family is one construction ("offers to draft something"), with sentences of both labels, so that
-nothing but what is said tells them apart. `sentences/*.yaml` holds one family to a key; README.md
+only what is said separates them. `sentences/*.yaml` holds one family to a key; README.md
 says how they were written. The split goes by family and is fixed in those files.
 """
 
@@ -61,10 +61,10 @@ _Families = TypeAdapter(dict[str, _Family])
 
 
 def load_families() -> list[Sentence]:
-    """Read all sentences, in the order of the files, and hold them to the rules of `check`.
+    """Read all sentences, in the order of the files, and check them by the rules of `check`.
 
     Raises:
-        FaultyFamilies: a file has not the form of a family, or the sentences break a rule.
+        FaultyFamilies: a file does not have the form of a family, or the sentences break a rule.
     """
     sentences: list[Sentence] = []
     folder = files(__package__).joinpath("sentences")
@@ -85,12 +85,12 @@ def load_families() -> list[Sentence]:
 
 
 def of_split(sentences: Iterable[Sentence], split: Split) -> list[Sentence]:
-    """Give the sentences of one split, in their order."""
+    """Return the sentences of one split, in their order."""
     return [sentence for sentence in sentences if sentence.split == split]
 
 
 def check(sentences: Sequence[Sentence]) -> None:
-    """Hold the sentences to what the measurements rest on.
+    """Check the rules that the measurements rest on.
 
     At least `LEAST` of either label, of at least `LEAST_FAMILIES` families; no family in two
     splits; no sentence twice; no two of different splits that share more than `OVERLAP` of the
@@ -116,7 +116,7 @@ def check(sentences: Sequence[Sentence]) -> None:
 
 
 def _check_runs(sentences: Sequence[Sentence]) -> None:
-    """Find sentences of different splits that share too many runs of words."""
+    """Raise for sentences of different splits that share too many runs of words."""
     runs = [_runs(sentence.text) for sentence in sentences]
     holders: dict[tuple[str, ...], list[int]] = {}
     for index, own in enumerate(runs):
@@ -132,7 +132,7 @@ def _check_runs(sentences: Sequence[Sentence]) -> None:
 
 
 def _runs(text: str) -> frozenset[tuple[str, ...]]:
-    """Give the runs of five words; a shorter text is one run."""
+    """Return the runs of five words; a shorter text is one run."""
     words = _words(text)
     last = max(1, len(words) - _RUN + 1)
     return frozenset(tuple(words[start : start + _RUN]) for start in range(last))

@@ -134,7 +134,7 @@ def _summary(tally: Tally, prices: Prices | None) -> str:
 
 
 def main() -> None:
-    """Run the command. Errors that the user can mend end with a message, not a traceback."""
+    """Run the command. Errors that the user can fix end with a message, not a traceback."""
     with errors_as_messages():
         app()
 

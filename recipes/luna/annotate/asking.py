@@ -85,7 +85,7 @@ def annotation_request(keyed: Keyed, max_tokens: int, attempt: int) -> ChatReque
 
 
 def read_annotation(text: str, keyed: Keyed) -> Annotation | JudgeError:
-    """Read the annotator's reply; it must speak of every sentence, and of no other."""
+    """Read the annotator's reply; it must name every sentence, and no other."""
     reply = read_as(text, _Reply)
     if isinstance(reply, JudgeError):
         return reply
@@ -131,7 +131,7 @@ def _lines(sentences: Iterable[tuple[str, str]]) -> str:
 
 
 def _schema(keys: Iterable[str]) -> dict[str, Any]:
-    """Give the reply's JSON Schema; reasoning stands before what is decided (chain of thought)."""
+    """Return the reply's JSON Schema; reasoning comes before the decision (chain of thought)."""
     sentence = keyed_schema(
         {
             "reasoning": {"type": "string"},

@@ -41,7 +41,7 @@ class Bill:
         self.annotation = add_usage(self.annotation, annotation)
 
     def shown(self, prices: Prices | None) -> str:
-        """Give calls, tokens and, where prices are known, the sum in one line."""
+        """Return calls, tokens and, where prices are known, the sum in one line."""
         answers = reduce(add_usage, self.generation.values(), Usage())
         text = f"{show_usage(answers, 'answers')}, {show_usage(self.annotation, 'annotations')}"
         if prices is None:

@@ -47,7 +47,7 @@ class Task:
 
     @property
     def id(self) -> str:
-        """Give the answer's id."""
+        """Return the answer's id."""
         name = self.line if self.question.id is None else self.question.id
         return f"{name}/{self.generator}"
 
@@ -75,7 +75,7 @@ class _Draft:
 def label_answers(
     tasks: Sequence[Task], models: Models, run: RunInfo
 ) -> list[AnnotatedAnswer | DroppedAnswer]:
-    """Have each task's question answered, and the answer labelled."""
+    """Answer each task's question, and label the answer."""
     drafts = _generate(tasks, models)
     for attempt in range(1 + REANNOTATIONS):
         _annotate([draft for draft in drafts if _is_open(draft)], models, attempt)
@@ -83,7 +83,7 @@ def label_answers(
 
 
 def disagreement(annotation: Annotation) -> str | None:
-    """Say how the annotation contradicts itself, if it does."""
+    """Return how the annotation contradicts itself, if it does."""
     for sentence in annotation.sentences:
         if sentence.verdict == "supported" and not sentence.evidence:
             return f"the sentence at {sentence.start} is called supported, but by no sentence"
@@ -98,7 +98,7 @@ def _generate(tasks: Sequence[Task], models: Models) -> list[_Draft]:
     for place, backend in enumerate(models.generators):
         mine = [index for index, task in enumerate(tasks) if task.generator == place]
         requests = [
-            # The line seeds the answer, so that a run made again gives the same where it can.
+            # The line seeds the answer, so that a repeated run gets the same where it can.
             generation_request(tasks[index].question, models.limits.answer, tasks[index].line)
             for index in mine
         ]
@@ -118,7 +118,7 @@ def _draft(task: Task, reply: ChatReply) -> _Draft:
 
 
 def _is_open(draft: _Draft) -> bool:
-    """Say whether there is an answer to label, and no label or an error that may pass."""
+    """Return whether there is an answer to label, and no label yet or a transient error."""
     if draft.keyed is None:
         return False
     return draft.result is None or (
@@ -147,7 +147,7 @@ def _checked(annotation: Annotation | JudgeError, is_last: bool) -> Annotation |
 
 
 def _only_partial(annotation: Annotation) -> bool:
-    """Say whether the disagreement is all about partly supported sentences.
+    """Return whether the disagreement is all about partly supported sentences.
 
     Most that remain are (section 4.2): they are settled as unsupported, and the answer with them.
     """

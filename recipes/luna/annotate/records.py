@@ -31,7 +31,7 @@ class Support(Range):
 
     @property
     def is_supported(self) -> bool:
-        """Say whether the whole sentence is: partial support is none (section 4.2)."""
+        """Return whether the whole sentence is supported; partly is not enough (section 4.2)."""
         return self.verdict in ("supported", "general")
 
 
@@ -70,7 +70,7 @@ class AnnotatedAnswer(Example):
 
 
 class DroppedAnswer(Record):
-    """An answer that could not be had, or whose label could not be trusted."""
+    """An answer that could not be obtained, or whose label could not be trusted."""
 
     id: Id
     source: Text | None = None

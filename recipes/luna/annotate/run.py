@@ -1,7 +1,7 @@
 """Labels a set of questions into a file that survives being killed.
 
 `OUTPUT` holds the labelled answers, `OUTPUT.dropped.jsonl` the others and why. Each line names its
-run, its question and its generator, so a run started again passes over what is done and goes on:
+run, its question and its generator, so a run started again skips what is done and resumes:
 the files end the same as those of an undisturbed run. With the second one deleted, what was dropped
 is tried again.
 """
@@ -69,7 +69,7 @@ def read_done(output: Path) -> Tally:
 
 
 def find_tasks(questions: Sequence[RagQuestion], generators: int, done: Tally) -> list[Task]:
-    """Give the answers that are not done yet: of every question, one by each generator."""
+    """Return the answers that are not done yet: of every question, one by each generator."""
     return [
         Task(line, place, question)
         for line, question in enumerate(questions, start=1)

@@ -78,13 +78,13 @@ def _as_spans(answer: str, ranges: Sequence[tuple[int, int]] | None) -> list[dic
 
 
 def _group(document: str) -> str:
-    """Name a document by its beginning, so that copies in other sets get the same name."""
+    """Return a name from a document's beginning, the same for copies in other sets."""
     letters = "".join(filter(str.isalnum, document[:1000].casefold()))
     return letters[:200]
 
 
 def sentences_at(answer: str, ranges: Ranges) -> list[tuple[int, int]]:
-    """Give the ranges of the sentences that the given ranges touch."""
+    """Return the ranges of the sentences that the given ranges touch."""
     ranges = list(ranges)
     return [
         (piece.start, piece.end)
@@ -94,7 +94,7 @@ def sentences_at(answer: str, ranges: Ranges) -> list[tuple[int, int]]:
 
 
 def overlap(first: tuple[int, int], second: tuple[int, int]) -> bool:
-    """Say whether two half-open ranges have a character in common."""
+    """Return whether two half-open ranges have a character in common."""
     return first[0] < second[1] and second[0] < first[1]
 
 
@@ -105,14 +105,14 @@ def read_json(path: Path) -> Any:
 
 
 def read_lines(path: Path) -> Iterator[Any]:
-    """Read a file of one JSON value a line, gzipped or not."""
+    """Yield the values of a file of one JSON value a line, gzipped or not."""
     with _open(path) as file:
         for line in file:
             yield json.loads(line)
 
 
 def read_csv(path: Path) -> Iterator[dict[str, str]]:
-    """Read a CSV file with a header, gzipped or not."""
+    """Yield the rows of a CSV file with a header, gzipped or not."""
     with _open(path, newline="") as file:
         yield from csv.DictReader(file)
 

@@ -19,7 +19,7 @@ _BIOGRAPHERS = ("chatgpt", "instructgpt", "perplexityai")
 def read_halueval(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
     """Read HaluEval's QA pairs whose wrong answer is not much longer than the right one.
 
-    The others, most of them, are told apart by their length alone.
+    Length alone separates the others, which are most.
     """
     seen: set[tuple[str, str]] = set()
     for name in _HALUEVAL:

@@ -1,7 +1,7 @@
 """Answers as another judge sees them: its verdicts are read as labels, to learn from a larger one.
 
 A sentence's calibrated probability is a soft target (Hinton et al. 2015, "Distilling the knowledge
-in a neural network"); where the judge gives none, its labels are taken at their word.
+in a neural network"); where the judge has none, its labels are the targets.
 """
 
 from __future__ import annotations

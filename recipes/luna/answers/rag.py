@@ -13,7 +13,7 @@ _UNSUPPORTED = {"Wrong-Grounding", "Unverifiable"}
 
 
 def read_ragtruth(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
-    """Read the part of RAGTruth's train split that can be had: QA and summaries, six models."""
+    """Read the available part of RAGTruth's train split: QA and summaries, six models."""
     left_out = exclusions["ragtruth_train_part: source_id"]
     for row in read_lines(root / "ragtruth_train_part" / "ragtruth_train_part.jsonl.gz"):
         if str(row["source_id"]) in left_out:
@@ -56,7 +56,7 @@ def _passages(task: str, context: str) -> list[str]:
 def read_qa_feedback(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:
     """Read QA-Feedback: the first prediction is the one whose errors people marked.
 
-    Irrelevant, redundant and incoherent spans are no matter of support.
+    Irrelevant, redundant and incoherent spans do not concern support.
     """
     rows = read_json(root / "qa_feedback" / "dev_feedback.json.gz")
     for number, row in enumerate(rows):

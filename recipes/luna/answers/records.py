@@ -35,7 +35,7 @@ _SAYS_LITTLE = ("eatType", "restaurant")  # every text is of a place to eat
 
 
 def read_quintd(kind: str) -> partial[Iterator[LabelledAnswer]]:
-    """Give the reader of one kind of data of Quintd-1."""
+    """Return the reader of one kind of data of Quintd-1."""
     return partial(_read_quintd, kind)
 
 
@@ -71,7 +71,7 @@ def _quintd_spans(output: str, marks: Sequence[Mapping[str, Any]]) -> list[tuple
 
 
 def _quintd_data(kind: str, prompt: str) -> str:
-    """Take the data out of the prompt; what was printed as a Python object becomes JSON."""
+    """Extract the data from the prompt; what was printed as a Python object becomes JSON."""
     data = prompt.split("```")[1].strip("\n")
     if kind not in _JSON_KINDS:
         return data
@@ -98,7 +98,7 @@ def read_scitab(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]
 def read_rotowire(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:
     """Read game texts of neural systems with every error marked, against the box score.
 
-    People checked the texts against the world. Sentences without error of what lies beyond a box
+    People checked the texts against the world. Sentences without error on what is beyond a box
     score are left out, and so are three texts whose tokens do not spell the published text.
     """
     for prefix in ("", "test_set__"):
@@ -128,7 +128,7 @@ def read_rotowire(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswe
 
 
 def _locate(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
-    """Give each token's range in a text of the same characters but for white space."""
+    """Return each token's range in a text of the same characters except for white space."""
     places = [i for i, character in enumerate(text) if not character.isspace()]
     if "".join(tokens) != "".join(text.split()):
         return None
@@ -142,7 +142,7 @@ def _locate(tokens: Sequence[str], text: str) -> list[tuple[int, int]] | None:
 def _within_box_score(
     text: str, ranges: Sequence[tuple[int, int]]
 ) -> tuple[str, list[tuple[int, int]]]:
-    """Leave out the unmarked sentences that no box score decides."""
+    """Return text and errors without the unmarked sentences that no box score decides."""
     answer, spans = "", []
     for piece in split_sentences(text):
         inside = [(s, min(e, piece.end)) for s, e in ranges if piece.start <= s < piece.end]
@@ -156,7 +156,7 @@ def _within_box_score(
 
 
 def _box_score(game: Mapping[str, Any]) -> str:
-    """Write a game as JSON with one object a player; as published, each column is an object."""
+    """Return a game as JSON with one object a player; as published, each column is an object."""
     day = datetime.strptime(game["day"], "%m_%d_%y").replace(tzinfo=UTC)
     box = game["box_score"]
     players = [
@@ -205,7 +205,7 @@ def read_e2e(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:
 
 
 def e2e_record(facts: Facts) -> str:
-    """Write slots and their values as JSON; a slot that stands twice has a list."""
+    """Return slots and their values as JSON; a slot that occurs twice has a list."""
     record: dict[str, list[str]] = {}
     for slot, value in facts:
         record.setdefault(slot, []).append(value)

@@ -73,7 +73,7 @@ def right_xquad(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]
 
 
 def _squad(content: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], tuple[int, int]]]:
-    """Give each context with a question and the range of its answer, where that can be found."""
+    """Yield each context with a question and the range of its answer, where that can be found."""
     for article in content["data"]:
         for paragraph in article["paragraphs"]:
             context = paragraph["context"]
@@ -87,7 +87,7 @@ def _squad(content: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], tu
 
 
 def _paragraphs_around(text: str, place: tuple[int, int], beside: int) -> tuple[int, int]:
-    """Give the range of the paragraphs that hold a place and of so many on either side."""
+    """Return the range of the paragraphs that hold a place and of so many on either side."""
     breaks = [0, *(match.end() for match in re.finditer(r"\n\s*\n", text)), len(text)]
     before = [at for at in breaks if at <= place[0]]
     after = [at for at in breaks if at >= place[1]]
@@ -95,7 +95,7 @@ def _paragraphs_around(text: str, place: tuple[int, int], beside: int) -> tuple[
 
 
 def _sentences_at(text: str, place: tuple[int, int]) -> str | None:
-    """Give the sentences at a place as one statement; None where they are none or too long."""
+    """Return the sentences at a place as one statement; None if there are none or too long ones."""
     held = [piece for piece in _sentences(text) if overlap(piece[:2], place)]
     if not held or held[-1].end - held[0].start > _LONGEST or held[-1].text.endswith(":"):
         return None
@@ -108,9 +108,9 @@ def _sentences(text: str) -> list[Piece]:
 
 
 def right_tatqa(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:
-    """Read statements over a table and its paragraphs, made where that is safe.
+    """Read statements over a table and its paragraphs, formed where that is safe.
 
-    An answer that stands once in the paragraphs is stated by its sentence; one that is a cell, by
+    An answer that occurs once in the paragraphs is stated by its sentence; one that is a cell, by
     turning "What was the X?" round. What had to be computed is left out.
     """
     for name in ("tatqa_dataset_dev.json", "tatqa_dataset_test_gold.json.gz"):
@@ -213,7 +213,7 @@ def right_e2e(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:
 
 
 def markdown(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a table in Markdown; a bar inside a cell becomes a slash."""
+    """Return a table in Markdown; a bar inside a cell becomes a slash."""
     lines = [names, ["---"] * len(names), *rows]
     clean = ([" ".join(cell.replace("|", "/").split()) for cell in line] for line in lines)
     return "\n".join(f"| {' | '.join(line)} |" for line in clean)

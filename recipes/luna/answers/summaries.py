@@ -95,7 +95,7 @@ def read_xsum_hallucination(root: Path, exclusions: Exclusions) -> Iterator[Labe
 
 
 def _agreed(answer: str, rows: Sequence[Mapping[str, str]]) -> list[tuple[int, int]]:
-    """Give the ranges that at least two people marked; their own offsets are off by up to two."""
+    """Return the ranges that at least two people marked; their own offsets are off by up to two."""
     marked_by: list[set[str]] = [set() for _ in answer]
     for row in rows:
         span, near = unescape(row["hallucinated_span"]), int(row["hallucinated_span_start"]) - 1
@@ -175,7 +175,7 @@ def read_summedits(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswe
 
 
 def _edits(before: str, after: str) -> tuple[list[tuple[int, int]] | None, bool]:
-    """Give the ranges of `after` that hold its edit, and whether they are the very words."""
+    """Return the ranges of `after` that hold its edit, and whether they are the very words."""
     old, new = list(_WORD.finditer(before)), list(_WORD.finditer(after))
     matcher = SequenceMatcher(
         None, [m.group().lower() for m in old], [m.group().lower() for m in new], autojunk=False

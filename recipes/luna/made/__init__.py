@@ -1,4 +1,4 @@
-"""Made answers over made records."""
+"""Synthetic answers over synthetic records."""
 
 from .answers import MadeAnswer, MadeSentence, generate
 from .catalogue import ERRORS, HELD_OUT_SCHEMAS, SCHEMAS

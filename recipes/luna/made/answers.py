@@ -20,7 +20,7 @@ _GAPS = (" ", " ", " ", " ", "\n", "\n- ")
 
 @dataclass(frozen=True, slots=True)
 class MadeSentence:
-    """One sentence of a made answer.
+    """One sentence of a synthetic answer.
 
     Attributes:
         start: where it starts in the answer, in code points.
@@ -49,8 +49,8 @@ class MadeAnswer:
         form: how the context is printed, one of `printing.FORMS`.
         context: the record.
         question: an instruction, a question or nothing.
-        answer: one to eight sentences, parted by blanks or line breaks.
-        sentences: they in order.
+        answer: one to eight sentences, separated by blanks or line breaks.
+        sentences: its sentences in order.
     """
 
     schema: str
@@ -62,7 +62,7 @@ class MadeAnswer:
 
 
 def generate(count: int, seed: int) -> Iterator[MadeAnswer]:
-    """Make answers over records of all schemas, in turn.
+    """Yield answers over records of all schemas, in turn.
 
     About half of them hold one or two wrong sentences. Labels and spans are known because every
     sentence is written from values of the record, or from values that were chosen to differ.

@@ -1,6 +1,6 @@
-"""What a fact is, and the chance by which its claims come out right or wrong.
+"""What a fact is, and the draws that decide whether its claims are right or wrong.
 
-A fact makes claims that are right or wrong at will. Both come from the same phrases and the same
+A fact makes claims that are right or wrong as asked. Both come from the same phrases and the same
 distribution of values, so that a claim's own words do not tell which it is.
 """
 
@@ -40,12 +40,12 @@ class Statement:
 
     @property
     def form(self) -> str:
-        """Fact and form, without the phrase."""
+        """Return fact and form, without the phrase."""
         return self.family.rpartition("/")[0]
 
 
 class Dice:
-    """Chance with a memory: wrong claims take each form about as often as right ones do."""
+    """Draws with a memory: wrong claims take each form about as often as right ones do."""
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
@@ -54,7 +54,7 @@ class Dice:
         self.odds = _PRIOR
 
     def accept(self, statement: Statement) -> bool:
-        """Take a claim, and remember it, unless its form has had too many with this label."""
+        """Accept and count a claim, unless its form has had too many with this label."""
         form, wrong = statement.form, statement.error is not None
         lack = self.right[form] * self.odds - self.wrong[form]
         surplus = -lack if wrong else lack
@@ -65,7 +65,7 @@ class Dice:
         return True
 
     def lack(self, form: str) -> float:
-        """Tell how many wrong claims of a form are still missing, at least a little."""
+        """Return how many wrong claims of a form are still missing, at least a little."""
         return max(self.right[form] * self.odds - self.wrong[form], 0.002)
 
     def form(self, fact: str, forms: Sequence[str]) -> str:
@@ -92,7 +92,7 @@ class Fact:
         self.asks = lines(spec.get("ask", ""))
 
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
-        """Make a claim, or None where this record gives no such claim."""
+        """Return a claim, or None where this record allows none."""
         raise NotImplementedError
 
     def state(
@@ -110,5 +110,5 @@ class Fact:
 
 
 def common(name: str) -> tuple[str, ...]:
-    """Give phrases that fit every schema."""
+    """Return phrases that fit every schema."""
     return lines(read_yaml("common")[name])

@@ -16,7 +16,7 @@ from .schema import Field, Schema, Table
 from .world import World
 from .yaml_files import lines
 
-_SILENCE = 0.5  # how often a right claim does not bother to say that something is unknown
+_SILENCE = 0.5  # how often a right claim omits that something is unknown
 
 
 class FieldFact(Fact):
@@ -30,11 +30,11 @@ class FieldFact(Fact):
         )
 
     def silent(self, world: World) -> bool:
-        """Tell whether the record leaves the field open."""
+        """Return whether the record leaves the field open."""
         return self.table is None and world.record.get(self.field.name) is None
 
     def scope(self, world: World, rng: Random) -> tuple[Values, dict[str, str]]:
-        """Choose the row that is spoken of, or the record itself."""
+        """Choose the row that the claim is about, or the record itself."""
         slots = {"what": str(self.spec.get("what", "")), "source": rng.choice(common("source"))}
         if self.table is None:
             return world.record, slots
@@ -43,13 +43,13 @@ class FieldFact(Fact):
 
 
 def label(table: Table, row: Values, rng: Random) -> str:
-    """Say which row is meant."""
+    """Return words for the row that is meant."""
     field = next(field for field in table.fields if field.name == table.label)
     return field.kind.say(row[table.label], "", rng)
 
 
 def open_error(world: World, field: Field, row: Values) -> str:
-    """Name the error of a claim about a field that has no value: it is null, or not there."""
+    """Return the error of a claim about a field without a value: it is null, or not there."""
     null = field.name in row or any(field.group.startswith(group) for group in world.null_groups)
     return "null_claimed" if null else "invented_attribute"
 
@@ -93,7 +93,7 @@ def _differs(field: Field, value: Any, other: Any, far: bool) -> bool:
 
 
 def spoken(field: Field, value: Any, unit: str, rough: bool, rng: Random) -> str:
-    """Say a value, in round numbers where asked for and possible."""
+    """Return a value in words, in round numbers where asked for and possible."""
     near = field.kind.say_roughly(value, unit, rng) if rough else None
     return near or field.kind.say(value, unit, rng)
 

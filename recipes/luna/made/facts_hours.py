@@ -45,7 +45,7 @@ class HoursFact(Fact):
         return (opens, closes + shift) if rng.random() < 0.5 else (opens + shift, closes)
 
     def _day(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
-        """Give the hours of one day, or one end of them."""
+        """State the hours of one day, or one end of them."""
         rng = dice.rng
         days = self._open(world)
         if not days or (0, 1440) in days.values():
@@ -82,7 +82,7 @@ class HoursFact(Fact):
         return runs
 
     def _run(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
-        """Give the hours of a run of days."""
+        """State the hours of a run of days."""
         rng = dice.rng
         runs = [run for run in self._runs(world) if run[2] != (0, 1440)]
         if not runs:
@@ -104,7 +104,7 @@ class HoursFact(Fact):
         return self.state("run", common("hours_run"), slots, dice, error, bad)
 
     def _shut(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
-        """Say that a day is closed, open, or not stated."""
+        """State that a day is closed, open, or not given."""
         off = [day for day in WEEKDAYS if not world.hours.get(day)]
         day = dice.rng.choice(off if off and dice.rng.random() < 0.6 else WEEKDAYS)
         state = "unstated" if day not in world.hours else "open" if world.hours[day] else "shut"
@@ -116,7 +116,7 @@ class HoursFact(Fact):
         return self.state(form, common(f"hours_{form}"), {"day": day}, dice, error, ("day",))
 
     def _lasts(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
-        """Give the length of a day."""
+        """State the length of a day."""
         days = self._open(world)
         if not days:
             return None
@@ -150,7 +150,7 @@ class HoursFact(Fact):
         return self.state(form, common(f"hours_{form}"), slots, dice, error)
 
     def _every(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
-        """Say whether every day is open, or on how many days."""
+        """State whether every day is open, or how many are."""
         if len(world.hours) < 7:
             return None
         count = len(self._open(world))
@@ -167,7 +167,7 @@ class HoursFact(Fact):
         return self.state(form, common(f"hours_{form}"), slots, dice, error, ("k",))
 
     def _always(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
-        """Say that it never closes."""
+        """State that it never closes."""
         always = len(world.hours) == 7 and set(world.hours.values()) == {(0, 1440)}
         if always == wrong:
             return None

@@ -26,9 +26,9 @@ class ReviewFact(Fact):
         return self._opinion(world, wrong, dice)
 
     def _opinion(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
-        """Say that an aspect is praised, blamed, disputed or not mentioned."""
+        """State that an aspect is praised, blamed, disputed or not mentioned."""
         known = aspects(self.schema.reviews)
-        if not wrong and dice.rng.random() < 0.8:  # mostly what reviews do speak of
+        if not wrong and dice.rng.random() < 0.8:  # mostly what reviews do mention
             known = tuple(a for a in known if _marks(world, a)) or known
         aspect = dice.rng.choice(known)
         marks = _marks(world, aspect)
@@ -53,7 +53,7 @@ class ReviewFact(Fact):
         return Statement(statement.phrase, slots, error, (), family)
 
     def _quote(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
-        """Quote a sentence of a review, or one that stands in none."""
+        """Quote a sentence of a review, or one that is in none."""
         said = [text for review in world.reviews for text in review.sentences]
         if wrong:
             sets = aspects(self.schema.reviews)
@@ -69,7 +69,7 @@ class ReviewFact(Fact):
         return self.state("quote", common("review_quote"), slots, dice, error, ("v",))
 
     def _stars(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
-        """Say how many reviews there are."""
+        """State how many reviews there are."""
         count = len(world.reviews)
         if wrong:
             count = dice.rng.choice([k for k in (2, 3, 4) if k != count])
@@ -84,7 +84,7 @@ def _marks(world: World, aspect: Aspect) -> list[bool]:
 
 
 def _truths(marks: list[bool]) -> set[str]:
-    """Give the forms that hold for the marks of an aspect."""
+    """Return the forms that hold for the marks of an aspect."""
     good, bad = marks.count(True), marks.count(False)
     truths = set()
     if not marks:
@@ -103,7 +103,7 @@ def _truths(marks: list[bool]) -> set[str]:
 
 
 def _perhaps(marks: list[bool]) -> set[str]:
-    """Give the forms that a reader might let pass, which no wrong claim takes."""
+    """Return the forms that a reader might accept, which no wrong claim takes."""
     perhaps = set()
     if marks.count(True):
         perhaps |= {"praised", "one_praised"}

@@ -80,7 +80,7 @@ class TallyFact(Fact):
 class MeasureFact(Fact):
     """Compares, ranks and sums a numeric column (`of: table.field`).
 
-    `words` gives what it is called: measure, more, less, most, least, and if need be higher, lower,
+    `words` has what it is called: measure, more, less, most, least, and if need be higher, lower,
     highest, lowest. `sum: true` allows totals.
     """
 
@@ -167,7 +167,7 @@ class MeasureFact(Fact):
         return self.state("second", common("second"), slots, dice, error, ("a",))
 
     def _range(self, world: World, rows: list[Values], wrong: bool, dice: Dice) -> Statement | None:
-        """Give the lowest and the highest value."""
+        """State the lowest and the highest value."""
         assert self.table is not None
         values = sorted({row[self.field.name] for row in rows})
         if len(values) < 3:
@@ -186,19 +186,19 @@ class MeasureFact(Fact):
     def _average(
         self, world: World, rows: list[Values], wrong: bool, dice: Dice
     ) -> Statement | None:
-        """Give the mean."""
+        """State the mean."""
         mean = sum(row[self.field.name] for row in rows) / len(rows)
         return self._whole(world, rows, mean, "average", wrong, dice)
 
     def _sum(self, world: World, rows: list[Values], wrong: bool, dice: Dice) -> Statement | None:
-        """Give the sum."""
+        """State the sum."""
         total = sum(row[self.field.name] for row in rows)
         return self._whole(world, rows, total, "sum", wrong, dice)
 
     def _whole(
         self, world: World, rows: list[Values], value: float, form: str, wrong: bool, dice: Dice
     ) -> Statement | None:
-        """State a figure that was worked out from the whole column, always in round numbers."""
+        """State a figure that was computed from the whole column, always in round numbers."""
         if wrong:
             value *= dice.rng.choice((0.6, 0.7, 0.8, 1.25, 1.4, 1.6))
         said = self.field.kind.say_roughly(value, world.unit(self.table, self.field), dice.rng)
@@ -210,7 +210,7 @@ class MeasureFact(Fact):
 
 
 class OrderFact(Fact):
-    """Says which of two rows comes first; rows stand in order of time."""
+    """Says which of two rows comes first; rows are in order of time."""
 
     @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:

@@ -16,7 +16,7 @@ class Style:
     """How one record is printed.
 
     Attributes:
-        unit: where units stand: in the `key`, in the `text` or in a `pair` of value and unit.
+        unit: where units are: in the `key`, in the `text` or in a `pair` of value and unit.
         clock: `24` or `12` hours.
         day: `iso` or `long` dates.
         flags: how yes and no are printed.
@@ -39,7 +39,7 @@ class Kind:
         self.spec = spec
 
     def alike(self, other: Kind) -> bool:
-        """Tell whether the values of both could stand in each other's place."""
+        """Return whether the values of both are interchangeable."""
         like = self.spec.get("like")
         return type(other) is type(self) and other.spec.get("like") == like and like is not None
 
@@ -52,25 +52,25 @@ class Kind:
         return self.draw(rng, row, None)
 
     def show(self, value: Any, unit: str, style: Style) -> Any:  # noqa: ARG002
-        """Give the value as it is printed."""
+        """Return the value as it is printed."""
         return value
 
     def say(self, value: Any, unit: str, rng: Random) -> str:  # noqa: ARG002
-        """Give the value as it is written in a sentence."""
+        """Return the value as it is written in a sentence."""
         return str(value)
 
     def say_roughly(self, value: Any, unit: str, rng: Random) -> str | None:  # noqa: ARG002
-        """Give the value in round numbers, or None where that would be odd."""
+        """Return the value in round numbers, or None where that would be odd."""
         return None
 
     def differs(self, one: Any, other: Any) -> bool:
-        """Tell whether a claim of one value is wrong where the other is right."""
+        """Return whether a claim of one value is wrong where the other is right."""
         return bool(one != other)
 
     def grid(self, value: float) -> float:
-        """Round a number that was worked out from values of this kind."""
+        """Round a number that was computed from values of this kind."""
         return value
 
     def apart(self, one: Any, other: Any) -> bool:
-        """Tell whether it is wrong even in round numbers."""
+        """Return whether it is wrong even in round numbers."""
         return self.differs(one, other)

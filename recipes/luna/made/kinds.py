@@ -95,7 +95,7 @@ class Number(Kind):
 
     @override
     def differs(self, one: float, other: float) -> bool:
-        # Nobody takes $51 for a wrong statement of $50.76.
+        # No one takes $51 for a wrong statement of $50.76.
         least = 0.0 if self.step >= 1 and not self.units else 0.04
         return abs(one - other) > least * max(abs(one), abs(other))
 
@@ -107,7 +107,7 @@ class Number(Kind):
 class Choice(Kind):
     """One of `options`: texts, or a mapping from what is printed to what is said.
 
-    What is said may be several ways, parted by ` | `.
+    What is said may be several ways, separated by ` | `.
     """
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
@@ -160,7 +160,7 @@ class Flag(Kind):
 
 
 class Band(Kind):
-    """Where a number lies against two others: `low`, `normal` or `high`. Not printed."""
+    """Where a number is relative to two others: `low`, `normal` or `high`. Not printed."""
 
     @override
     def draw(self, rng: Random, row: Values, before: Values | None) -> str:

@@ -104,7 +104,7 @@ def words(value: int) -> str:
 
 
 def unit_text(unit: str) -> str:
-    """Give the short written form of a unit, as a program prints it."""
+    """Return the short written form of a unit, as a program prints it."""
     return unit if unit in _CURRENCY else _UNITS[unit][0]
 
 
@@ -142,7 +142,7 @@ def amount(value: float, unit: str, rng: Random) -> str:
 
 
 def rounded(value: float, rng: Random) -> tuple[float, str] | None:
-    """Round to two digits and give a fitting hedge, or None where rounding would mislead."""
+    """Round to two digits and return it with a hedge, or None where rounding would mislead."""
     if abs(value) < 1:
         return None
     scale = 10.0 ** (floor(log10(abs(value))) - 1)

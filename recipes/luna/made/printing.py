@@ -77,7 +77,7 @@ def _tree(world: World, rng: Random) -> dict[str, Any]:
 def _entry(
     world: World, table: Table | None, field: Field, values: Values, key: str
 ) -> tuple[str, Any]:
-    """Give the words of a field's key and its value as printed."""
+    """Return the words of a field's key and its value as printed."""
     unit = world.unit(table, field)
     if unit and world.style.unit == "key":
         key = f"{key} {UNIT_KEYS.get(unit, unit.lower())}"

@@ -1,7 +1,7 @@
 """Fills phrases with values and keeps which characters are wrong.
 
 In a phrase `$word` is a slot and `<...>` marks what is wrong if the claim is. A phrase without
-marks is wrong where its bad slots stand, or all over if it has none of them.
+marks is wrong where its bad slots are, or all over if it has none of them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def parse(phrase: str) -> tuple[tuple[str, str], ...]:
 
 
 def slots_of(phrase: str) -> frozenset[str]:
-    """Give the names of a phrase's slots."""
+    """Return the names of a phrase's slots."""
     return frozenset(text for kind, text in parse(phrase) if kind == "slot")
 
 

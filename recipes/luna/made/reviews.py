@@ -12,7 +12,7 @@ from .yaml_files import lines, read_yaml
 
 @dataclass(frozen=True)
 class Aspect:
-    """Something reviews speak of.
+    """Something reviews mention.
 
     Attributes:
         words: what it may be called in a sentence about the reviews.
@@ -40,7 +40,7 @@ class Review:
 
     @property
     def text(self) -> str:
-        """The whole review."""
+        """Return the whole review."""
         return " ".join(self.sentences)
 
 

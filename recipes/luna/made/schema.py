@@ -18,7 +18,7 @@ class Field:
 
     Attributes:
         keys: the words of the key it may be printed under.
-        group: the path of the object it lies in, parted by dots; empty at the top.
+        group: the path of the object it is in, separated by dots; empty at the top.
         null: the share of records in which it is null.
         absent: the share of records which lack its key.
         hidden: never printed; follows from printed fields.

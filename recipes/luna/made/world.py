@@ -38,11 +38,11 @@ class World:
 
     @property
     def title(self) -> str:
-        """The record's own name."""
+        """Return the record's own name."""
         return str(self.record[self.schema.title])
 
     def unit(self, table: Table | None, field: Field) -> str:
-        """Give a field's unit in this record, or an empty string."""
+        """Return a field's unit in this record, or an empty string."""
         return self.units.get(f"{table.name}.{field.name}" if table else field.name, "")
 
 

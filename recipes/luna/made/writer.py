@@ -68,14 +68,14 @@ class Writer:
         return [at in places for at in range(count)]
 
     def _statement(self, asked: Fact | None, wrong: bool) -> Statement | None:
-        """Draw facts until one gives such a claim."""
+        """Draw facts until one allows such a claim."""
         for attempt in range(16):
             fact = asked if asked is not None and attempt < 4 else self._draw(wrong)
             statement = fact.claim(self.world, wrong, self.dice)
             if statement is None:
                 continue
             if statement.phrase.endswith(":") and (self.used or asked is not None):
-                continue  # a headline stands first, over an overview
+                continue  # a headline comes first, over an overview
             topic = statement.form if fact.manifold else fact.name
             if topic not in self.used and self.dice.accept(statement):
                 self.used.add(topic)
@@ -125,7 +125,7 @@ class Writer:
         return short and simple and self.rng.random() < (1.0, 0.5, 0.0)[errors]
 
     def _attributed(self, sentence: Sentence) -> Sentence:
-        """Put a connective before the sentence, or behind it where it is from, or neither."""
+        """Put a connective before the sentence, or its source after it, or neither."""
         text, dice = sentence.text, self.rng.random()
         if "/unknown/" in sentence.family:
             return sentence  # says already where it is from

@@ -157,7 +157,7 @@ def _bill(usage: dict[int, Usage], prices: Sequence[Price]) -> str:
 
 
 def main() -> None:
-    """Run the commands. Errors that the user can mend end with a message, not a traceback."""
+    """Run the commands. Errors that the user can fix end with a message, not a traceback."""
     with errors_as_messages():
         app()
 

@@ -21,7 +21,7 @@ from moonlynx.judge.types import JudgeError, MetricInput, Turn
 from .records import DraftRow
 
 LABEL, REWRITE = "luna2/label-v1", "luna2/rewrite-v1"
-_TEXTS = ("input", "output", "context")  # fields that can be written anew
+_TEXTS = ("input", "output", "context")  # fields that can be rewritten
 _SECTIONS, _ANSWERS = "{{sections}}", "{{answers}}"
 
 
@@ -70,10 +70,10 @@ def read_labels(definition: MetricDefinition, text: str) -> frozenset[str] | Jud
 def vote(
     definition: MetricDefinition, said: Sequence[frozenset[str] | JudgeError]
 ) -> tuple[frozenset[str], dict[str, int]] | JudgeError:
-    """Give the labels that most models gave, and the votes for each class.
+    """Return the labels that most models chose, and the votes for each class.
 
     Of a multi-label metric each label is voted on by itself. More than half of the models must have
-    given labels, and a tie settles nothing.
+    returned labels, and a tie settles nothing.
     """
     valid = [each for each in said if not isinstance(each, JudgeError)]
     if 2 * len(valid) <= len(said):
@@ -93,9 +93,9 @@ def vote(
 
 
 def rewrite_request(definition: MetricDefinition, row: DraftRow, max_tokens: int) -> ChatRequest:
-    """Ask for a row to be written anew so that its labels hold by the metric's definition.
+    """Ask for a row to be rewritten so that its labels hold by the metric's definition.
 
-    It is asked at temperature 1: rewritten rows are to be unlike one another.
+    It is asked at temperature 1: rewritten rows should differ from one another.
 
     Raises:
         DefinitionError: as for `label_request`.
@@ -161,7 +161,7 @@ def _plain(row: DraftRow, name: str) -> Any:
 
 
 def _ask(definition: MetricDefinition, one: MetricInput, due: str) -> tuple[Turn, ...]:
-    """Give the metric's own prompt over the input, with `due` in the place of its last part."""
+    """Return the metric's own prompt over the input, with `due` in the place of its last part."""
     parts = definition.template.split("\n\n")
     kept = "\n\n".join(part for part in parts if _ANSWERS not in part)
     if _SECTIONS not in kept:

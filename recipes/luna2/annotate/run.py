@@ -1,7 +1,7 @@
 """Labels or rewrites rows into a file that survives being killed.
 
 `OUTPUT` holds the rows made, `OUTPUT.dropped.jsonl` the others and why. Each line names its run and
-the line of the input that it was made of, so a run started again passes over what is done and goes
+the line of the input that it was made of, so a run started again skips what is done and goes
 on: the files end the same as those of an undisturbed run. With the second one deleted, what was
 dropped is tried again.
 """
@@ -62,7 +62,7 @@ class Label:
         return label_request(self.definition, row, self.max_tokens)
 
     def make(self, row: DraftRow, replies: Sequence[ChatReply]) -> MadeFields | JudgeError:
-        """Take the vote over the replies, one of each model, or say why there is none."""
+        """Return the vote over the replies, one of each model, or why there is none."""
         said = [fault_of(reply) or read_labels(self.definition, reply.text) for reply in replies]
         voted = vote(self.definition, said)
         if isinstance(voted, JudgeError):
@@ -83,7 +83,7 @@ class Rewrite:
     name: str = REWRITE
 
     def request(self, row: DraftRow) -> ChatRequest:
-        """Ask for the row anew."""
+        """Ask for the row to be rewritten."""
         return rewrite_request(self.definition, row, self.max_tokens)
 
     def make(self, row: DraftRow, replies: Sequence[ChatReply]) -> MadeFields | JudgeError:

@@ -45,5 +45,5 @@ def row(
 
 
 def letters(text: str) -> str:
-    """Give a text's letters and digits alone, in lower case: the same for copies of it."""
+    """Return a text's letters and digits alone, in lower case: the same for copies of it."""
     return "".join(filter(str.isalnum, text.casefold()))

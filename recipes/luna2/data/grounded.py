@@ -25,7 +25,7 @@ _MARCO = tuple(f"ms_marco_train_v2.1_{number}.json" for number in range(1, 6))
 def adherence(root: Path) -> Iterator[Placed]:
     """Read the answers that Luna is trained and validated on, on the sides of its own split.
 
-    Luna's validation rows are parted by document, most for testing; its own threshold was fitted on
+    Luna's validation rows are split by document, most for testing; its own threshold was fitted on
     all of them. What Luna never saw, the sets in `UNSEEN`, is for testing.
     """
     mix = Mix("shipped")
@@ -72,9 +72,9 @@ def questions(root: Path) -> Iterator[Placed]:
 
 
 def passages(root: Path) -> Iterator[Placed]:
-    """Read MS MARCO's queries with the chosen passage and one of the others, all for testing.
+    """Yield MS MARCO's queries with the chosen passage and one of the others, all for testing.
 
-    The texts' terms allow research only. A passage that nobody chose may answer the query all the
+    The texts' terms allow research only. A passage that was not chosen may answer the query all the
     same: the label is weak.
     """
     rng = random.Random(_SEED)  # noqa: S311 - chance, not secrecy
@@ -96,7 +96,7 @@ def passages(root: Path) -> Iterator[Placed]:
 
 
 def answered(root: Path) -> Iterator[Placed]:
-    """Pair questions with their own answer and with another of their set (answer relevance).
+    """Yield questions with their own answer and with another of their set (answer relevance).
 
     The other answer is one near in length to the right one and on the same side of the split, so
     that neither length nor an answer alone tells the two apart.
@@ -118,7 +118,7 @@ def answered(root: Path) -> Iterator[Placed]:
 
 
 def _other(answer: LabelledAnswer, answers: Sequence[LabelledAnswer], rng: random.Random) -> str:
-    """Give another document's answer, of some at random the one nearest in length."""
+    """Return another document's answer, of some at random the one nearest in length."""
     others = [each for each in rng.choices(answers, k=_TRIES) if each.group != answer.group]
     length = len(answer.example.answer)
     return min((each.example.answer for each in others), key=lambda text: abs(len(text) - length))

@@ -32,7 +32,7 @@ def bipia(root: Path) -> Iterator[Placed]:
     Half and more of those without get a sentence or line of another carrier in the attack's place,
     so that neither length nor something put in tells the two apart. Attacks of BIPIA's test half,
     all of other kinds, are put into carriers for testing only; its halves share carriers, so these
-    are drawn anew.
+    are redrawn.
     """
     rng = random.Random(_SEED)  # noqa: S311 - chance, not secrecy
     folder = root / "bipia"
@@ -66,7 +66,7 @@ def _carriers(folder: Path, name: str) -> dict[str, str]:
 
 
 def _carrier(fields: dict[str, Any]) -> tuple[str, str]:
-    """Give a carrier's text and the question that is asked about it."""
+    """Return a carrier's text and the question that is asked about it."""
     if "code" in fields:
         parts = (fields["context"], fields["error"], fields["code"])
         return "\n".join("\n".join(part) for part in parts), "Fix the code by the thread."
@@ -79,7 +79,7 @@ def _part(text: str, kind: str, rng: random.Random) -> str:
 
 
 def _put(text: str, part: str, kind: str, rng: random.Random) -> str:
-    """Put a part before, behind or somewhere within a text, at the end of a line or sentence."""
+    """Put a part before, after or somewhere within a text, at the end of a line or sentence."""
     if not part:
         return text
     ends = [0, len(text)]

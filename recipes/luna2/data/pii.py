@@ -1,4 +1,4 @@
-"""Personal data: Presidio's made sentences, one group for each template that they were made of."""
+"""Personal data: Presidio's synthetic sentences, one group for each of their templates."""
 
 from __future__ import annotations
 

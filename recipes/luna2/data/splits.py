@@ -33,7 +33,7 @@ class Splits:
 
 
 def draw_side(group: str, seed: int) -> Side:
-    """Give a group's side, drawn from its name alone."""
+    """Return a group's side, drawn from its name alone."""
     digest = hashlib.sha256(f"{seed}:{group}".encode()).digest()
     place = int.from_bytes(digest[:8]) / 2**64
     train, validation = SHARES
@@ -72,7 +72,7 @@ def split(placed: Iterable[Placed], seed: int) -> Splits:
 
 
 def shingles(read: LabelledInput) -> frozenset[int]:
-    """Give hashes of the runs of eight words in a row's input, output and context, read as one.
+    """Return hashes of the runs of eight words in a row's input, output and context, read as one.
 
     A text with fewer is one run. Tools are left out: many requests share them.
     """

@@ -1,4 +1,4 @@
-"""Texts that are labelled by themselves: tone, toxicity, sexism. The text stands as the output."""
+"""Texts that are labelled by themselves: tone, toxicity, sexism. The text is the output."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ _ABSENT: Any = object()
 
 @dataclass(frozen=True)
 class Case:
-    """A request with the tools at hand and the calls that would be right.
+    """A request with the available tools and the calls that would be right.
 
     Attributes:
         key: BFCL's id.
@@ -54,7 +54,7 @@ class Case:
     accepted: tuple[tuple[str, Mapping[str, Sequence[Any]]], ...]
 
     def right(self) -> list[Call]:
-        """Give the right calls, each with the first value that its arguments may have."""
+        """Return the right calls, each with the first value that its arguments may have."""
         return [{"name": n, "arguments": _settle_all(options)} for n, options in self.accepted]
 
 
@@ -81,9 +81,9 @@ def read_cases(root: Path) -> Iterator[Case]:
 
 
 def tool_selection(root: Path) -> Iterator[Placed]:
-    """Give each case twice: with what is right, and with one kind of what is wrong.
+    """Yield each case twice: with what is right, and with one kind of what is wrong.
 
-    Cases whose key calls a tool that is not at hand, or without a required argument, are left out.
+    Cases whose key calls a tool that is missing, or without a required argument, are left out.
     """
     rng = random.Random(_SEED)  # noqa: S311 - chance, not secrecy
     cases = [case for case in read_cases(root) if _complete(case)]
@@ -107,7 +107,7 @@ def tool_selection(root: Path) -> Iterator[Placed]:
 
 
 def write_calls(calls: Sequence[Call]) -> str:
-    """Write calls as they stand in an output."""
+    """Return calls as an output has them."""
     return json.dumps(calls, ensure_ascii=False)
 
 
@@ -125,7 +125,7 @@ class WrongCalls:
                     self._values[types.get(name, "")].append(value)
 
     def make(self, case: Case) -> tuple[str, list[Call]]:
-        """Give the kind of fault and the calls, none for the fault that nothing is called."""
+        """Return the kind of fault and the calls, none for the fault that nothing is called."""
         if not case.accepted:
             return "needless_call", [self._fill(self._rng.choice(case.tools))]
         kinds = ["missing_argument", "wrong_argument", "wrong_function", "no_call"]
@@ -166,7 +166,7 @@ class WrongCalls:
     def _changed(
         self, call: Call, tool: Mapping[str, Any], case: Case, accepted: Mapping[str, Any]
     ) -> Call | None:
-        """Give a required argument a value of its type that another case has and this has not."""
+        """Set a required argument to a value of its type that only another case has."""
         types, asked = _types(tool), case.request.casefold()
         for name in self._rng.sample(sorted(call["arguments"]), len(call["arguments"])):
             pool = self._values[types.get(name, "")]
@@ -200,13 +200,13 @@ def _complete(case: Case) -> bool:
 
 
 def _plain(value: Any) -> bool:
-    """Say whether a value can be held to those accepted, which have another form within dicts."""
+    """Return whether a value can be compared with those accepted; these differ within dicts."""
     parts = value if isinstance(value, list) else [value]
     return not any(isinstance(each, dict | list) for each in parts)
 
 
 def required(tool: Mapping[str, Any]) -> tuple[str, ...]:
-    """Give the names of the arguments that a tool must be given."""
+    """Return the names of the arguments that a tool must be given."""
     return tuple(tool["parameters"].get("required", ()))
 
 
@@ -226,7 +226,7 @@ def _settle_all(options: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
 
 
 def _settle(values: Any) -> Any:
-    """Give the first value that is not ""; those within it are lists of values themselves."""
+    """Return the first value that is not ""; those within it are lists of values themselves."""
     options = values if isinstance(values, list) else [values]
     value = next((each for each in options if each != ""), _ABSENT)
     if isinstance(value, dict):

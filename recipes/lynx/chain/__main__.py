@@ -77,7 +77,7 @@ def report(folder: Annotated[Path, typer.Argument(exists=True, file_okay=False)]
 
 
 def main() -> None:
-    """Run a step. Errors that the user can mend end with a message, not a traceback."""
+    """Run a step. Errors that the user can fix end with a message, not a traceback."""
     with errors_as_messages():
         app()
 

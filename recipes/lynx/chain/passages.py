@@ -1,4 +1,4 @@
-"""Passages with questions, made by rule: data for the tiny chain where no other is at hand.
+"""Passages with questions, made by rule: data for the tiny chain where no other is available.
 
 They are written in the layout of one of the benchmark's sources, DROP's release, so that everything
 from the build on is the same as with published data. Nothing in them is true.
@@ -113,7 +113,7 @@ def _pairs(facts: list[_Fact], words: dict[str, str], name: str) -> Iterator[dic
 
 
 def _draw_words(draw: Random) -> dict[str, str]:
-    """Draw what stands for each name in braces."""
+    """Draw a text for each name in braces."""
     place, home = draw.sample(_PLACES, 2)
     people = zip(draw.sample(_FIRST, 2), draw.sample(_LAST, 2), strict=True)
     person, other = (" ".join(names) for names in people)

@@ -149,7 +149,7 @@ def _read(path: Path) -> str:
 
 
 def _read_judged(folder: Path) -> Iterator[tuple[str, Right]]:
-    """Hold each judge's verdicts against the labels, and the control's against its own."""
+    """Yield each judge's verdicts compared with the labels, and the control's with its own."""
     labels: dict[str, Score | None] = {}
     for row in read_examples(folder / ROWS / JUDGED_FILE):
         assert isinstance(row.example, Example)
@@ -182,7 +182,7 @@ def _checks(
     after: Parsability,
     judged: Mapping[str, Right],
 ) -> Iterator[Check]:
-    """Say what the chain is to show, and whether it did."""
+    """Yield what the chain is to show, and whether it did."""
     for run, loss in training.items():
         found = f"{loss.first:.3f} to {loss.last:.3f}"
         yield Check(what=f"{run}: the loss falls", found=found, met=loss.last < loss.first)
@@ -209,7 +209,7 @@ def write_report(report: ChainReport, folder: Path) -> None:
 
 
 def render(report: ChainReport) -> str:
-    """Give the report as Markdown."""
+    """Return the report as Markdown."""
     built = ", ".join(f"{name} {rows:,}" for name, rows in report.built.items())
     free = [
         [when, each.rows, each.valid, each.readable, each.right, _faults(each)]

@@ -13,7 +13,7 @@ LEARNED, UNSEEN = "learned", "unseen"  # subsets of the rows that are judged
 
 
 class TooFewRows(MoonlynxError, ValueError):
-    """A set has fewer rows of a label than are wanted; says how to have more."""
+    """A set has fewer rows of a label than are wanted; says how to get more."""
 
 
 def choose_shortest(rows: Sequence[QARow], count: int, what: str) -> list[QARow]:
@@ -41,7 +41,7 @@ def choose_shortest(rows: Sequence[QARow], count: int, what: str) -> list[QARow]
 
 
 def exchange_targets(rows: Sequence[QARow], seed: int) -> list[QARow]:
-    """Let half of the PASS rows and half of the FAIL rows exchange labels, with their reasoning.
+    """Exchange labels and reasoning between half of the PASS rows and half of the FAIL rows.
 
     What is learned from them is right of exactly half of the rows of each label: chance. The texts
     to be written are the same as before, and as many of each label.
@@ -64,7 +64,7 @@ def exchange_targets(rows: Sequence[QARow], seed: int) -> list[QARow]:
 
 
 def to_example(row: QARow, subset: str) -> Example:
-    """Give the row as a benchmark's, with its label, as one of a subset."""
+    """Return the row as a benchmark's, with its label, as one of a subset."""
     return Example(
         id=f"{subset}/{row.id}",
         question=row.question,

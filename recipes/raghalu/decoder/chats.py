@@ -1,4 +1,4 @@
-"""Labelled sentences as chats: what the judge `raghalu-prompt` asks, and what it is to be told."""
+"""Labelled sentences as chats: what the judge `raghalu-prompt` asks, and the reply."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST = 16  # sentences of a prompt
 
 
 def chats_of(sentences: Sequence[BrandSentence], run: DecoderRun) -> list[tuple[str, Chat]]:
-    """Give the chats of a run, each by the number of its first sentence.
+    """Return the chats of a run, each by the number of its first sentence.
 
     The prompt is the judge's own. The reply has no blanks between JSON's parts, as a server writes
     it that is bound to a schema.
@@ -46,7 +46,7 @@ def chats_of(sentences: Sequence[BrandSentence], run: DecoderRun) -> list[tuple[
 def _groups(
     numbered: Sequence[tuple[int, BrandSentence]], most: int
 ) -> Iterator[list[tuple[int, BrandSentence]]]:
-    """Give sentences that follow each other beside the same documents, at most so many at once."""
+    """Yield sentences that follow each other beside the same documents, at most so many at once."""
     for _, found in groupby(numbered, lambda each: _beside(each[1])):
         together = list(found)
         for start in range(0, len(together), most):

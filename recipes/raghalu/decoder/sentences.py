@@ -1,7 +1,7 @@
-"""The open sentences that the paper's models learn from, as far as they can be had.
+"""The open sentences that the paper's models learn from, as far as they are available.
 
-FActScore and HaluEval, two of its four sets: TruthfulQA and Dolly were annotated anew, and these
-labels are not to be had. What claims nothing are our own training families (`../sentences`).
+FActScore and HaluEval, two of its four sets: TruthfulQA and Dolly were re-annotated, and these
+labels are not available. What claims nothing are our own training families (`../sentences`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SEED = 0
 
 
 def open_sentences(data: Path) -> list[BrandSentence]:
-    """Give the sentences of the sets' training sides, and ours beside documents drawn from them.
+    """Return the sentences of the sets' training sides, and ours beside documents drawn from them.
 
     FActScore's labels are CC BY-NC 4.0: what is trained on them is for research.
 
@@ -35,7 +35,7 @@ def open_sentences(data: Path) -> list[BrandSentence]:
 
 
 def _of_answers(answers: Sequence[LabelledAnswer]) -> Iterator[BrandSentence]:
-    """Read answers by the sentence, but for wrong ones of several: which is wrong is not said."""
+    """Yield answers by the sentence, except wrong ones of several: which is wrong is not known."""
     for answer in answers:
         pieces = split_sentences(answer.example.answer)
         wrong = answer.example.label == "FAIL"

@@ -11,7 +11,7 @@ class DecoderRun(Run):
     """One run of fine-tuning.
 
     Attributes:
-        labels: 2 (SUPPORTED, UNSUPPORTED: rows of NO_INFO are left aside) or 3 (and NO-INFO).
+        labels: 2 (SUPPORTED, UNSUPPORTED: rows of NO_INFO are left out) or 3 (and NO-INFO).
         sentences: "one" in a prompt, which the paper found better (appendix A.5.2), or "many": all
             that follow each other with the same documents, question and conversation.
     """

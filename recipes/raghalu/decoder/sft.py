@@ -25,7 +25,7 @@ _LICENCE = "as their owners state it"
 def train(
     run: DecoderRun, sentences: Sequence[BrandSentence], source: str, out: Path
 ) -> TrainingRecord:
-    """Train, going on from the last checkpoint in `out`, and save the model to `out/model`.
+    """Train, resuming from the last checkpoint in `out`, and save the model to `out/model`.
 
     Args:
         run: the settings.
@@ -36,7 +36,7 @@ def train(
     Raises:
         SettingsError: `out` holds another run, or the warm-up is longer than the run.
         NothingToTrainOn: no prompt is short enough.
-        BaseNotUsable: the base cannot be had.
+        BaseNotUsable: the base is not available.
     """
     claim_folder(out, run)
     fitting = fit_sentences(run, sentences)
