@@ -162,7 +162,7 @@ def test_products_are_counted_as_the_formula_says():
     )
     network = make_network(config).eval()
     usual = network.trunk.config._attn_implementation
-    heads = rows * width * hidden + rows * hidden  # every token's, and the claim's
+    heads = rows * width * hidden + 2 * rows * hidden  # every token's, and the claim's two
     linear = layers * rows * width * (4 * hidden**2 + 2 * hidden * inner) + heads
     attention = layers * rows * 2 * width**2 * hidden
     assert count_products(network, rows, width) == Products(linear, attention)

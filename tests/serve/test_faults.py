@@ -218,7 +218,7 @@ def test_a_backend_killed_with_requests_under_way():
                 assert verdict["score"] is None
                 assert verdict["error"]["code"] == "backend"
                 assert seconds < 25
-            chat = {"question": "", "context": "a", "answer": "b"}
+            chat = {"question": "", "context": "It is open.", "answer": "It is open."}
             message = {"role": "user", "content": json.dumps(chat)}
             body = {"model": httpx.get(f"{address}/v1/models").json()["data"][0]["id"]}
             reply = httpx.post(

@@ -40,7 +40,8 @@ def asked(tiny_llama, tmp_path_factory):
     source = write_rows(tmp_path_factory.mktemp("rows") / "rows.jsonl", 40)
     planned = plan(str(source), 16)
     asking = Asking(str(tiny_llama), None, None)
-    items = [{"url": planned.url, "partition": one.model_dump_json()} for one in planned.partitions]
+    shared = {"url": planned.url, "map": "{}"}
+    items = [shared | {"partition": one.model_dump_json()} for one in planned.partitions]
     return [row for item in items for row in asking(item)], list(read_rows(source))
 
 
