@@ -215,7 +215,7 @@ def test_a_second_run_on_an_output_ends_with_2_and_says_who_writes_it(tmp_path):
 
 @pytest.fixture
 def rows(tmp_path, monkeypatch):
-    """Give a file of rows, in the folder that commands run in."""
+    """Return a file of rows, in the folder that commands run in."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "rows.jsonl"
     path.write_bytes(EXAMPLES.read_bytes())

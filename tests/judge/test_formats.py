@@ -68,7 +68,7 @@ FILES = {
 
 @pytest.fixture
 def stdin(monkeypatch):
-    """Give the end of a pipe at whose other end standard input is."""
+    """Yield the end of a pipe at whose other end standard input is."""
     reading, writing = os.pipe()
     with (
         os.fdopen(writing, "wb", buffering=0) as end,

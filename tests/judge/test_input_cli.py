@@ -60,7 +60,7 @@ def renamed(tmp_path, **names):
 
 @pytest.fixture
 def wanted(run, tmp_path):
-    """Give the verdicts on the labelled rows as they are."""
+    """Return the verdicts on the labelled rows as they are."""
     output = tmp_path / "wanted.jsonl"
     assert run("judge", *JUDGE, "--input", LABELLED, "--output", output)[0] == 0
     return output.read_bytes()

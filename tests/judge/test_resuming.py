@@ -40,7 +40,7 @@ class Runs:
         return {path.name: path.read_bytes() for path in self.folder.glob("out.jsonl*")}
 
     def lines(self):
-        """Give the lines of the files that are records."""
+        """Return the lines of the files that are records."""
         found = self.files()
         return {name: found[name] for name in found if name.endswith(".jsonl")}
 
@@ -68,7 +68,7 @@ def server():
 
 @pytest.fixture(scope="module")
 def undisturbed(server, tmp_path_factory):
-    """Give the files of a run that nothing disturbs, by writer."""
+    """Return the files of a run that nothing disturbs, by writer."""
     found = {}
     for writer in ("judge", "make"):
         runs = Runs(server, writer, tmp_path_factory.mktemp(writer))

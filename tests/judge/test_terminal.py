@@ -59,7 +59,7 @@ hostile = st.lists(st.sampled_from([a for a, _ in ATTACKS.values()]) | any_strin
 
 
 def acts(text):
-    """Give the characters of an output that act on a terminal or hide on it."""
+    """Return the characters of an output that act on a terminal or hide on it."""
     return {
         one
         for one in text

@@ -36,7 +36,7 @@ values = st.recursive(
 
 @st.composite
 def mutated(draw):
-    """Give a row with some of its fields changed, left out or added."""
+    """Return a row with some of its fields changed, left out or added."""
     row = dict(draw(st.sampled_from(list(ROWS.values()))))
     for _ in range(draw(st.integers(0, 3))):
         name = draw(st.sampled_from(sorted(row)) | st.text(max_size=8)) if row else "answer"
@@ -49,7 +49,7 @@ def mutated(draw):
 
 @st.composite
 def bodies(draw):
-    """Give the bytes of a body: as a rule JSON, of which some is broken."""
+    """Return the bytes of a body: as a rule JSON, of which some is broken."""
     text = json.dumps(draw(mutated()), ensure_ascii=draw(st.booleans()))
     body = text.encode(
         draw(st.sampled_from(["utf-8"] * 6 + ["utf-16", "utf-8-sig"])), "surrogatepass"
@@ -136,7 +136,7 @@ HEADERS = [
 
 @st.composite
 def requests(draw):
-    """Give the bytes of a request, and whether they end as they announce."""
+    """Return the bytes of a request, and whether they end as they announce."""
     path = draw(st.sampled_from(PATHS))
     method = (
         draw(st.sampled_from(["POST"] * 12 + METHODS))

@@ -39,7 +39,7 @@ def command(*options):
 
 
 def accepted(client):
-    """Give the rows that wait, are being judged, or were judged."""
+    """Return the rows that wait, are being judged, or were judged."""
     names = ("queue_rows", "rows_under_way", "batch_rows_sum")
     return sum(metric(client, f"moonlynx_{name}") for name in names)
 
