@@ -65,7 +65,7 @@ format: $(FULL)/.done
 
 ## schemas: write the contract's JSON Schemas anew
 schemas: $(LIGHT)/.done
-	$(LIGHT)/bin/python -m moonlynx.judge.schemas
+	$(LIGHT)/bin/python -m moonlynx.judge.contract.schemas
 
 ## picture: draw the README's picture anew
 picture: $(LIGHT)/.done
@@ -73,26 +73,26 @@ picture: $(LIGHT)/.done
 
 ## bench: speed and memory, side by side: the batch command, then encoder and judge
 bench: $(FULL)/.done $(PEER)
-	$(FULL)/bin/python -m moonlynx.eval.bench.batch
-	$(FULL)/bin/python -m moonlynx.eval.bench.encoder --lettucedetect $(PEER)
+	$(FULL)/bin/python -m tests.bench.batch
+	$(FULL)/bin/python -m tests.bench.encoder --lettucedetect $(PEER)
 
 ## bench-serve: the server under load beside LettuceDetect's own, its starts, memory and guard
 bench-serve: $(FULL)/.done $(PEER)
-	$(FULL)/bin/python -m moonlynx.serve.bench.load --requests 100000 --rounds 2 --lettucedetect $(PEER)
+	$(FULL)/bin/python -m tests.bench.serve.load --requests 100000 --rounds 2 --lettucedetect $(PEER)
 
 ## bench-ray: a file of rows (ROWS=FILE) on Ray and without it, a worker and a node lost; then an update under load
 bench-ray: $(FULL)/.done
-	$(FULL)/bin/python -m moonlynx.serve.ray.bench --input $(ROWS) --report build/bench/ray.md
-	$(FULL)/bin/python -m moonlynx.serve.ray.bench_update --report build/bench/ray-update.md
+	$(FULL)/bin/python -m tests.bench.ray.batch --input $(ROWS) --report build/bench/ray.md
+	$(FULL)/bin/python -m tests.bench.ray.update --report build/bench/ray-update.md
 
 ## bench-adapters: 200 adapters on one small backbone (BACKBONE=FOLDER) by vLLM
 bench-adapters: $(FULL)/.done
-	$(FULL)/bin/python -m moonlynx.eval.bench.adapters --backbone $(BACKBONE)
+	$(FULL)/bin/python -m tests.bench.adapters --backbone $(BACKBONE)
 
 ## bench-gpu: on a GPU, the paper's encoder and the mini model; Luna-2's heads at 3B and 8B
 bench-gpu: $(FULL)/.done
-	$(FULL)/bin/python -m moonlynx.eval.bench.gpu
-	$(FULL)/bin/python -m moonlynx.eval.bench.gpu_luna2
+	$(FULL)/bin/python -m tests.bench.gpu
+	$(FULL)/bin/python -m tests.bench.gpu_luna2
 
 # Apart from the environment and without what it does not need here; left out where it cannot be had.
 $(PEER): $(FULL)/.done

@@ -7,8 +7,8 @@ from pathlib import Path
 from rich.console import Console
 
 from moonlynx import Example, load_judge
-from moonlynx.judge.rows import read_rows
-from moonlynx.judge.show import render
+from moonlynx.judge.rows.examples import read_rows
+from moonlynx.judge.terminal.show import render
 
 ROOT = Path(__file__).parents[1]
 

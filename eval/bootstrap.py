@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from moonlynx.judge.types import Record
+from moonlynx.judge.contract.types import Record
 
 from .metrics import METRICS, weighted_metrics
 from .outcomes import Floats, Outcomes

@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
-from moonlynx.judge.batch import BATCH_SIZE, read_verdicts
-from moonlynx.judge.fields import FieldMap
-from moonlynx.judge.files import keep_apart
-from moonlynx.judge.input_cli import MapOption, say_notes
-from moonlynx.judge.messages import echo, make_folder
-from moonlynx.judge.progress import progress_bar
-from moonlynx.judge.types import BadInput, ExitCode
+from moonlynx.judge.batch.judging import BATCH_SIZE, read_verdicts
+from moonlynx.judge.cli.inputs import MapOption, say_notes
+from moonlynx.judge.contract.types import BadInput, ExitCode
+from moonlynx.judge.files.atomic import keep_apart
+from moonlynx.judge.rows.fields import FieldMap
+from moonlynx.judge.terminal.messages import echo, make_folder
+from moonlynx.judge.terminal.progress import progress_bar
 
 app = typer.Typer()
 
@@ -69,7 +69,7 @@ def evaluate(
     Writes verdicts-JUDGE.jsonl and the rows' times for each judge, report.json and report.md, and
     where judges give probabilities reliability.svg and coverage-risk.svg.
     """
-    from moonlynx.judge.cost import load_prices
+    from moonlynx.judge.decision.cost import load_prices
 
     from .benchmarks import load_benchmark
     from .markdown import summary

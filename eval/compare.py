@@ -19,7 +19,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from moonlynx.judge.types import JudgeInfo, Record, Verdict
+from moonlynx.judge.contract.types import JudgeInfo, Record, Verdict
 
 from .benchmarks import BenchmarkError, BenchmarkRow
 from .bootstrap import Value, estimates, interval, resample

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from moonlynx.judge.calibration import Calibration
-from moonlynx.judge.conformal import CONFIDENCE
-from moonlynx.judge.types import Record
+from moonlynx.judge.contract.types import Record
+from moonlynx.judge.decision.calibration import Calibration
+from moonlynx.judge.decision.conformal import CONFIDENCE
 
 from .metrics import ECE_BINS
 from .outcomes import Outcomes

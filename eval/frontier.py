@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from moonlynx.judge.types import Record, Score
+from moonlynx.judge.contract.types import Record, Score
 
 from .benchmarks import BenchmarkRow
 from .bootstrap import Value, draw_weights, interval

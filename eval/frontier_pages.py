@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from moonlynx import __version__
-from moonlynx.judge.commit import git_commit
-from moonlynx.judge.names import parse_spec
+from moonlynx.eval.commit import git_commit
+from moonlynx.judge.contract.spec import parse_spec
 
 from .benchmarks import Benchmark, BenchmarkError
 from .bootstrap import LEVEL, Value, draw_weights, interval

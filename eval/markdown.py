@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from functools import partial
 
-from moonlynx.judge.conformal import CONFIDENCE
+from moonlynx.judge.decision.conformal import CONFIDENCE
 
 from .benchmarks.published import Published
 from .bootstrap import Value

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from moonlynx.judge.contract.types import BadInput, Score, Verdict
 from moonlynx.judge.text import split_sentences
-from moonlynx.judge.types import BadInput, Score, Verdict
 
 from .benchmarks import BenchmarkError, BenchmarkRow
 

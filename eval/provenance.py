@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from moonlynx.judge.names import JudgeSpec, parse_spec
-from moonlynx.judge.types import JudgeInfo, Record
+from moonlynx.judge.contract.spec import JudgeSpec, parse_spec
+from moonlynx.judge.contract.types import JudgeInfo, Record
 
 
 class File(Record):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Literal
 
-from moonlynx.judge.types import Record, Score, Usage
+from moonlynx.judge.contract.types import Record, Score, Usage
 
 from .benchmarks.published import Published
 from .bootstrap import Value

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from moonlynx import __version__
-from moonlynx.judge.calibration import Calibration
-from moonlynx.judge.cost import PriceTable, load_prices, total_usage
-from moonlynx.judge.types import Score, Verdict
+from moonlynx.judge.contract.types import Score, Verdict
+from moonlynx.judge.decision.calibration import Calibration
+from moonlynx.judge.decision.cost import PriceTable, load_prices, total_usage
 
 from .benchmarks import Benchmark
 from .benchmarks.published import published

@@ -9,13 +9,13 @@ from contextlib import AbstractContextManager
 from datetime import date
 from pathlib import Path
 
-from moonlynx.judge.batch import Tally, judge_rows, read_timings, read_verdicts
-from moonlynx.judge.commit import git_commit
-from moonlynx.judge.cost import PriceTable
-from moonlynx.judge.names import parse_spec
+from moonlynx.eval.commit import git_commit
+from moonlynx.judge.batch.judging import Tally, judge_rows, read_timings, read_verdicts
+from moonlynx.judge.contract.spec import parse_spec
+from moonlynx.judge.contract.types import Example
+from moonlynx.judge.decision.cost import PriceTable
 from moonlynx.judge.registry import load_judge
-from moonlynx.judge.rows import Row
-from moonlynx.judge.types import Example
+from moonlynx.judge.rows.examples import Row
 
 from .benchmarks import Benchmark, BenchmarkError
 from .extras import scipy_stats

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from moonlynx.judge.types import BadInput, Record
+from moonlynx.judge.contract.types import BadInput, Record
 
 from .benchmarks import BenchmarkRow
 from .extras import scipy_stats

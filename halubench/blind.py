@@ -16,10 +16,10 @@ from typing import Annotated, Literal, NamedTuple, get_args
 
 import typer
 
-from moonlynx.judge.journal import AnyRecord, read_records, to_line
-from moonlynx.judge.messages import echo
+from moonlynx.judge.contract.types import BadInput, Documents, Record, Text
+from moonlynx.judge.files.journal import AnyRecord, read_records, to_line
+from moonlynx.judge.terminal.messages import echo
 from moonlynx.judge.text import content_tokens
-from moonlynx.judge.types import BadInput, Documents, Record, Text
 
 from .perturb.source import canonical, read
 from .records import QARow

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from moonlynx import __version__
-from moonlynx.judge import rows as example_files
-from moonlynx.judge.files import held, written_whole
-from moonlynx.judge.types import Example, MoonlynxError
+from moonlynx.judge.contract.types import Example, MoonlynxError
+from moonlynx.judge.files.atomic import held, written_whole
+from moonlynx.judge.rows import examples as example_files
 
 from .card import render_card
 from .composition import COMPOSITION, Share, scale

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moonlynx.judge.messages import echo
+from moonlynx.judge.terminal.messages import echo
 
 from .annotate.cli import agreement, annotate, export
 from .blind import blind, blind_score
@@ -136,8 +136,8 @@ halubench_app.command("blind-score")(blind_score)
 
 
 def _model_perturber(name: str, output: Path) -> ModelPerturber:
-    from moonlynx.judge.chat import load_chat_model, parse_chat_model
-    from moonlynx.judge.cost import show_usage
+    from moonlynx.judge.backends.chat import load_chat_model, parse_chat_model
+    from moonlynx.judge.decision.cost import show_usage
 
     from .asking import Asker, estimate
     from .halves import ModelPerturber

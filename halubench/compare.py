@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.types import BadInput, Score
+from moonlynx.judge.contract.types import BadInput, Score
 
 from .rows import read_rows
 from .stats import table

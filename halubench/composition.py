@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import count
 from typing import NamedTuple
 
-from moonlynx.judge.types import MoonlynxError
+from moonlynx.judge.contract.types import MoonlynxError
 
 from .sources import Split
 

@@ -9,8 +9,8 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from moonlynx.judge.journal import RunMismatch, check_run
-from moonlynx.judge.types import Count, Record, Text
+from moonlynx.judge.contract.types import Count, Record, Text
+from moonlynx.judge.files.journal import RunMismatch, check_run
 
 from .sources import Split
 

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from moonlynx.judge.chat import load_chat_model, parse_chat_model
-from moonlynx.judge.cost import Price, show_usage
-from moonlynx.judge.files import beside, keep_apart
-from moonlynx.judge.journal import read_journal
-from moonlynx.judge.messages import echo, make_folder, resumable
-from moonlynx.judge.types import Usage
+from moonlynx.judge.backends.chat import load_chat_model, parse_chat_model
+from moonlynx.judge.contract.types import Usage
+from moonlynx.judge.decision.cost import Price, show_usage
+from moonlynx.judge.files.atomic import beside, keep_apart
+from moonlynx.judge.files.journal import read_journal
+from moonlynx.judge.terminal.messages import echo, make_folder, resumable
 
 from .asking import Asker, Outcome, Tally, estimate
 from .records import QARow

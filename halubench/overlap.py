@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from moonlynx.judge.types import Example
+from moonlynx.judge.contract.types import Example
 
 from .records import QARow
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from moonlynx.judge.files import written_whole
+from moonlynx.judge.files.atomic import written_whole
 
 from .records import QARow
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from moonlynx.judge.types import Documents, Id, Offset, Record, Score, Text
+from moonlynx.judge.contract.types import Documents, Id, Offset, Record, Score, Text
 
 _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 

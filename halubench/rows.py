@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from moonlynx.judge.files import written_whole
-from moonlynx.judge.journal import read_records, to_line
+from moonlynx.judge.files.atomic import written_whole
+from moonlynx.judge.files.journal import read_records, to_line
 
 from .records import QARow
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from moonlynx.judge.backends.base import ChatRequest
-from moonlynx.judge.prompted.reading import AnyReply, read_as
-from moonlynx.judge.types import JudgeError, Record, Text
+from moonlynx.judge.contract.types import JudgeError, Record, Text
+from moonlynx.judge.judges.prompted.reading import AnyReply, read_as
 
 from .records import QARow
 

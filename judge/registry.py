@@ -18,9 +18,9 @@ from typing import Any
 from .backends import load_chat_backend
 from .backends.base import ChatBackend
 from .backends.options import also_known, finite, one_of, read_options, share, whole
-from .base import Judge
-from .names import CascadeSpec, JudgeSpec, SpecError, parse_spec
-from .types import MoonlynxError
+from .contract.base import Judge
+from .contract.spec import CascadeSpec, JudgeSpec, SpecError, parse_spec
+from .contract.types import MoonlynxError
 
 GROUP = "moonlynx.judges"
 DEFAULT_JUDGE = "luna"
@@ -60,7 +60,7 @@ class Factory:
 
 
 def load_judge(name: str) -> Judge:
-    """Load the judge of that name; the grammar is in `moonlynx.judge.names`.
+    """Load the judge of that name; the grammar is in `moonlynx.judge.contract.spec`.
 
     Options that work with every judge: `calibration=FILE`, written by `moonlynx calibrate`, sets
     the decision threshold and gives every verdict a probability; `threshold=X` sets the former
@@ -69,7 +69,7 @@ def load_judge(name: str) -> Judge:
     with at most that share of hallucinated answers among those passed, at `confidence=P` (0.95);
     it takes a calibration, the judge's own or one given. `rules=on` puts the rule tier before it.
     `languages=strict` leaves unscored what is in a language that the judge does not state, where
-    otherwise the verdict has a warning (`moonlynx.judge.screen`).
+    otherwise the verdict has a warning (`moonlynx.judge.judges.screen`).
 
     A cascade takes `policy=FILE`, written by `moonlynx cascade`, `on-failure=unscored` (or keep),
     `rules=on`, and `languages=strict` for each of its judges.
@@ -92,14 +92,14 @@ def _load(spec: JudgeSpec | CascadeSpec) -> Judge:
     judge = _load_cascade(spec) if isinstance(spec, CascadeSpec) else _load_single(spec)
     if rules.get("rules") != "on":
         return judge
-    from .rules import RuleTier
+    from .judges.rules import RuleTier
 
     return RuleTier(judge)
 
 
 def _load_cascade(spec: CascadeSpec) -> Judge:
-    from .cascade import ON_FAILURE, Cascade
-    from .policy import load_policy
+    from .decision.cascade import ON_FAILURE, Cascade
+    from .decision.policy import load_policy
 
     readers: dict[str, Callable[[str], object]] = {
         "policy": Path,
@@ -125,18 +125,18 @@ def _load_single(spec: JudgeSpec) -> Judge:
         judge = _build(factory, spec, options)
     if "abstain" not in options:
         return judge
-    from .abstain import Abstaining
-    from .conformal import CONFIDENCE
+    from .decision.abstention import Abstaining
+    from .decision.conformal import CONFIDENCE
 
     return Abstaining(judge, options["abstain"], options.get("confidence", CONFIDENCE))
 
 
 def _build(factory: Factory, spec: JudgeSpec, options: Mapping[str, Any]) -> Judge:
     """Build the judge, calibrated where that is asked for, behind its screen."""
-    from .screen import Screened
+    from .judges.screen import Screened
 
     if "calibration" in options:
-        from .calibration import Calibrated, load_calibration
+        from .decision.calibration import Calibrated, load_calibration
 
         calibration = load_calibration(options["calibration"])
         judge: Judge = Calibrated(factory.build(spec, calibration.threshold), calibration)
@@ -196,7 +196,7 @@ def _split(options: Mapping[str, str], *names: str) -> tuple[dict[str, str], dic
 
 
 def _token_similarity(spec: JudgeSpec, threshold: float | None) -> Judge:
-    from .detectors.token_similarity import METRICS, TokenSimilarity
+    from .judges.detectors.token_similarity import METRICS, TokenSimilarity
 
     if spec.model is not None or spec.backend is not None:
         raise SpecError(f"{spec.name} takes no model and no backend")
@@ -206,7 +206,7 @@ def _token_similarity(spec: JudgeSpec, threshold: float | None) -> Judge:
 
 def _semantic_similarity(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .backends.embeddings import load_embeddings
-    from .detectors.semantic_similarity import SemanticSimilarity
+    from .judges.detectors.semantic_similarity import SemanticSimilarity
 
     embeddings = load_embeddings(_model_of(spec), spec.backend, spec.options)
     return SemanticSimilarity(embeddings, threshold)
@@ -214,7 +214,7 @@ def _semantic_similarity(spec: JudgeSpec, threshold: float | None) -> Judge:
 
 def _bert_stochastic(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .backends.embeddings import load_token_embeddings
-    from .detectors.bert_stochastic import BertStochastic
+    from .judges.detectors.bert_stochastic import BertStochastic
 
     readers: dict[str, Callable[[str], object]] = {"samples": whole(1), "embeddings": str}
     options = _own_options(spec, readers)
@@ -226,14 +226,14 @@ def _bert_stochastic(spec: JudgeSpec, threshold: float | None) -> Judge:
 
 
 def _llm_prompt(spec: JudgeSpec, threshold: float | None) -> Judge:
-    from .detectors.llm_prompt import LlmPrompt
+    from .judges.detectors.llm_prompt import LlmPrompt
 
     backend = _chat_backend(spec)
     return LlmPrompt(backend, backend.name, threshold)
 
 
 def _lynx(spec: JudgeSpec, threshold: float | None) -> Judge:
-    from .lynx import LynxJudge
+    from .judges.lynx import LynxJudge
 
     if spec.backend is None or spec.backend in ("transformers", "vllm"):
         spec = replace(spec, model=spec.model or LYNX_MODEL)
@@ -244,7 +244,7 @@ def _lynx(spec: JudgeSpec, threshold: float | None) -> Judge:
 def _prompted(
     module: str, method: str, **readers: Callable[[str], object]
 ) -> Callable[[JudgeSpec, float | None], Judge]:
-    """Return the builder of a judge that prompts a chat model (`moonlynx.judge.prompted`).
+    """Return the builder of a judge that prompts a chat model (`moonlynx.judge.judges.prompted`).
 
     Args:
         module: where the method is.
@@ -253,13 +253,13 @@ def _prompted(
     """
 
     def build(spec: JudgeSpec, threshold: float | None) -> Judge:
-        from .prompted.talk import PromptedJudge
+        from .judges.prompted.talk import PromptedJudge
 
         options = _own_options(spec, readers)
         if threshold is not None:
             options["threshold"] = threshold
         backend = _chat_backend(spec, readers)
-        make = getattr(import_module(f".prompted.{module}", __package__), method)
+        make = getattr(import_module(f".judges.prompted.{module}", __package__), method)
         return PromptedJudge(backend, make(backend.name, **options))
 
     return build
@@ -270,9 +270,9 @@ def _labels(text: str) -> int:
 
 
 def _selfcheck(spec: JudgeSpec, threshold: float | None) -> Judge:
-    from .prompted.nli_model import NliModel
-    from .prompted.selfcheck import SelfCheck
-    from .prompted.talk import PromptedJudge
+    from .judges.prompted.nli_model import NliModel
+    from .judges.prompted.selfcheck import SelfCheck
+    from .judges.prompted.talk import PromptedJudge
 
     readers: dict[str, Callable[[str], object]] = {"samples": whole(1), "nli": str}
     options = _own_options(spec, readers)
@@ -287,8 +287,8 @@ def _selfcheck(spec: JudgeSpec, threshold: float | None) -> Judge:
 
 
 def _nli(spec: JudgeSpec, threshold: float | None) -> Judge:
-    from .prompted.nli import NliJudge
-    from .prompted.nli_model import NliModel
+    from .judges.prompted.nli import NliJudge
+    from .judges.prompted.nli_model import NliModel
 
     if spec.backend not in (None, "transformers"):
         raise SpecError(f"{spec.name} runs on transformers only, not on {spec.backend!r}")
@@ -299,8 +299,8 @@ def _nli(spec: JudgeSpec, threshold: float | None) -> Judge:
 
 def _luna(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .backends.encoder import load_encoder
-    from .luna.judge import LunaJudge
-    from .luna.weights import open_weights
+    from .judges.luna.judge import LunaJudge
+    from .judges.luna.weights import open_weights
 
     options = read_options(spec.name, spec.options, {"windows": whole(0)})
     folder = open_weights(spec.model, spec.backend)
@@ -312,9 +312,9 @@ def _luna(spec: JudgeSpec, threshold: float | None) -> Judge:
 
 def _raghalu(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .backends.encoder import load_encoder
-    from .luna.weights import open_weights
-    from .raghalu.judge import RagHaluJudge
-    from .raghalu.weights import EMBEDDED, open_heads
+    from .judges.luna.weights import open_weights
+    from .judges.raghalu.judge import RagHaluJudge
+    from .judges.raghalu.weights import EMBEDDED, open_heads
 
     readers: dict[str, Callable[[str], object]] = {"luna": str, "windows": whole(0)}
     options = read_options(spec.name, spec.options, readers)
@@ -327,8 +327,8 @@ def _raghalu(spec: JudgeSpec, threshold: float | None) -> Judge:
 
 
 def _luna2(spec: JudgeSpec, threshold: float | None) -> Judge:
-    from .luna2.judge import MetricJudge
-    from .luna2.registry import build_metric
+    from .metrics.judge import MetricJudge
+    from .metrics.registry import build_metric
 
     if spec.model is None:
         raise SpecError(f"{spec.name} needs a metric, as in {spec.name}:context_adherence")
@@ -339,7 +339,7 @@ def _as_calibrated(
     make: Callable[[float | None], Judge], file: Path | None, threshold: float | None
 ) -> Judge:
     """Build a judge with the calibration beside its weights, where it is fitted for it."""
-    from .calibration import Calibrated, load_calibration
+    from .decision.calibration import Calibrated, load_calibration
 
     judge = make(threshold)
     if file is None:

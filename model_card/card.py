@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from moonlynx.eval.markdown import table
 from moonlynx.eval.records import Report
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.base import Judge
-from moonlynx.judge.calibration import Calibration, load_calibration
-from moonlynx.judge.luna.config import LunaConfig
-from moonlynx.judge.luna.weights import EMBEDDED, MANIFEST, WEIGHTS, Manifest, open_weights
-from moonlynx.judge.names import JudgeSpec
+from moonlynx.judge.contract.base import Judge
+from moonlynx.judge.contract.spec import JudgeSpec
+from moonlynx.judge.contract.types import Example
+from moonlynx.judge.decision.calibration import Calibration, load_calibration
+from moonlynx.judge.judges.luna.config import LunaConfig
+from moonlynx.judge.judges.luna.weights import EMBEDDED, MANIFEST, WEIGHTS, Manifest, open_weights
 from moonlynx.judge.registry import find_factory
-from moonlynx.judge.types import Example
 from moonlynx.recipes.luna.record import TrainingRecord
 from moonlynx.recipes.luna.settings import Run
 

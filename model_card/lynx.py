@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from moonlynx.eval.markdown import table
 from moonlynx.eval.records import Report
-from moonlynx.judge.names import JudgeSpec, parse_spec
-from moonlynx.recipes.lynx.record import TrainingRecord
-from moonlynx.recipes.lynx.settings import Run
+from moonlynx.judge.contract.spec import JudgeSpec, parse_spec
+from moonlynx.recipes.chat.record import TrainingRecord
+from moonlynx.recipes.chat.settings import Run
 
 from . import results
 from .card import EXAMPLE, check_reports, files_table, fill

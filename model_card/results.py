@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from moonlynx.eval.markdown import TITLES, table, write_value
 from moonlynx.eval.records import ALWAYS_FAIL, MAJORITY, Group, MacroScores, Report, SystemScores
-from moonlynx.judge.names import JudgeSpec, parse_spec
-from moonlynx.judge.types import JudgeInfo, MoonlynxError, first_fault
+from moonlynx.judge.contract.spec import JudgeSpec, parse_spec
+from moonlynx.judge.contract.types import JudgeInfo, MoonlynxError, first_fault
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult

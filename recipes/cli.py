@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.messages import echo
-
-from .log import show_log
+from .luna import cli as luna
 from .luna2 import cli as luna2
 from .lynx import cli as lynx
 from .raghalu import cli as raghalu
@@ -19,62 +12,5 @@ from .raghalu import cli as raghalu
 app = typer.Typer()
 train_app = typer.Typer(help="Train a judge.", no_args_is_help=True)
 app.add_typer(train_app, name="train")
-luna2.add_commands(train_app)
-lynx.add_commands(train_app)
-raghalu.add_commands(train_app)
-
-_NEEDED = ("accelerate", "onnx", "onnxscript", "sklearn", "torch", "transformers")
-
-DataOption = Annotated[
-    Path, typer.Option(envvar="MOONLYNX_DATA", help="Folder with the labelled data.")
-]
-BaseOption = Annotated[
-    Path | None, typer.Option(help="Folder of the encoder to start from (default: from the Hub).")
-]
-
-
-@train_app.command()
-def luna(
-    recipe: Annotated[
-        str,
-        typer.Argument(
-            help="mini (the embedded model), deberta-v3-large, modernbert-base, modernbert-large, "
-            "or a YAML file like those of moonlynx/recipes/luna."
-        ),
-    ],
-    data: DataOption,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder for checkpoints and judge; a stopped run goes on from it "
-            "(default: runs/RECIPE)."
-        ),
-    ] = None,
-    base: BaseOption = None,
-) -> None:
-    """Train Luna's encoder, quantise it to int8, and fit threshold and probability to it."""
-    if any(find_spec(name) is None for name in _NEEDED):
-        raise MissingExtra("training", "train")
-    # These import numpy, which the other commands start without.
-    from .luna.export import export
-    from .luna.mixes import Mix
-    from .luna.recipe import calibrate, find_base, run_recipe, training_record
-    from .luna.record import write_record
-    from .luna.settings import RECIPES, Run
-    from .runs import find_recipe, read_run
-
-    show_log()
-    path = find_recipe(recipe, RECIPES)
-    run = read_run(path, Run)
-    out = out or Path("runs") / path.stem
-    start = find_base(run, base)
-    trained = run_recipe(run, data, out, start)
-    if trained is None:
-        return  # another of several processes finishes
-    judge = out / "luna-int8"
-    export(trained, judge)
-    calibrate(judge, Mix(run.mix), data)
-    # Without the options: they name folders of this machine and decide nothing.
-    command = f"moonlynx train luna {path.stem}"
-    write_record(training_record(run, out, start, recipe=path.stem, command=command), judge)
-    echo(f"The judge is in {judge}. To use it: moonlynx judge --judge luna:{judge}")
+for recipe in (luna, luna2, lynx, raghalu):
+    recipe.add_commands(train_app)

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from moonlynx.judge.files import beside
-from moonlynx.judge.journal import Journal, read_journal, resume, to_line
-from moonlynx.judge.types import Record
+from moonlynx.judge.contract.types import Record
+from moonlynx.judge.files.atomic import beside
+from moonlynx.judge.files.journal import Journal, read_journal, resume, to_line
 
 Task = TypeVar("Task")
 Made = TypeVar("Made", bound=Record)

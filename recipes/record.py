@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from moonlynx import __version__
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.types import Count, Finite, MoonlynxError, Record, first_fault
+from moonlynx.judge.contract.types import Count, Finite, MoonlynxError, Record, first_fault
 
 _CORE = (
     12.0,

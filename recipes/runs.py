@@ -8,7 +8,7 @@ from typing import TypeVar
 import yaml
 from pydantic import ValidationError
 
-from moonlynx.judge.types import MoonlynxError, Record, first_fault
+from moonlynx.judge.contract.types import MoonlynxError, Record, first_fault
 
 RUN = "run.json"  # in a run's folder: its settings
 RunKind = TypeVar("RunKind", bound=Record)

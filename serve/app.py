@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import moonlynx
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.base import Judge
-from moonlynx.judge.luna2.metric import Metric
+from moonlynx.judge.contract.base import Judge
+from moonlynx.judge.metrics.metric import Metric
 
 from . import batches, chat, guard, health, judging, measuring, proxy
 from .audit import routes as audit

@@ -1,7 +1,7 @@
 """The queue before a judge: requests take turns, a bounded piece of work at a time.
 
 Rows that wait are put together until their texts fill a budget of characters, or the oldest has
-waited long enough, and judged in the judge's steps (`moonlynx.judge.steps`). Between two of them
+waited long enough, and judged in the judge's steps (`judge.contract.steps`). Between two of them
 the next turn goes to the request that had the fewest, so that a short answer does not wait for a
 long one to end; every fourth goes to the oldest, so that a long one is not starved. What no client
 waits for any more is dropped there. A verdict does not depend on what is judged beside it, so none
@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
 
-from moonlynx.judge.base import Judge, unscored
-from moonlynx.judge.steps import Ask, Done, Step, advance, answer
-from moonlynx.judge.types import Example, MoonlynxError, Verdict
-from moonlynx.judge.visible import visible
+from moonlynx.judge.contract.base import Judge, unscored
+from moonlynx.judge.contract.steps import Ask, Done, Step, advance, answer
+from moonlynx.judge.contract.types import Example, MoonlynxError, Verdict
+from moonlynx.judge.contract.visible import visible
 
 from .turns import Asker, Batch, Row, length
 

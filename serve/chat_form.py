@@ -1,6 +1,6 @@
 """Between chat messages and the contract: a request's Example, and a verdict's completion.
 
-The last message asks: either Lynx's prompt (`moonlynx.judge.lynx.build_prompt`), or an Example's
+The last message asks: either Lynx's prompt (`judge.judges.lynx.build_prompt`), or an Example's
 fields as a JSON object. What comes before it, a system message for instance, is ignored.
 """
 
@@ -16,11 +16,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from moonlynx.judge.fields import load_json
-from moonlynx.judge.fields import read_example as read_row
-from moonlynx.judge.lynx import VERSION
+from moonlynx.judge.contract.types import BadInput, Example, Text, Usage, Verdict
+from moonlynx.judge.judges.lynx import VERSION
 from moonlynx.judge.prompts import load_prompt
-from moonlynx.judge.types import BadInput, Example, Text, Usage, Verdict
+from moonlynx.judge.rows.fields import load_json
+from moonlynx.judge.rows.fields import read_example as read_row
 
 from .audit.records import COMPLETION
 

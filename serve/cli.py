@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from moonlynx.judge.cli import JudgeOption
-from moonlynx.judge.messages import echo
+from moonlynx.judge.cli.judge import JudgeOption
 from moonlynx.judge.registry import DEFAULT_JUDGE
+from moonlynx.judge.terminal.messages import echo
 
 from .audit.cli import audit_app
 from .limits import Limits

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import httpx
 from pydantic import TypeAdapter
 
-from moonlynx.judge.types import Example, MoonlynxError, Range, Score, Verdict
+from moonlynx.judge.contract.types import Example, MoonlynxError, Range, Score, Verdict
 
 from .audit.records import Kept, example_sha256
 from .growing import GrowingAnswer, GuardEvent, may_be_judged

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, Field
 
-from moonlynx.judge.types import ERROR_CODES, BadInput, Unscored
+from moonlynx.judge.contract.types import ERROR_CODES, BadInput, Unscored
 
 from .batching import QueueFull
 

@@ -14,8 +14,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, StrictBool, model_validator
 from pydantic_core import PydanticCustomError
 
-from moonlynx.judge.text import Piece, split_sentences
-from moonlynx.judge.types import (
+from moonlynx.judge.contract.types import (
     Count,
     Documents,
     Example,
@@ -26,6 +25,7 @@ from moonlynx.judge.types import (
     Text,
     Verdict,
 )
+from moonlynx.judge.text import Piece, split_sentences
 
 _LEAD = 150  # characters of the answer that a sentence is read with
 # What follows a sentence that cannot grow any more: a new line, a whole word, or as much as one

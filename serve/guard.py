@@ -14,8 +14,8 @@ from asyncio import Future
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
+from moonlynx.judge.contract.types import JudgeError, Verdict
 from moonlynx.judge.text import Piece
-from moonlynx.judge.types import JudgeError, Verdict
 
 from .errors import responses
 from .growing import GrowingAnswer, GuardEvent, place

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from moonlynx.judge.types import Count, Record, Text
+from moonlynx.judge.contract.types import Count, Record, Text
 
 
 class Job(Record):

@@ -22,10 +22,10 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from moonlynx.judge.batch import BATCH_SIZE, Tally, judge_rows
-from moonlynx.judge.files import InUse, written_whole
-from moonlynx.judge.rows import describe, read_rows
-from moonlynx.judge.types import BadInput, Example, MoonlynxError, Verdict
+from moonlynx.judge.batch.judging import BATCH_SIZE, Tally, judge_rows
+from moonlynx.judge.contract.types import BadInput, Example, MoonlynxError, Verdict
+from moonlynx.judge.files.atomic import InUse, written_whole
+from moonlynx.judge.rows.examples import describe, read_rows
 
 from .batching import QueueFull
 from .job import Job, JobPage

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import PlainValidator
 
-from moonlynx.judge.fields import id_of, read_example
-from moonlynx.judge.rows import Row
-from moonlynx.judge.types import BadInput, Example, Verdict
+from moonlynx.judge.contract.types import BadInput, Example, Verdict
+from moonlynx.judge.rows.examples import Row
+from moonlynx.judge.rows.fields import id_of, read_example
 
 from .errors import responses
 from .service import Service, verdict_id

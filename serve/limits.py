@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from moonlynx.judge.types import BadInput, Example
+from moonlynx.judge.contract.types import BadInput, Example
 
 if TYPE_CHECKING:
-    from moonlynx.judge.rows import Row
+    from moonlynx.judge.rows.examples import Row
 
     from .growing import GrowingAnswer
 

@@ -15,10 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import PlainValidator
 
-from moonlynx.judge.luna2.metric import Metric
-from moonlynx.judge.metric_rows import MetricRow, measure_rows, outcome, read_input
-from moonlynx.judge.types import BadInput, JudgeError, MetricInput, MetricVerdict, MoonlynxError
-from moonlynx.judge.visible import visible
+from moonlynx.judge.batch.metrics import MetricRow, measure_rows, outcome, read_input
+from moonlynx.judge.contract.types import (
+    BadInput,
+    JudgeError,
+    MetricInput,
+    MetricVerdict,
+    MoonlynxError,
+)
+from moonlynx.judge.contract.visible import visible
+from moonlynx.judge.metrics.metric import Metric
 
 from .batching import QueueFull
 from .errors import responses

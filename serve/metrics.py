@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from moonlynx.judge.types import Verdict
+from moonlynx.judge.contract.types import Verdict
 
 _RECENT = 1_000  # scored verdicts that the PASS rate looks back on
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)

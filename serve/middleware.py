@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from moonlynx.judge.types import BadInput
-from moonlynx.judge.visible import visible
+from moonlynx.judge.contract.types import BadInput
+from moonlynx.judge.contract.visible import visible
 
 from .errors import error_response
 from .metrics import Metrics

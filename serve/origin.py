@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.types import BadInput
 
 from .errors import error_response
 

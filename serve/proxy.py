@@ -19,7 +19,7 @@ import httpx
 from pydantic import BaseModel, ConfigDict, Field
 
 from moonlynx.judge.backends.endpoint import KEY_VARIABLE
-from moonlynx.judge.types import Probability
+from moonlynx.judge.contract.types import Probability
 
 from .batching import QueueFull
 from .chat_form import Message as AnyMessage

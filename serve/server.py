@@ -13,11 +13,11 @@ from dataclasses import replace
 from ipaddress import ip_address
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.luna2.metric import Metric
-from moonlynx.judge.luna2.registry import load_metric
-from moonlynx.judge.names import CascadeSpec, JudgeSpec, parse_spec
+from moonlynx.judge.contract.spec import CascadeSpec, JudgeSpec, parse_spec
+from moonlynx.judge.contract.types import ExitCode, MoonlynxError
+from moonlynx.judge.metrics.metric import Metric
+from moonlynx.judge.metrics.registry import load_metric
 from moonlynx.judge.registry import load_judge
-from moonlynx.judge.types import ExitCode, MoonlynxError
 
 from .app import create_app
 from .service import Settings

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-from moonlynx.judge.base import Judge, unscored
-from moonlynx.judge.rows import Row
-from moonlynx.judge.types import BadInput, Example, JudgeInfo, Verdict
+from moonlynx.judge.contract.base import Judge, unscored
+from moonlynx.judge.contract.types import BadInput, Example, JudgeInfo, Verdict
+from moonlynx.judge.rows.examples import Row
 
 from .audit.recorder import AuditSettings, Recorder
 from .batching import Batcher, Batching

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from moonlynx.judge.fields import load_json
+from moonlynx.judge.rows.fields import load_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine

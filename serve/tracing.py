@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import moonlynx
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.types import Verdict
+from moonlynx.judge.contract.types import Verdict
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider

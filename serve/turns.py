@@ -6,9 +6,9 @@ from asyncio import Future
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from moonlynx.judge.base import Judge
-from moonlynx.judge.steps import Done, Progress, Step, steps_of
-from moonlynx.judge.types import Example, Verdict
+from moonlynx.judge.contract.base import Judge
+from moonlynx.judge.contract.steps import Done, Progress, Step, steps_of
+from moonlynx.judge.contract.types import Example, Verdict
 
 _LIKE = 4  # times its characters that a row may have which is judged together with it
 _FIRST = 32  # turns within which a request counts as new

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from moonlynx.judge.types import (
+from moonlynx.judge.contract.types import (
     ERROR_CODES,
     Evidence,
     Example,

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from moonlynx.judge.messages import echo, errors_as_messages
 from moonlynx.judge.registry import load_judge
+from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
 from ..markdown import table
 from .flips import Flips, measure

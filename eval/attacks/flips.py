@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import sqrt
 from typing import NamedTuple
 
-from moonlynx.judge.base import Judge
-from moonlynx.judge.types import Record, Score
+from moonlynx.judge.contract.base import Judge
+from moonlynx.judge.contract.types import Record, Score
 
 from .suite import KINDS, PLACES, Attack
 

@@ -13,7 +13,7 @@ from importlib.resources import files
 from itertools import cycle
 from typing import Literal, NamedTuple, get_args
 
-from moonlynx.judge.types import Example
+from moonlynx.judge.contract.types import Example
 
 Kind = Literal["order", "json", "delimiters", "system", "role", "homoglyphs", "hidden", "filler"]
 Place = Literal["answer-end", "answer-start", "document-end", "own-document", "question-end"]

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from moonlynx.judge.fields import AS_NAMED, FieldMap
+from moonlynx.judge.rows.fields import AS_NAMED, FieldMap
 
 from . import faithbench, halubench, ragtruth, summedits
 from .base import About, Benchmark, BenchmarkError, BenchmarkRow, HubLoader, Loader

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from moonlynx.judge.types import BadInput, Example, MoonlynxError, Score
+from moonlynx.judge.contract.types import BadInput, Example, MoonlynxError, Score
 
 
 class BenchmarkError(MoonlynxError):

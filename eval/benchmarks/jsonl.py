@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from moonlynx.judge.fields import AS_NAMED, FieldMap
-from moonlynx.judge.rows import Row, describe, read_rows
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.types import BadInput
+from moonlynx.judge.rows.examples import Row, describe, read_rows
+from moonlynx.judge.rows.fields import AS_NAMED, FieldMap
 
 from .base import About, Benchmark, BenchmarkError, BenchmarkRow
 

@@ -9,7 +9,7 @@ from typing import Annotated, Self
 from pydantic import Field, TypeAdapter, model_validator
 from pydantic_core import PydanticCustomError
 
-from moonlynx.judge.types import Record
+from moonlynx.judge.contract.types import Record
 
 Percent = Annotated[float, Field(ge=0, le=100)]
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from moonlynx.judge.types import Score
+from moonlynx.judge.contract.types import Score
 
 from .base import (
     About,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.types import MoonlynxError
+from moonlynx.judge.contract.types import MoonlynxError
 
 from ..records import QARow
 from .forms import Form

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from moonlynx.judge.files import keep_apart
-from moonlynx.judge.journal import to_line
-from moonlynx.judge.messages import echo
+from moonlynx.judge.files.atomic import keep_apart
+from moonlynx.judge.files.journal import to_line
+from moonlynx.judge.terminal.messages import echo
 
 DatabaseArgument = Annotated[
     Path,

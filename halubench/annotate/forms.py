@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, get_args
 
+from moonlynx.judge.contract.types import BadInput, Score, SentenceLabel
 from moonlynx.judge.text import split_sentences
-from moonlynx.judge.types import BadInput, Score, SentenceLabel
 
 from ..records import QARow
 from .records import Annotation, LabelledSentence, checks_of

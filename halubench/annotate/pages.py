@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from moonlynx.judge.contract.types import MoonlynxError
 from moonlynx.judge.text import split_sentences
-from moonlynx.judge.types import MoonlynxError
 
 from ..records import QARow
 from .forms import NOTE_LIMIT, Form, read_checks, read_labels, read_name

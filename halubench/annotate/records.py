@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import StrictBool
 
-from moonlynx.judge.types import Range, Record, Score, SentenceLabel, Text
+from moonlynx.judge.contract.types import Range, Record, Score, SentenceLabel, Text
 
 from ..records import QARow
 

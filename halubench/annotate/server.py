@@ -9,7 +9,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.types import BadInput, MoonlynxError
+from moonlynx.judge.contract.types import BadInput, MoonlynxError
 
 from ..records import QARow
 from ..rows import read_rows

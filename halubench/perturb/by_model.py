@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from moonlynx.judge.backends.base import ChatRequest
-from moonlynx.judge.cost import estimate_tokens
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.types import BadInput
+from moonlynx.judge.decision.cost import estimate_tokens
 
 from ..diff import edits_between
 from ..prompts import messages

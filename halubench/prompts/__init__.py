@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
+from moonlynx.judge.contract.types import Turn
 from moonlynx.judge.prompts import break_chat_tokens, fill, mark_outside
-from moonlynx.judge.types import Turn
 
 
 @cache

@@ -13,8 +13,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from moonlynx.judge.backends.base import ChatRequest
+from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.text import body_start
-from moonlynx.judge.types import BadInput
 
 from ..prompts import messages
 from ..records import QARow

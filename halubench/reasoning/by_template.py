@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.text import body_start
-from moonlynx.judge.types import BadInput
 
 from ..diff import edits_between
 from ..perturb.source import Sentence, Source, read

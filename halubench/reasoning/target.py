@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable
 
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.types import BadInput
 
 from ..leaks import find_leak
 from ..records import QARow

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from moonlynx.judge.types import MoonlynxError
+from moonlynx.judge.contract.types import MoonlynxError
 
 from ..exclusions import read_exclusions
 from ..records import Provenance, QARow

@@ -18,7 +18,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 
-from moonlynx.judge.types import Score
+from moonlynx.judge.contract.types import Score
 
 from ..records import QARow
 from .base import DataFile, Folder, Hub, Origin, RawRow, Source, SourceMissing, Split, digest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 
-from ..names import SpecError
+from ..contract.spec import SpecError
 from .base import ChatBackend
 
 __all__ = ["load_chat_backend"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from ..types import ErrorCode, JudgeError, MoonlynxError, Turn
+from ..contract.types import ErrorCode, JudgeError, MoonlynxError, Turn
 
 if TYPE_CHECKING:
     import numpy as np

@@ -20,7 +20,7 @@ import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from ..names import SpecError
+from ..contract.spec import SpecError
 from .base import BackendError, EmbeddingBackend, MissingExtra, TokenEmbeddingBackend
 from .local import find_model
 from .options import one_of, read_options

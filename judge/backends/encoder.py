@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ..names import SpecError
+from ..contract.spec import SpecError
 
 Input = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Token ids and token types (`TokenType`), each of shape (tokens,)."""

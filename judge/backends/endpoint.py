@@ -28,8 +28,8 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from ..names import SpecError
-from ..types import ErrorCode, JudgeError
+from ..contract.spec import SpecError
+from ..contract.types import ErrorCode, JudgeError
 from .base import BackendError
 from .options import seconds, whole
 

@@ -13,8 +13,8 @@ from typing import Self
 from pydantic import ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..names import SpecError
-from ..types import JudgeError, Record, Text, first_fault
+from ..contract.spec import SpecError
+from ..contract.types import JudgeError, Record, Text, first_fault
 from .base import BackendError, ChatReply, ChatRequest, Finish, ReplyToken
 from .options import read_options
 from .replies import faulty

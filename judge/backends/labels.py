@@ -9,8 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from ..names import SpecError
-from ..types import JudgeError
+from ..contract.spec import SpecError
+from ..contract.types import JudgeError
 
 # Each is a module here with a `load(model, options)`; a URL is vLLM's server.
 _LOCAL = {"transformers": "transformers_labels", "vllm": "vllm_labels"}

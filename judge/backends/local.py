@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..names import SpecError
-from ..types import JudgeError
+from ..contract.spec import SpecError
+from ..contract.types import JudgeError
 from .base import BackendError, ChatRequest
 
 

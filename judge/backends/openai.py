@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import httpx
 from pydantic import BaseModel, Field, ValidationError
 
-from ..types import JudgeError
+from ..contract.types import JudgeError
 from .base import ChatReply, ChatRequest, Finish, ReplyToken
 from .endpoint import OPTIONS, Endpoint, Failure, wait_for
 from .options import read_options

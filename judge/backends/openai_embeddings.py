@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
-from ..types import JudgeError
+from ..contract.types import JudgeError
 from .base import EmbeddingError
 from .embeddings import unit
 from .endpoint import OPTIONS, Endpoint, Failure, wait_for

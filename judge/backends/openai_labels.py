@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 from pydantic import BaseModel, Field, ValidationError
 
-from ..types import JudgeError
+from ..contract.types import JudgeError
 from .base import BackendError
 from .endpoint import OPTIONS, Endpoint, Failure, wait_for
 from .labels import LabelReply, LabelRequest, faulty

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..names import SpecError
+from ..contract.spec import SpecError
 
 
 class UnknownOption(SpecError):

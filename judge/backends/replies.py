@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ..types import JudgeError
+from ..contract.types import JudgeError
 from .base import ChatReply, ReplyToken
 
 # A token's logprob, and id and logprob of the most likely tokens in its place.

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..names import SpecError
-from ..types import JudgeError
+from ..contract.spec import SpecError
+from ..contract.types import JudgeError
 from .base import BackendError, ChatReply, ChatRequest, MissingExtra
 from .local import check_template, encode_prompt, find_model
 from .options import one_of, read_options, whole

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..names import SpecError
-from ..types import JudgeError
+from ..contract.spec import SpecError
+from ..contract.types import JudgeError
 from .base import BackendError, MissingExtra
 from .labels import LabelReply, LabelRequest, faulty
 from .local import find_model

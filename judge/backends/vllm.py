@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..types import JudgeError
+from ..contract.types import JudgeError
 from .base import BackendError, ChatReply, ChatRequest, Finish, MissingExtra, ReplyToken
 from .local import check_template, encode_prompt, find_model
 from .options import flag, one_of, read_options, whole

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..types import JudgeError
+from ..contract.types import JudgeError
 from .base import BackendError
 from .labels import LabelReply, LabelRequest, faulty
 from .local import find_model

@@ -3,7 +3,7 @@
 A template's fields are in double braces, `{{question}}`. They are filled in one pass, so text
 that itself holds `{{answer}}` stays as it is. What is judged cannot end its own section: either the
 marks around it are lengthened until the text does not contain them; or, where a prompt must stay as
-it was published (lynx-v1), lines of the text that forge a mark are quoted (`moonlynx.judge.lynx`).
+it was published (lynx-v1), lines of the text that forge a mark are quoted (`judge.judges.lynx`).
 """
 
 from __future__ import annotations

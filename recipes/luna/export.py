@@ -23,14 +23,19 @@ from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.encoder import EncoderOutput, Input
 from moonlynx.judge.backends.onnx_encoder import MODEL, OnnxEncoder
 from moonlynx.judge.backends.torch_encoder import TorchEncoder, load_network
-from moonlynx.judge.luna.config import CONFIG_FILE, load_config
-from moonlynx.judge.luna.reading import find_specials
-from moonlynx.judge.luna.weights import CALIBRATION, TOKENIZER, load_tokenizer, write_manifest
-from moonlynx.judge.messages import echo, errors_as_messages
+from moonlynx.judge.judges.luna.config import CONFIG_FILE, load_config
+from moonlynx.judge.judges.luna.reading import find_specials
+from moonlynx.judge.judges.luna.weights import (
+    CALIBRATION,
+    TOKENIZER,
+    load_tokenizer,
+    write_manifest,
+)
+from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
+from ..data.mixes import Mix
 from .batches import encode_items
 from .mix import Reader
-from .mixes import Mix
 from .quantise import quantise
 
 OPSET = 20

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from moonlynx.judge.luna.aggregate import AnswerScore, Support, answer_score, claim_support
-from moonlynx.judge.luna.reading import Limits, find_specials
+from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support, answer_score, claim_support
+from moonlynx.judge.judges.luna.reading import Limits, find_specials
 
-from .answers import LabelledAnswer
+from ..data.answers import LabelledAnswer
 from .batches import Encoded, batches, collate, encode_items, pad_id
 from .items import Item
 from .mix import Reader
@@ -141,9 +139,3 @@ def choose(
         }
         choices.append(Choice(aggregation, answer, auroc))
     return sorted(choices, key=lambda choice: -choice.mean)
-
-
-def rows_sha256(answers: Sequence[LabelledAnswer]) -> str:
-    """Hash the ids and labels that a calibration was fitted to."""
-    rows: list[Any] = [[row.example.id, row.example.label] for row in answers]
-    return hashlib.sha256(json.dumps(rows).encode("utf-8")).hexdigest()

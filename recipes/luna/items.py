@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from moonlynx.judge.luna.novelty import NewWord
-from moonlynx.judge.types import MoonlynxError, first_fault
+from moonlynx.judge.contract.types import MoonlynxError, first_fault
+from moonlynx.judge.judges.luna.novelty import NewWord
 
 ITEMS = "items.jsonl.gz"  # in a stage's folder: what it learns from
 

@@ -1,6 +1,6 @@
 """Stage 2: claims of real answers with their documents, and the wrong claims made from right ones.
 
-Every claim is cut, led in and given its windows by the code that judges (`judge/luna/windows`).
+Every claim is cut, led in and given its windows by the code that judges (`judges/luna/windows`).
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from moonlynx.halubench.perturb import KINDS, perturb, remove_support
-from moonlynx.judge.luna.claims import Claim, split_claims
-from moonlynx.judge.luna.reading import Limits
-from moonlynx.judge.luna.windows import ClaimWindows, read_claims
-from moonlynx.judge.steps import finish
-from moonlynx.judge.types import Example
+from moonlynx.judge.contract.steps import finish
+from moonlynx.judge.contract.types import Example
+from moonlynx.judge.judges.luna.claims import Claim, split_claims
+from moonlynx.judge.judges.luna.reading import Limits
+from moonlynx.judge.judges.luna.windows import ClaimWindows, read_claims
 
+from ..data.answers import LabelledAnswer
+from ..data.answers.judged import read_judged
+from ..data.licences import SOURCES
+from ..data.mixes import Mix
+from ..data.synthetic import HELD_OUT_SCHEMAS, MadeAnswer, generate
 from ..runs import SettingsError
-from .answers import LabelledAnswer
-from .answers.judged import read_judged
 from .items import Item
-from .licences import SOURCES
-from .made import HELD_OUT_SCHEMAS, MadeAnswer, generate
-from .mixes import Mix
 from .pair_sets import PAIR_SETS
 from .pairs import load_pairs
 from .settings import Stage

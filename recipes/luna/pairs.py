@@ -10,11 +10,11 @@ import random
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from moonlynx.judge.luna.blocks import stem
-from moonlynx.judge.luna.novelty import new_words
+from moonlynx.judge.judges.luna.blocks import stem
+from moonlynx.judge.judges.luna.novelty import new_words
 from moonlynx.judge.text import content_tokens
 
-from .exclusions import load_exclusions
+from ..data.exclusions import load_exclusions
 from .items import Item
 from .pair_sets import PAIR_SETS, Label, Pair, changed_words
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import random
 import shutil
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -17,6 +15,7 @@ from typing import TYPE_CHECKING
 import httpx
 from tokenizers import Tokenizer
 
+from moonlynx.eval.commit import git_commit
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.encoder import load_encoder
 from moonlynx.judge.backends.torch_encoder import (
@@ -26,15 +25,21 @@ from moonlynx.judge.backends.torch_encoder import (
     make_network,
     save_network,
 )
-from moonlynx.judge.base import Judge
-from moonlynx.judge.calibration import Calibration, fit_calibration, save_calibration
-from moonlynx.judge.commit import git_commit
-from moonlynx.judge.luna.config import CONFIG_FILE, LunaConfig, load_config
-from moonlynx.judge.luna.judge import LunaJudge
-from moonlynx.judge.luna.reading import find_specials
-from moonlynx.judge.luna.weights import CALIBRATION, TOKENIZER, load_tokenizer, write_manifest
-from moonlynx.judge.types import MoonlynxError
+from moonlynx.judge.contract.types import MoonlynxError
+from moonlynx.judge.decision.calibration import save_calibration
+from moonlynx.judge.judges.luna.config import CONFIG_FILE, LunaConfig, load_config
+from moonlynx.judge.judges.luna.judge import LunaJudge
+from moonlynx.judge.judges.luna.reading import find_specials
+from moonlynx.judge.judges.luna.weights import (
+    CALIBRATION,
+    TOKENIZER,
+    load_tokenizer,
+    write_manifest,
+)
 
+from ..data.answers import LabelledAnswer
+from ..data.mixes import Mix
+from ..data.validation import calibration_rows, fit_judge, validation_rows
 from ..record import (
     Hardware,
     estimate_energy,
@@ -44,13 +49,10 @@ from ..record import (
     write_record,
 )
 from ..runs import SettingsError, claim_folder
-from .answers import LabelledAnswer
 from .batches import encode_items, pad_id
-from .fit import choose, failed_by_set, rows_sha256, score_answers
+from .fit import choose, failed_by_set, score_answers
 from .items import ITEMS, kept_items
 from .mix import Reader, check_stage, stage_items
-from .mixes import Mix
-from .pieces import cut
 from .record import StageRecord, TrainingRecord
 from .settings import Run
 from .train import HELD_BACK, read_progress, train
@@ -62,13 +64,6 @@ log = logging.getLogger(__name__)
 JUDGE, AGGREGATIONS = "luna", "aggregations.json"
 HARDWARE = "hardware.json"  # in a stage's folder: what it was trained on
 TOGETHER = "together"  # long answers, short ones and those over records, as one set
-_MOST = 200  # validation rows of one set: a large one must not dominate the others
-# Answers of several sentences to what was retrieved, as users' are, and pieces of them: a threshold
-# fitted to long answers alone lets short ones pass. Long answers over records are nearly all FAIL
-# in the sets there are, so only pieces of them are taken.
-_LIKE_USERS = ("ragtruth_train_part", "qa_feedback")
-_RECORDS = ("quintd-gsmarena", "quintd-ice_hockey", "quintd-openweather", "quintd-owid")
-_LEAST = 10  # rows of either label in a validation set: the AUROC over fewer is chance
 
 
 class BaseNotFound(MoonlynxError):
@@ -193,36 +188,6 @@ def start_network(base: Path, run: Run) -> nn.Module:
     return network
 
 
-def validation_rows(mix: Mix, data: Path) -> dict[str, list[LabelledAnswer]]:
-    """Return validation rows of the sets with enough of both labels: the same ones every time."""
-    rng = random.Random(0)  # noqa: S311 - chance, not secrecy
-    chosen = {}
-    for name, rows in mix.validation(data).items():
-        rows = rng.sample(rows, min(_MOST, len(rows)))
-        counts = Counter(row.example.label for row in rows)
-        if min(counts["PASS"], counts["FAIL"]) >= _LEAST:
-            chosen[name] = rows
-    return chosen
-
-
-def calibration_rows(mix: Mix, data: Path) -> list[LabelledAnswer]:
-    """Return the validation rows that a threshold is fitted to: answers like users' and pieces.
-
-    For a mix without such rows, these are all that it has.
-    """
-    rows = validation_rows(mix, data)
-    whole = [row for name in _LIKE_USERS for row in rows.get(name, ())]
-    if not whole:
-        return [row for found in rows.values() for row in found]
-    records = mix.validation(data)
-    rng = random.Random(0)  # noqa: S311 - chance, not secrecy
-    return [
-        *whole,
-        *cut(whole, rng),
-        *cut([row for name in _RECORDS for row in records.get(name, ())], rng),
-    ]
-
-
 def _choose(
     run: Run,
     rows: Mapping[str, Sequence[LabelledAnswer]],
@@ -259,24 +224,6 @@ def calibrate(folder: Path, mix: Mix, data: Path) -> None:
     judge = LunaJudge(load_encoder(folder, None), tokenizer, config)
     save_calibration(fit_judge(judge, mix, data), folder / CALIBRATION)
     write_manifest(folder)
-
-
-def fit_judge(judge: Judge, mix: Mix, data: Path) -> Calibration:
-    """Fit a judge's threshold and probability to the mix's `calibration_rows`.
-
-    Raises:
-        CalibrationError: the rows allow no fit.
-    """
-    answers = calibration_rows(mix, data)
-    verdicts = judge([answer.example for answer in answers])
-    return fit_calibration(
-        judge.info,
-        [verdict.raw_score for verdict in verdicts],
-        [answer.example.label or "PASS" for answer in answers],
-        method="isotonic",
-        objective="balanced-accuracy",
-        data_sha256=rows_sha256(answers),
-    )
 
 
 def training_record(

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from moonlynx.judge.luna.aggregate import AnswerScore, Support
-from moonlynx.judge.types import Count, Finite, Probability, Record
+from moonlynx.judge.contract.types import Count, Finite, Probability, Record
+from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support
 
 from .. import record
 from ..record import Energy, Hardware

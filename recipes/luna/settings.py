@@ -8,10 +8,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from moonlynx.judge.luna.aggregate import AnswerScore, Support
-from moonlynx.judge.luna.config import LunaConfig
-from moonlynx.judge.luna.reading import Limits
-from moonlynx.judge.types import Record
+from moonlynx.judge.contract.types import Record
+from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support
+from moonlynx.judge.judges.luna.config import LunaConfig
+from moonlynx.judge.judges.luna.reading import Limits
 
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]

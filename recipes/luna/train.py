@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.torch_encoder import load_weights, save_network
-from moonlynx.judge.files import written_whole
+from moonlynx.judge.files.atomic import written_whole
 
 from ..runs import SettingsError
 from .batches import Encoded, batches, collate, units

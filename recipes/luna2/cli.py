@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.messages import echo
+from moonlynx.judge.terminal.messages import echo
 
 from ..log import show_log
 from ..runs import SettingsError
@@ -57,7 +57,7 @@ def _train_head(
 ) -> None:
     """Train a head of Luna-2: an adapter that answers for one metric with one token."""
     _start()
-    from moonlynx.judge.luna2.definition import load_definition
+    from moonlynx.judge.metrics.definition import load_definition
 
     from .data import load, read_rows, split
     from .data.base import Placed
@@ -130,7 +130,7 @@ def _fit_heads(
 ) -> None:
     """Fit heads on the embedded encoder, and write those that beat TF-IDF."""
     _start(("onnx", "sklearn"))
-    from moonlynx.judge.luna2.encoder.head import EMBEDDED
+    from moonlynx.judge.metrics.encoder.head import EMBEDDED
 
     from .heads import run_heads
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from moonlynx.judge.luna2.definition import MetricDefinition
-from moonlynx.judge.luna2.prompt import Encoded, Prompter, fault_of
-from moonlynx.judge.types import JudgeError
+from moonlynx.judge.contract.types import JudgeError
+from moonlynx.judge.metrics.definition import MetricDefinition
+from moonlynx.judge.metrics.prompt import Encoded, Prompter, fault_of
 
 from .data import LabelledInput
 

@@ -14,11 +14,11 @@ from tokenizers import Tokenizer
 
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.onnx_encoder import MODEL
-from moonlynx.judge.files import written_whole
-from moonlynx.judge.luna2.definition import load_definition
-from moonlynx.judge.luna2.encoder.features import FeatureReader
-from moonlynx.judge.luna2.encoder.parts import Form, Part, read_parts
-from moonlynx.judge.types import JudgeError
+from moonlynx.judge.contract.types import JudgeError
+from moonlynx.judge.files.atomic import written_whole
+from moonlynx.judge.metrics.definition import load_definition
+from moonlynx.judge.metrics.encoder.features import FeatureReader
+from moonlynx.judge.metrics.encoder.parts import Form, Part, read_parts
 
 from .data import LabelledInput, Splits
 

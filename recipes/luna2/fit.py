@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from moonlynx.judge.luna2.definition import MetricDefinition
-from moonlynx.judge.luna2.head import Scaling, probabilities
-from moonlynx.judge.luna2.preflight import TokenMap
+from moonlynx.judge.metrics.definition import MetricDefinition
+from moonlynx.judge.metrics.head import Scaling, probabilities
+from moonlynx.judge.metrics.preflight import TokenMap
 
 from .measure import fit_thresholds
 

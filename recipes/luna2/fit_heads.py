@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from moonlynx.judge.luna2.definition import MetricDefinition
-from moonlynx.judge.luna2.encoder.features import BUCKETS, hash_words, unit_length
-from moonlynx.judge.luna2.encoder.head import (
+from moonlynx.judge.metrics.definition import MetricDefinition
+from moonlynx.judge.metrics.encoder.features import BUCKETS, hash_words, unit_length
+from moonlynx.judge.metrics.encoder.head import (
     EncoderHead,
     Scorer,
     Shares,

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.luna2.definition import MetricDefinition
-from moonlynx.judge.types import MetricInput
+from moonlynx.judge.contract.types import MetricInput
+from moonlynx.judge.metrics.definition import MetricDefinition
 
 from .data import LabelledInput
 from .measure import Flags, Floats, flags_of

@@ -16,12 +16,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from moonlynx.judge.files import written_whole
-from moonlynx.judge.luna.weights import open_weights
-from moonlynx.judge.luna2.definition import MetricDefinition, load_definition
-from moonlynx.judge.luna2.encoder.features import FeatureReader
-from moonlynx.judge.luna2.encoder.head import EncoderHead, save_heads
-from moonlynx.judge.luna2.encoder.states import StateEncoder
+from moonlynx.judge.files.atomic import written_whole
+from moonlynx.judge.judges.luna.weights import open_weights
+from moonlynx.judge.metrics.definition import MetricDefinition, load_definition
+from moonlynx.judge.metrics.encoder.features import FeatureReader
+from moonlynx.judge.metrics.encoder.head import EncoderHead, save_heads
+from moonlynx.judge.metrics.encoder.states import StateEncoder
 
 from .data import LabelledInput, load
 from .features import FORMS, KeptFeatures, cap, find_layers

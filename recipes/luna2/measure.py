@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from moonlynx.judge.luna2.definition import MetricDefinition
+from moonlynx.judge.metrics.definition import MetricDefinition
 
 from .data import LabelledInput
 

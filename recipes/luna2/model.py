@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from moonlynx.judge.backends.weights import can_see, load_causal
-from moonlynx.judge.types import MoonlynxError
+from moonlynx.judge.contract.types import MoonlynxError
 
 from .settings import Run
 

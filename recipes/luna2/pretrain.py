@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from moonlynx.judge.files import written_whole
-from moonlynx.judge.luna2.definition import load_definition
-from moonlynx.judge.luna2.preflight import TokenMap
-from moonlynx.judge.luna2.prompt import write
-from moonlynx.judge.types import MoonlynxError, Record
+from moonlynx.judge.contract.types import MoonlynxError, Record
+from moonlynx.judge.files.atomic import written_whole
+from moonlynx.judge.metrics.definition import load_definition
+from moonlynx.judge.metrics.preflight import TokenMap
+from moonlynx.judge.metrics.prompt import write
 
 from ..runs import claim_folder
 from ..small_llama import draw_model, learn_tokenizer

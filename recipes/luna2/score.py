@@ -15,9 +15,9 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import typer
 
-from moonlynx.judge.luna2.metric import Metric
-from moonlynx.judge.luna2.registry import load_metric
-from moonlynx.judge.messages import echo, errors_as_messages
+from moonlynx.judge.metrics.metric import Metric
+from moonlynx.judge.metrics.registry import load_metric
+from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
 from .data import LabelledInput, load, read_rows
 from .measure import Figures, decide, measure, read_gold

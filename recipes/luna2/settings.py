@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictInt, model_validator
 from pydantic_core import PydanticCustomError
 
-from moonlynx.judge.types import Record
+from moonlynx.judge.contract.types import Record
 
 from ..runs import find_recipe, read_run
 

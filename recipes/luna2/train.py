@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from moonlynx.judge.backends.transformers_labels import ADAPTER_WEIGHTS
-from moonlynx.judge.luna2.definition import MetricDefinition
-from moonlynx.judge.luna2.head import (
+from moonlynx.judge.contract.types import MoonlynxError, Record
+from moonlynx.judge.metrics.definition import MetricDefinition
+from moonlynx.judge.metrics.head import (
     Backbone,
     Head,
     HeadError,
@@ -24,8 +25,7 @@ from moonlynx.judge.luna2.head import (
     load_tokenizer,
     save_head,
 )
-from moonlynx.judge.luna2.prompt import Prompter
-from moonlynx.judge.types import MoonlynxError, Record
+from moonlynx.judge.metrics.prompt import Prompter
 
 from ..runs import SettingsError, claim_folder
 from .data import Splits

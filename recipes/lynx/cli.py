@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.messages import echo
+from moonlynx.judge.terminal.messages import echo
 
 from ..log import show_log
 from ..runs import find_recipe, read_run
@@ -90,11 +90,12 @@ def _train(
     # These import torch, which the other commands start without.
     from moonlynx.halubench.rows import read_rows
 
+    from ..chat.estimate import estimate, read_shape, table
+    from ..chat.model import load_tokenizer
+    from ..chat.settings import Run
+    from ..chat.sft import MODEL, TRACKERS
     from .data import fit
-    from .estimate import estimate, read_shape, table
-    from .model import load_tokenizer
-    from .settings import Run
-    from .sft import MODEL, TRACKERS, train
+    from .sft import train
 
     if log_to not in TRACKERS:
         raise typer.BadParameter(

@@ -19,14 +19,14 @@ import typer
 from jsonschema import Draft202012Validator
 
 from moonlynx.judge.backends.base import ChatBackend, ChatReply, ChatRequest
-from moonlynx.judge.chat import load_chat_model, parse_chat_model
-from moonlynx.judge.files import written_whole
-from moonlynx.judge.lynx import MAX_TOKENS, build_prompt
-from moonlynx.judge.messages import echo, errors_as_messages
-from moonlynx.judge.parsing import LynxReply, ParseFault, parse_lynx
-from moonlynx.judge.rows import read_rows
-from moonlynx.judge.schemas import load_schema
-from moonlynx.judge.types import BadInput, Count, Example, Record, Turn
+from moonlynx.judge.backends.chat import load_chat_model, parse_chat_model
+from moonlynx.judge.contract.schemas import load_schema
+from moonlynx.judge.contract.types import BadInput, Count, Example, Record, Turn
+from moonlynx.judge.files.atomic import written_whole
+from moonlynx.judge.judges.lynx import MAX_TOKENS, build_prompt
+from moonlynx.judge.prompts.parsing import LynxReply, ParseFault, parse_lynx
+from moonlynx.judge.rows.examples import read_rows
+from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
 
 class Parsability(Record):

@@ -20,9 +20,9 @@ from moonlynx.halubench.overlap import Leaks
 from moonlynx.halubench.records import QARow
 from moonlynx.halubench.rows import read_rows, write_rows
 from moonlynx.halubench.sources import SOURCES, read_source
-from moonlynx.judge.messages import echo, errors_as_messages
-from moonlynx.judge.rows import read_rows as read_examples
-from moonlynx.judge.types import BadInput, Example
+from moonlynx.judge.contract.types import BadInput, Example
+from moonlynx.judge.rows.examples import read_rows as read_examples
+from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
 _ROWS = 2_000  # appendix B.3
 

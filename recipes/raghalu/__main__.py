@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from moonlynx.judge.messages import echo, errors_as_messages
-from moonlynx.judge.raghalu.weights import EMBEDDED
+from moonlynx.judge.judges.raghalu.weights import EMBEDDED
+from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 

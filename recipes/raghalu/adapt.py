@@ -14,15 +14,15 @@ from pathlib import Path
 
 import numpy as np
 
-from moonlynx.judge.luna.support import SupportModel
-from moonlynx.judge.luna.weights import open_weights
-from moonlynx.judge.raghalu.checkable import CheckableModel, Term, terms
-from moonlynx.judge.raghalu.weights import EMBEDDED, Heads, open_heads, save_heads
+from moonlynx.judge.judges.luna.support import SupportModel
+from moonlynx.judge.judges.luna.weights import open_weights
+from moonlynx.judge.judges.raghalu.checkable import CheckableModel, Term, terms
+from moonlynx.judge.judges.raghalu.weights import EMBEDDED, Heads, open_heads, save_heads
 
-from ..luna.support import fit_support, least_supported, read_features
 from .brand import BrandSentence
 from .checkable import bare
 from .fit import embedded_judge
+from .support import fit_support, least_supported, read_features
 
 DECIDED = 0.5  # of P(unsupported), which is fitted to the brand's own sentences
 LEAST_SILENT = 10  # NO_INFO sentences; from fewer tier 1 learns nothing

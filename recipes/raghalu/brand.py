@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints, ValidationError
 
-from moonlynx.judge.types import (
+from moonlynx.judge.contract.types import (
     Documents,
     Example,
     MoonlynxError,

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.raghalu.checkable import CheckableModel, Term, terms
+from moonlynx.judge.judges.raghalu.checkable import CheckableModel, Term, terms
 from moonlynx.judge.text import body_start, split_sentences
 
-from ..luna.answers import LabelledAnswer, load
-from ..luna.made import generate
-from ..luna.mixes import Mix
+from ..data.answers import LabelledAnswer, load
+from ..data.mixes import Mix
+from ..data.synthetic import generate
 from .families import load_families, of_split
 
 LOST = 0.01  # of the unsupported sentences of the validation rows: half of what may be lost

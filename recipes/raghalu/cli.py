@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.messages import echo
+from moonlynx.judge.terminal.messages import echo
 
 from ..log import show_log
 from ..runs import find_recipe, read_run
@@ -79,8 +79,8 @@ def add_commands(app: typer.Typer) -> None:
         if any(find_spec(name) is None for name in _NEEDED):
             raise MissingExtra("training", "train")
         # These import torch, which the other commands start without.
-        from ..lynx.estimate import estimate, read_shape, table
-        from ..lynx.sft import MODEL
+        from ..chat.estimate import estimate, read_shape, table
+        from ..chat.sft import MODEL
         from .brand import read_brand
         from .decoder.settings import DecoderRun
         from .decoder.sft import fit_sentences, train

@@ -16,7 +16,7 @@ from typing import Annotated, Literal, NamedTuple, get_args
 import yaml
 from pydantic import Field, TypeAdapter, ValidationError
 
-from moonlynx.judge.types import MoonlynxError, Record
+from moonlynx.judge.contract.types import MoonlynxError, Record
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)

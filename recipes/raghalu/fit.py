@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from moonlynx.judge.backends.encoder import load_encoder
-from moonlynx.judge.calibration import save_calibration
-from moonlynx.judge.luna.weights import CALIBRATION, open_weights
-from moonlynx.judge.raghalu.judge import RagHaluJudge
-from moonlynx.judge.raghalu.weights import Heads, save_heads, write_manifest
-from moonlynx.judge.types import JudgeInfo
+from moonlynx.judge.contract.types import JudgeInfo
+from moonlynx.judge.decision.calibration import save_calibration
+from moonlynx.judge.judges.luna.weights import CALIBRATION, open_weights
+from moonlynx.judge.judges.raghalu.judge import RagHaluJudge
+from moonlynx.judge.judges.raghalu.weights import Heads, save_heads, write_manifest
 
-from ..luna.mixes import Mix
-from ..luna.recipe import fit_judge
+from ..data.mixes import Mix
+from ..data.validation import fit_judge
 from .checkable import (
     choose_threshold,
     fit_checkable,

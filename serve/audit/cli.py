@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.table import Table
 
-from moonlynx.judge.messages import Terminal, echo
+from moonlynx.judge.terminal.messages import Terminal, echo
 
 if TYPE_CHECKING:
     from .database import Database

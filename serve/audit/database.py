@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.types import BadInput, Example, MoonlynxError, Score, Verdict
+from moonlynx.judge.contract.types import BadInput, Example, MoonlynxError, Score, Verdict
 
 from .records import COMPLETION, Feedback, Kept, example_sha256
 from .tables import Tables

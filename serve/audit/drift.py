@@ -13,7 +13,7 @@ from math import sqrt
 from typing import Literal
 
 from moonlynx.halubench.blind import wilson
-from moonlynx.judge.types import Count, Finite, JudgeInfo, Probability, Record
+from moonlynx.judge.contract.types import Count, Finite, JudgeInfo, Probability, Record
 
 from .database import Day
 

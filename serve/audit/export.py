@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from moonlynx.judge.types import Example, Span
+from moonlynx.judge.contract.types import Example, Span
 
 from .database import Correction
 

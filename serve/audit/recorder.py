@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
 
-from moonlynx.judge.types import Example, MoonlynxError, Verdict
-from moonlynx.judge.visible import visible
+from moonlynx.judge.contract.types import Example, MoonlynxError, Verdict
+from moonlynx.judge.contract.visible import visible
 
 from .database import AuditError, Database, Given, now
 from .records import Feedback, Kept

@@ -9,7 +9,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from moonlynx.judge.types import Example, Range, Record, Score, Text
+from moonlynx.judge.contract.types import Example, Range, Record, Score, Text
 
 COMPLETION = "chatcmpl-"  # how the id of a chat completion begins, before its verdict's
 _JUDGED = ("question", "context", "answer", "conversation", "samples")

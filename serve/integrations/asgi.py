@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from moonlynx.judge.base import Judge
+from moonlynx.judge.contract.base import Judge
+from moonlynx.judge.contract.types import BadInput, MoonlynxError
 from moonlynx.judge.registry import DEFAULT_JUDGE
-from moonlynx.judge.types import BadInput, MoonlynxError
 
 from ..growing import GrowingAnswer
 from .grounding import Grounding

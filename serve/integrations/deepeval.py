@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.base import Judge
+from moonlynx.judge.contract.base import Judge
+from moonlynx.judge.contract.types import Example, Unscored, Verdict
 from moonlynx.judge.registry import DEFAULT_JUDGE
-from moonlynx.judge.types import Example, Unscored, Verdict
 
 from .grounding import Grounding, read_example, reason
 

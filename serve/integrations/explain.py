@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len
 
+from moonlynx.judge.contract.types import Evidence, Example, Sentence, Verdict
+from moonlynx.judge.contract.visible import visible, visible_parts
 from moonlynx.judge.text import content_tokens, split_sentences
-from moonlynx.judge.types import Evidence, Example, Sentence, Verdict
-from moonlynx.judge.visible import visible, visible_parts
 
 _WIDTH = 88  # terminal cells of a line, as pytest indents them
 _SHOWN = 240  # characters of evidence shown

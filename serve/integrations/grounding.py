@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterable
 from threading import Lock
 
-from moonlynx.judge.base import AsyncJudge, Judge
+from moonlynx.judge.contract.base import AsyncJudge, Judge
+from moonlynx.judge.contract.types import Example, MoonlynxError, Unscored, Verdict
 from moonlynx.judge.registry import DEFAULT_JUDGE, load_judge
-from moonlynx.judge.types import Example, MoonlynxError, Unscored, Verdict
 
 from .explain import explain
 

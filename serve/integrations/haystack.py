@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.contract.types import Verdict
 from moonlynx.judge.registry import DEFAULT_JUDGE
-from moonlynx.judge.types import Verdict
 
 from .grounding import Grounding, read_example
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.base import Judge
+from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
 from .grounding import Grounding, faithfulness, read_example, reason

@@ -8,7 +8,7 @@ from pydantic import Field
 
 import moonlynx
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.types import BadInput, Verdict
+from moonlynx.judge.contract.types import BadInput, Verdict
 
 from .grounding import Grounding, read_example
 

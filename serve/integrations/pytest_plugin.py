@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from moonlynx import Example, Judge, MoonlynxError, Unscored, load_judge
-from moonlynx.judge.names import CascadeSpec, JudgeSpec, parse_spec
+from moonlynx.judge.contract.spec import CascadeSpec, JudgeSpec, parse_spec
 from moonlynx.judge.registry import DEFAULT_JUDGE, find_factory
 
 AssertGrounded = Callable[..., None]

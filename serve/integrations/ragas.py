@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.base import Judge
+from moonlynx.judge.contract.base import Judge
+from moonlynx.judge.contract.types import Verdict
 from moonlynx.judge.registry import DEFAULT_JUDGE
-from moonlynx.judge.types import Verdict
 
 from .grounding import Grounding, faithfulness, read_example, reason
 

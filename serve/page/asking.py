@@ -7,10 +7,10 @@ import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 
-from moonlynx.judge.base import unscored
-from moonlynx.judge.batch import BATCH_SIZE, batches, to_line
-from moonlynx.judge.rows import Row, read_jsonl
-from moonlynx.judge.types import BadInput, Example, Verdict
+from moonlynx.judge.batch.judging import BATCH_SIZE, batches, to_line
+from moonlynx.judge.contract.base import unscored
+from moonlynx.judge.contract.types import BadInput, Example, Verdict
+from moonlynx.judge.rows.examples import Row, read_jsonl
 
 from ..batching import QueueFull
 from ..service import Service

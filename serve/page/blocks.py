@@ -7,8 +7,8 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from moonlynx.judge.rows import read_jsonl
-from moonlynx.judge.types import Example
+from moonlynx.judge.contract.types import Example
+from moonlynx.judge.rows.examples import read_jsonl
 
 from ..errors import answer_errors
 from ..service import Service

@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING
 
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.types import BadInput
 
 from ..service import Service
 from .asking import judge_file

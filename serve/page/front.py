@@ -17,9 +17,9 @@ from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeVar
 
+from moonlynx.judge.contract.types import MoonlynxError
+from moonlynx.judge.contract.visible import visible
 from moonlynx.judge.registry import load_judge
-from moonlynx.judge.types import MoonlynxError
-from moonlynx.judge.visible import visible
 
 from ..service import Service, Settings
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from moonlynx.judge.batch import Tally
-from moonlynx.judge.rows import Row
-from moonlynx.judge.types import BadInput, Verdict
+from moonlynx.judge.batch.judging import Tally
+from moonlynx.judge.contract.types import BadInput, Verdict
+from moonlynx.judge.rows.examples import Row
 
 from .markup import escape
 from .verdict import render_error

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.types import BadInput
 
 from .front import JUDGING
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from moonlynx.judge.types import Example, Sentence, Verdict
+from moonlynx.judge.contract.types import Example, Sentence, Verdict
 
 from .markup import Piece, cut, escape
 

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moonlynx.judge.backends.options import finite, read_options, whole
-from moonlynx.judge.batch import Tally, identify, judge_batch, to_line
-from moonlynx.judge.fields import AS_NAMED, FieldMap
-from moonlynx.judge.files import held
-from moonlynx.judge.names import JudgeSpec, parse_spec
-from moonlynx.judge.progress import progress_bar
+from moonlynx.judge.batch.judging import Tally, identify, judge_batch, to_line
+from moonlynx.judge.contract.spec import JudgeSpec, parse_spec
+from moonlynx.judge.contract.types import BadInput, MoonlynxError
+from moonlynx.judge.files.atomic import held
 from moonlynx.judge.registry import load_judge
-from moonlynx.judge.types import BadInput, MoonlynxError
+from moonlynx.judge.rows.fields import AS_NAMED, FieldMap
+from moonlynx.judge.terminal.progress import progress_bar
 
 from . import llm
 from .cluster import ClusterError, connected, faults_named

@@ -10,7 +10,7 @@ from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.types import MoonlynxError
+from moonlynx.judge.contract.types import MoonlynxError
 
 
 class ClusterError(MoonlynxError, RuntimeError):

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field, ValidationError
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.base import unscored
+from moonlynx.judge.contract.base import unscored
+from moonlynx.judge.contract.types import BadInput, Example, JudgeInfo, Record, Verdict, first_fault
 from moonlynx.judge.registry import DEFAULT_JUDGE, load_judge
-from moonlynx.judge.types import BadInput, Example, JudgeInfo, Record, Verdict, first_fault
 
 from ..app import create_app
 from ..batching import Batching

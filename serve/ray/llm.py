@@ -16,19 +16,19 @@ from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.backends.local import encode_prompt, find_model
 from moonlynx.judge.backends.options import finite, flag, one_of, read_options, whole
 from moonlynx.judge.backends.replies import TOP, aligned, faulty, reply_token
-from moonlynx.judge.batch import identify, judge_batch, to_line
-from moonlynx.judge.fields import FieldMap
-from moonlynx.judge.names import JudgeSpec
+from moonlynx.judge.batch.judging import identify, judge_batch, to_line
+from moonlynx.judge.contract.spec import JudgeSpec
+from moonlynx.judge.contract.types import Example, JudgeError
 from moonlynx.judge.registry import LYNX_MODEL
-from moonlynx.judge.rows import Row
-from moonlynx.judge.types import Example, JudgeError
+from moonlynx.judge.rows.examples import Row
+from moonlynx.judge.rows.fields import FieldMap
 
 from .partitions import Partition, read_partition
 
 if TYPE_CHECKING:
     from ray.data import Dataset
 
-    from moonlynx.judge.lynx import LynxJudge
+    from moonlynx.judge.judges.lynx import LynxJudge
 
 _ROWS = 64  # rows handed to an engine at once
 _LIGHT = 0.25  # of a processor: what is around an engine waits for it most of the time
@@ -138,7 +138,7 @@ def _as_it_is(row: dict[str, Any]) -> dict[str, Any]:
 def _lynx(
     reply: Callable[[ChatRequest], ChatReply | str], model: str, threshold: float | None
 ) -> LynxJudge:
-    from moonlynx.judge.lynx import LynxJudge
+    from moonlynx.judge.judges.lynx import LynxJudge
 
     return LynxJudge(FakeBackend(reply), model=f"{model}@vllm", threshold=threshold)
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from moonlynx.judge.batch import Tally
-from moonlynx.judge.journal import RunMismatch, check_run
-from moonlynx.judge.types import Record, Verdict
+from moonlynx.judge.batch.judging import Tally
+from moonlynx.judge.contract.types import Record, Verdict
+from moonlynx.judge.files.journal import RunMismatch, check_run
 
 from .partitions import locate
 from .table import write_parquet

@@ -15,9 +15,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.fields import AS_NAMED, FieldMap
-from moonlynx.judge.rows import Row, read_jsonl, read_rows
-from moonlynx.judge.types import BadInput, Record
+from moonlynx.judge.contract.types import BadInput, Record
+from moonlynx.judge.rows.examples import Row, read_jsonl, read_rows
+from moonlynx.judge.rows.fields import AS_NAMED, FieldMap
 
 _BLOCK = 1 << 20  # bytes read at once
 _ROWS = 256  # rows of Parquet held in memory at once

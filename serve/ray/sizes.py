@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from moonlynx.judge.rows import Row
-from moonlynx.judge.types import BadInput, Example
+from moonlynx.judge.contract.types import BadInput, Example
+from moonlynx.judge.rows.examples import Row
 
 _CHARACTERS = 4  # of a token, about: every judge has a tokenizer of its own
 

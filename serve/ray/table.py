@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from moonlynx.judge.types import Verdict
+from moonlynx.judge.contract.types import Verdict
 
 
 def write_parquet(parts: Iterable[bytes], file: Any) -> None:

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from moonlynx.judge.backends.base import BackendError
-from moonlynx.judge.base import Judge, unscored
-from moonlynx.judge.calibration import Calibrated, load_calibration
-from moonlynx.judge.luna.judge import LunaJudge
-from moonlynx.judge.luna.weights import open_weights
-from moonlynx.judge.rows import read_jsonl
-from moonlynx.judge.screen import Screened
-from moonlynx.judge.types import BadInput, Example, Verdict
+from moonlynx.judge.contract.base import Judge, unscored
+from moonlynx.judge.contract.types import BadInput, Example, Verdict
+from moonlynx.judge.decision.calibration import Calibrated, load_calibration
+from moonlynx.judge.judges.luna.judge import LunaJudge
+from moonlynx.judge.judges.luna.weights import open_weights
+from moonlynx.judge.judges.screen import Screened
+from moonlynx.judge.rows.examples import read_jsonl
 
 from .encoder import TritonEncoder
 from .steps import Shape

@@ -15,17 +15,17 @@ import moonlynx
 from moonlynx.judge.backends.encoder import hash_files
 from moonlynx.judge.backends.onnx_encoder import MODEL
 from moonlynx.judge.backends.options import read_options, whole
-from moonlynx.judge.luna.config import CONFIG_FILE, LunaConfig
-from moonlynx.judge.luna.reading import find_specials
-from moonlynx.judge.luna.weights import (
+from moonlynx.judge.contract.spec import CascadeSpec, parse_spec
+from moonlynx.judge.contract.types import MoonlynxError
+from moonlynx.judge.judges.luna.config import CONFIG_FILE, LunaConfig
+from moonlynx.judge.judges.luna.reading import find_specials
+from moonlynx.judge.judges.luna.weights import (
     CALIBRATION,
     TOKENIZER,
     WeightsFolder,
     open_weights,
     write_manifest,
 )
-from moonlynx.judge.names import CascadeSpec, parse_spec
-from moonlynx.judge.types import MoonlynxError
 
 from .encoder import ENCODER, INPUTS, OUTPUTS
 from .model import EXAMPLE, JUDGE, VERDICT

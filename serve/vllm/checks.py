@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from moonlynx.judge.types import MoonlynxError
+from moonlynx.judge.contract.types import MoonlynxError
 
 from .deployment import Deployment
 from .sizing import GB, memory_of, weight_bytes

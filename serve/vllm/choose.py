@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from moonlynx.judge.luna2.registry import NAME as HEADS
-from moonlynx.judge.names import JudgeSpec, parse_spec
+from moonlynx.judge.contract.spec import JudgeSpec, parse_spec
+from moonlynx.judge.metrics.registry import NAME as HEADS
 from moonlynx.judge.registry import LYNX_MODEL
 
 from .deployment import (

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from moonlynx.judge.batch import judge_rows
-from moonlynx.judge.cli import summary
-from moonlynx.judge.fields import FieldMap
-from moonlynx.judge.files import keep_apart
-from moonlynx.judge.input_cli import MapOption, say_notes
-from moonlynx.judge.messages import echo
-from moonlynx.judge.progress import progress_bar
-from moonlynx.judge.rows import describe, read_rows
-from moonlynx.judge.types import ExitCode
+from moonlynx.judge.batch.judging import judge_rows
+from moonlynx.judge.cli.inputs import MapOption, say_notes
+from moonlynx.judge.cli.judge import summary
+from moonlynx.judge.contract.types import ExitCode
+from moonlynx.judge.files.atomic import keep_apart
+from moonlynx.judge.rows.examples import describe, read_rows
+from moonlynx.judge.rows.fields import FieldMap
+from moonlynx.judge.terminal.messages import echo
+from moonlynx.judge.terminal.progress import progress_bar
 
 if TYPE_CHECKING:
     from .engine import Engine

@@ -9,7 +9,7 @@ from typing import Annotated, Self
 from pydantic import Field, StrictBool, StrictInt, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from moonlynx.judge.types import MoonlynxError, Record
+from moonlynx.judge.contract.types import MoonlynxError, Record
 from moonlynx.recipes.runs import read_run
 
 from .sizing import GPUS, AtLeastOne, GpuKind, Load, Memory, Precision, Serving, Shape, memory_of

@@ -22,9 +22,9 @@ import httpx
 
 from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import ChatRequest
-from moonlynx.judge.schemas import load_schema
-from moonlynx.judge.types import MoonlynxError, Turn
-from moonlynx.judge.visible import visible
+from moonlynx.judge.contract.schemas import load_schema
+from moonlynx.judge.contract.types import MoonlynxError, Turn
+from moonlynx.judge.contract.visible import visible
 
 from .checks import check, require
 from .deployment import Deployment

@@ -19,10 +19,10 @@ from pydantic import BaseModel, ValidationError
 
 from moonlynx.judge.backends.endpoint import Endpoint, Failure
 from moonlynx.judge.backends.openai import OpenAIBackend
-from moonlynx.judge.batch import BATCH_SIZE, batches, judge_batch
-from moonlynx.judge.lynx import LynxJudge
-from moonlynx.judge.rows import Row
-from moonlynx.judge.types import BadInput, JudgeError
+from moonlynx.judge.batch.judging import BATCH_SIZE, batches, judge_batch
+from moonlynx.judge.contract.types import BadInput, JudgeError
+from moonlynx.judge.judges.lynx import LynxJudge
+from moonlynx.judge.rows.examples import Row
 
 _PATH = "/v1/chat/completions"
 _NOWHERE = "http://run-batch"

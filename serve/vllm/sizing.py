@@ -11,7 +11,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, StrictInt
 
-from moonlynx.judge.types import Record
+from moonlynx.judge.contract.types import Record
 
 Precision = Literal["bf16", "fp8", "awq", "fp32"]
 AtLeastOne = Annotated[StrictInt, Field(ge=1)]

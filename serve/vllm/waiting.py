@@ -6,9 +6,9 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from moonlynx.judge.base import AsyncJudge, Judge
-from moonlynx.judge.luna2.metric import Metric
-from moonlynx.judge.types import Example, MetricInput, MetricVerdict, Verdict
+from moonlynx.judge.contract.base import AsyncJudge, Judge
+from moonlynx.judge.contract.types import Example, MetricInput, MetricVerdict, Verdict
+from moonlynx.judge.metrics.metric import Metric
 
 from .engine import Engine
 

@@ -8,9 +8,9 @@ import importlib
 import typing
 
 from ._version import __version__
-from .judge.base import AsyncJudge, Judge
+from .judge.contract.base import AsyncJudge, Judge
+from .judge.contract.types import BadInput, Example, MoonlynxError, Unscored, Verdict
 from .judge.registry import load_judge
-from .judge.types import BadInput, Example, MoonlynxError, Unscored, Verdict
 
 if typing.TYPE_CHECKING:
     from .serve.client import AsyncClient, Client

@@ -9,9 +9,9 @@ import typer
 from . import __version__
 from .eval.cli import app as eval_app
 from .halubench.cli import app as halubench_app
-from .judge.cli import ENGINES
-from .judge.cli import app as judge_app
-from .judge.messages import Group, echo, errors_as_messages
+from .judge.cli.judge import ENGINES
+from .judge.cli.judge import app as judge_app
+from .judge.terminal.messages import Group, echo, errors_as_messages
 from .model_card.cli import app as card_app
 from .recipes.cli import app as recipes_app
 from .serve.cli import app as serve_app

@@ -6,8 +6,8 @@ import pytest
 from moonlynx.eval.benchmarks import BenchmarkRow, load_benchmark
 from moonlynx.eval.provenance import JudgeRun
 from moonlynx.eval.report import Judged, build_report
-from moonlynx.judge.batch import read_verdicts
-from moonlynx.judge.types import Example, JudgeError, JudgeInfo, Verdict
+from moonlynx.judge.batch.judging import read_verdicts
+from moonlynx.judge.contract.types import Example, JudgeError, JudgeInfo, Verdict
 
 FIXTURES = Path(__file__).parent / "fixtures"
 INFO = JudgeInfo(name="scripted", version="1")

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from moonlynx.eval.attacks import KINDS, PLACES, Flips, load_attacks, measure
 from moonlynx.eval.attacks.__main__ import app, render
-from moonlynx.judge.types import JudgeInfo, Verdict
+from moonlynx.judge.contract.types import JudgeInfo, Verdict
 
 ATTACKS = load_attacks()
 

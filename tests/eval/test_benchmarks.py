@@ -12,7 +12,7 @@ from moonlynx.eval.bootstrap import estimates
 from moonlynx.eval.extras import scipy_stats
 from moonlynx.eval.outcomes import Gold
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.types import BadInput, Example
+from moonlynx.judge.contract.types import BadInput, Example
 
 from ..labelled_data import DATA, needs_data
 

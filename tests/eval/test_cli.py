@@ -7,7 +7,7 @@ import pytest
 from moonlynx import cli
 from moonlynx.eval.records import Report
 from moonlynx.eval.run import verdict_file
-from moonlynx.judge.calibration import fit_calibration, save_calibration
+from moonlynx.judge.decision.calibration import fit_calibration, save_calibration
 from moonlynx.judge.registry import load_judge
 
 
@@ -109,7 +109,7 @@ def test_verdicts_of_other_rows_are_not_gone_on_with(evaluate):
 
 
 def test_no_judge_sees_the_gold(evaluate, monkeypatch):
-    from moonlynx.judge.detectors.token_similarity import TokenSimilarity
+    from moonlynx.judge.judges.detectors.token_similarity import TokenSimilarity
 
     seen = []
     judge = TokenSimilarity.__call__

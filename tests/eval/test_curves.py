@@ -11,8 +11,8 @@ from moonlynx.eval.figures import COVERAGE_RISK, RELIABILITY, figures
 from moonlynx.eval.markdown import render
 from moonlynx.eval.metrics import ECE_BINS, weighted_metrics
 from moonlynx.eval.outcomes import Gold
-from moonlynx.judge.calibration import fit_calibration
-from moonlynx.judge.types import JudgeInfo
+from moonlynx.judge.contract.types import JudgeInfo
+from moonlynx.judge.decision.calibration import fit_calibration
 
 SVG = "{http://www.w3.org/2000/svg}"
 

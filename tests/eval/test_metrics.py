@@ -6,7 +6,7 @@ from moonlynx.eval.benchmarks import BenchmarkError, BenchmarkRow
 from moonlynx.eval.bootstrap import estimates
 from moonlynx.eval.metrics import METRICS, weighted_metrics
 from moonlynx.eval.outcomes import Gold, Outcomes
-from moonlynx.judge.types import BadInput, Sentence, Span
+from moonlynx.judge.contract.types import BadInput, Sentence, Span
 
 NAN = float("nan")
 

@@ -13,7 +13,7 @@ from moonlynx.eval.slices import (
     spearman,
     subsets,
 )
-from moonlynx.judge.types import BadInput, Example
+from moonlynx.judge.contract.types import BadInput, Example
 
 
 def test_tokens_are_a_quarter_of_the_bytes():

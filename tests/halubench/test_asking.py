@@ -7,9 +7,9 @@ from moonlynx.halubench.asking import Asker, Outcome, estimate
 from moonlynx.halubench.perturb.by_model import Perturbation
 from moonlynx.judge.backends.base import BackendError, ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.files import InUse
-from moonlynx.judge.journal import RunMismatch
-from moonlynx.judge.types import BadInput, JudgeError
+from moonlynx.judge.contract.types import BadInput, JudgeError
+from moonlynx.judge.files.atomic import InUse
+from moonlynx.judge.files.journal import RunMismatch
 
 from .a_row import ANSWER, make_row
 

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from moonlynx.cli import app
 from moonlynx.halubench.blind import KeyRow, Verdict, draw, score, wilson
 from moonlynx.halubench.rows import write_rows
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.types import BadInput
 
 from .a_row import ANSWER, make_row
 

@@ -13,9 +13,9 @@ from moonlynx.halubench.manifest import hash_file, read_manifest
 from moonlynx.halubench.overlap import runs
 from moonlynx.halubench.rows import read_rows
 from moonlynx.halubench.sources import SourceError
-from moonlynx.judge.journal import RunMismatch
-from moonlynx.judge.rows import read_rows as read_examples
-from moonlynx.judge.types import BadInput, MoonlynxError
+from moonlynx.judge.contract.types import BadInput, MoonlynxError
+from moonlynx.judge.files.journal import RunMismatch
+from moonlynx.judge.rows.examples import read_rows as read_examples
 
 from .made_data import ROWS
 from .made_data import build_set as run

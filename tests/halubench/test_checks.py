@@ -10,7 +10,7 @@ from moonlynx.halubench.records import Edited, QARow
 from moonlynx.halubench.rows import write_rows
 from moonlynx.halubench.stats import describe
 from moonlynx.halubench.verify import VerifyError, verify
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.types import BadInput
 
 from .made_data import ROWS
 

@@ -9,8 +9,8 @@ from moonlynx.halubench.asking import Outcome
 from moonlynx.halubench.model_cli import perturb, trace
 from moonlynx.halubench.rows import read_rows, write_rows
 from moonlynx.judge.backends.base import BackendError
-from moonlynx.judge.cost import PriceError
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.types import BadInput
+from moonlynx.judge.decision.cost import PriceError
 
 from .a_row import ANSWER, make_row
 

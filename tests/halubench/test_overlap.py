@@ -1,6 +1,6 @@
 from moonlynx.halubench.overlap import RUN, Leaks, NearDuplicates, runs
 from moonlynx.halubench.records import Provenance, QARow
-from moonlynx.judge.types import Example
+from moonlynx.judge.contract.types import Example
 
 from .made_data import answer, question, text
 

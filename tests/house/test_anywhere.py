@@ -6,7 +6,7 @@ import sys
 import pytest
 
 CODE = """
-import moonlynx.judge.registry, moonlynx.judge.types, moonlynx.eval
+import moonlynx.judge.registry, moonlynx.judge.contract.types, moonlynx.eval
 judge = moonlynx.load_judge("token-similarity")
 (verdict,) = judge([moonlynx.Example(context="It opened in 1932.", answer="It opened in 1932.")])
 print(verdict.score)

@@ -104,7 +104,9 @@ def core_packages():
 def imported(request, tracked, root, tmp_path_factory):
     names = ["moonlynx"] if request.param == "moonlynx" else sorted(modules_of(tracked, root))
     assert names[0] == "moonlynx"
-    assert request.param == "moonlynx" or {"moonlynx.judge.types", "moonlynx.cli"} <= set(names)
+    assert request.param == "moonlynx" or {"moonlynx.judge.contract.types", "moonlynx.cli"} <= set(
+        names
+    )
     return probe(names, tmp_path_factory.mktemp("folder"))
 
 

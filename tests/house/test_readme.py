@@ -24,7 +24,7 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from moonlynx.judge.names import parse_spec
+from moonlynx.judge.contract.spec import parse_spec
 
 NEEDS = {"server", "gpu", "hub"}
 RUN = {"moonlynx", "python", "cat", "echo", "printf", "curl"}

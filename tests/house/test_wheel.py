@@ -58,7 +58,11 @@ def test_the_wheel_holds_the_tree(wheel, tree, tracked):
     package = {name: data for name, data in packed.items() if ".dist-info/" not in name}
     assert sorted(package) == sorted(expected)
     assert package == expected
-    for name in ("judge/types.py", "judge/schemas/verdict.json", "judge/prompts/lynx-v1.txt"):
+    for name in (
+        "judge/contract/types.py",
+        "judge/contract/schemas/verdict.json",
+        "judge/prompts/lynx-v1.txt",
+    ):
         assert f"moonlynx/{name}" in package
     assert "moonlynx/py.typed" in package
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from jsonschema import validate
 
-from moonlynx.judge.base import AsyncJudge, Judge
-from moonlynx.judge.calibration import load_calibration
-from moonlynx.judge.luna.weights import CALIBRATION, EMBEDDED
-from moonlynx.judge.raghalu import weights as raghalu
+from moonlynx.judge.contract.base import AsyncJudge, Judge
+from moonlynx.judge.contract.schemas import load_schema
+from moonlynx.judge.contract.types import ERROR_CODES, Example, Usage, Verdict
+from moonlynx.judge.decision.calibration import load_calibration
+from moonlynx.judge.judges.luna.weights import CALIBRATION, EMBEDDED
+from moonlynx.judge.judges.raghalu import weights as raghalu
 from moonlynx.judge.registry import all_factories, load_judge
-from moonlynx.judge.schemas import load_schema
-from moonlynx.judge.types import ERROR_CODES, Example, Usage, Verdict
 
-from .luna.tiny import build_tiny_luna
-from .prompted.tiny_nli import build_generator
+from .judges.luna.tiny import build_tiny_luna
+from .judges.prompted.tiny_nli import build_generator
 
 CLAIMLESS = Example(
     id="claimless",

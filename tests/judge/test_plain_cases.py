@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from moonlynx.judge.rows import read_rows
-from moonlynx.judge.types import Example
+from moonlynx.judge.contract.types import Example
+from moonlynx.judge.rows.examples import read_rows
 
 FOLDER = Path(__file__).parent / "plain"
 KINDS = {

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from moonlynx.judge.backends.base import BackendError
-from moonlynx.judge.base import Judge
-from moonlynx.judge.names import SpecError
+from moonlynx.judge.contract.base import Judge
+from moonlynx.judge.contract.spec import SpecError
+from moonlynx.judge.contract.types import Example
 from moonlynx.judge.registry import Factory, UnknownJudge, all_factories, find_factory, load_judge
-from moonlynx.judge.types import Example
 
 PLUGIN = Path(__file__).parents[1] / "plugin"
 EXAMPLE = Example(context="The bridge is long.", answer="The bridge is green.")

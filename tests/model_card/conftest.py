@@ -9,15 +9,15 @@ import pytest
 from moonlynx import cli
 from moonlynx.eval.benchmarks import load_benchmark
 from moonlynx.eval.run import run_evaluation
-from moonlynx.judge.calibration import fit_calibration, save_calibration
-from moonlynx.judge.luna.weights import write_manifest
+from moonlynx.judge.decision.calibration import fit_calibration, save_calibration
+from moonlynx.judge.judges.luna.weights import write_manifest
 from moonlynx.judge.registry import load_judge
 from moonlynx.recipes.luna.record import Aggregation, StageRecord, TrainingRecord
 from moonlynx.recipes.luna.settings import Run
 from moonlynx.recipes.record import Hardware, estimate_energy
 from moonlynx.recipes.runs import read_run
 
-from ..judge.luna.tiny import CONFIG, build_tiny_luna
+from ..judge.judges.luna.tiny import CONFIG, build_tiny_luna
 
 RUN = """
 mix: shipped

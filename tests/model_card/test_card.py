@@ -12,13 +12,13 @@ from huggingface_hub import ModelCard
 from moonlynx.eval.benchmarks import load_benchmark
 from moonlynx.eval.bootstrap import Value
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.luna.config import LunaError
-from moonlynx.judge.luna.weights import write_manifest
+from moonlynx.judge.judges.luna.config import LunaError
+from moonlynx.judge.judges.luna.weights import write_manifest
 from moonlynx.model_card import training
 from moonlynx.model_card.card import render_card
 from moonlynx.model_card.results import CardError, at_chance, eval_results, find_system, read_report
+from moonlynx.recipes.data.licences import SOURCES
 from moonlynx.recipes.luna import settings
-from moonlynx.recipes.luna.licences import SOURCES
 from moonlynx.recipes.luna.settings import Run
 from moonlynx.recipes.runs import read_run
 

@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from moonlynx.model_card.results import read_report
-from moonlynx.recipes.lynx.record import SourceRecord, TrainingRecord, read_record, write_record
-from moonlynx.recipes.lynx.settings import Run
+from moonlynx.recipes.chat.record import SourceRecord, TrainingRecord, read_record, write_record
+from moonlynx.recipes.chat.settings import Run
 
 BASE = "meta-llama/Meta-Llama-3-8B-Instruct"
 

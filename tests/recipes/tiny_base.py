@@ -6,7 +6,7 @@ import string
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from moonlynx.judge.luna.weights import load_tokenizer
+from moonlynx.judge.judges.luna.weights import load_tokenizer
 
 
 def build_tokenizer(path, words=()):

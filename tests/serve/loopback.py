@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import httpx
 import uvicorn
 
+from moonlynx.judge.contract.steps import Progress, finish
 from moonlynx.judge.registry import load_judge
-from moonlynx.judge.steps import Progress, finish
 from moonlynx.serve.app import create_app
 from moonlynx.serve.service import Settings
 

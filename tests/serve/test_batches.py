@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from moonlynx import Example, load_judge
-from moonlynx.judge.batch import read_verdicts
-from moonlynx.judge.files import held
-from moonlynx.judge.types import JudgeInfo
+from moonlynx.judge.batch.judging import read_verdicts
+from moonlynx.judge.contract.types import JudgeInfo
+from moonlynx.judge.files.atomic import held
 from moonlynx.serve.batching import Batching
 from moonlynx.serve.client import AsyncClient, Client, ServerError
 from moonlynx.serve.service import Settings

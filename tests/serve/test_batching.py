@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from moonlynx import Example, load_judge
-from moonlynx.judge.types import JudgeInfo, Verdict
+from moonlynx.judge.contract.types import JudgeInfo, Verdict
 from moonlynx.serve.batching import Batcher, Batching, QueueFull
 
 JUDGE = load_judge("token-similarity")

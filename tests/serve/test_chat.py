@@ -6,9 +6,9 @@ import openai
 import pytest
 
 from moonlynx import Example, load_judge
-from moonlynx.judge.abstain import Abstaining
-from moonlynx.judge.base import unscored
-from moonlynx.judge.lynx import build_prompt
+from moonlynx.judge.contract.base import unscored
+from moonlynx.judge.decision.abstention import Abstaining
+from moonlynx.judge.judges.lynx import build_prompt
 from moonlynx.serve.chat_form import ChatRequest, read_example
 
 from .loopback import EXAMPLE, WRONG, calling, serving

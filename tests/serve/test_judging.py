@@ -5,8 +5,8 @@ import json
 import pytest
 
 from moonlynx import Example, Verdict, load_judge
-from moonlynx.judge.batch import judge_batch
-from moonlynx.judge.rows import read_jsonl
+from moonlynx.judge.batch.judging import judge_batch
+from moonlynx.judge.rows.examples import read_jsonl
 
 from .loopback import EXAMPLE, WRONG, metric
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from moonlynx.judge.types import BadInput, MoonlynxError
+from moonlynx.judge.contract.types import BadInput, MoonlynxError
 from moonlynx.serve.batching import Batching
 from moonlynx.serve.metrics import Metrics
 from moonlynx.serve.middleware import Observe, read_keys

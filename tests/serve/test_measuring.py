@@ -8,15 +8,15 @@ from starlette.testclient import TestClient
 
 from moonlynx import load_judge
 from moonlynx.judge.backends.base import BackendError
-from moonlynx.judge.luna2.encoder.head import save_heads
-from moonlynx.judge.luna2.heads import EncoderMetric
-from moonlynx.judge.types import MetricInput, MetricVerdict
+from moonlynx.judge.contract.types import MetricInput, MetricVerdict
+from moonlynx.judge.metrics.encoder.head import save_heads
+from moonlynx.judge.metrics.heads import EncoderMetric
 from moonlynx.serve.app import create_app
 from moonlynx.serve.batching import Batching
 from moonlynx.serve.server import ServeError, load_metrics
 from moonlynx.serve.service import Settings
 
-from ..judge.luna2.test_heads import build
+from ..judge.metrics.test_heads import build
 from .loopback import calling, serving
 
 pytestmark = pytest.mark.heavy

@@ -9,7 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from moonlynx import load_judge
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.types import BadInput
 from moonlynx.serve.app import create_app
 from moonlynx.serve.batches import KINDS
 from moonlynx.serve.service import Settings

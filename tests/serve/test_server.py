@@ -14,7 +14,7 @@ import pytest
 
 from moonlynx import Example, MoonlynxError, load_judge
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.names import parse_spec
+from moonlynx.judge.contract.spec import parse_spec
 from moonlynx.serve.app import create_app
 from moonlynx.serve.client import Client, ServerError
 from moonlynx.serve.server import ServeError, serve, waits_on_network

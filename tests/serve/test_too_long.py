@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from moonlynx.judge.batch import read_verdicts
+from moonlynx.judge.batch.judging import read_verdicts
 from moonlynx.serve.limits import Limits
 from moonlynx.serve.service import Settings
 

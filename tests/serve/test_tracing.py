@@ -8,7 +8,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from moonlynx import load_judge
-from moonlynx.judge.types import Usage, Verdict
+from moonlynx.judge.contract.types import Usage, Verdict
 from moonlynx.serve.tracing import Tracing, open_tracing
 
 from .loopback import EXAMPLE, WRONG, calling

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from moonlynx import Example
-from moonlynx.judge.batch import read_verdicts
+from moonlynx.judge.batch.judging import read_verdicts
 from moonlynx.serve.batching import Batcher, Batching
 from moonlynx.serve.service import Settings
 

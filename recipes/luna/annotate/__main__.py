@@ -8,16 +8,16 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.backends.base import ChatBackend
-from moonlynx.judge.chat import load_chat_model, parse_chat_model
-from moonlynx.judge.cost import Price
-from moonlynx.judge.files import keep_apart
-from moonlynx.judge.journal import read_records
-from moonlynx.judge.messages import echo, errors_as_messages, make_folder
-from moonlynx.judge.names import JudgeSpec
-from moonlynx.judge.progress import progress_bar
+from moonlynx.judge.backends.chat import load_chat_model, parse_chat_model
+from moonlynx.judge.contract.spec import JudgeSpec
+from moonlynx.judge.decision.cost import Price
+from moonlynx.judge.files.atomic import keep_apart
+from moonlynx.judge.files.journal import read_records
+from moonlynx.judge.terminal.messages import echo, errors_as_messages, make_folder
+from moonlynx.judge.terminal.progress import progress_bar
 
+from ...data.rag_qa import RagQuestion, load_rag_qa
 from ...outcomes import hash_rows
-from ..rag_qa import RagQuestion, load_rag_qa
 from .asking import PROMPTS
 from .cost import Prices, estimate
 from .label import Limits, Models

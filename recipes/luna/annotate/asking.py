@@ -9,13 +9,13 @@ from typing import Any, get_args
 from pydantic import BaseModel, StrictBool
 
 from moonlynx.judge.backends.base import ChatRequest
-from moonlynx.judge.parsing import shorten
-from moonlynx.judge.prompted.reading import keyed_schema, read_as
+from moonlynx.judge.contract.types import Evidence, Example, JudgeError, Range, Turn
+from moonlynx.judge.judges.prompted.reading import keyed_schema, read_as
 from moonlynx.judge.prompts import break_chat_tokens, fill, load_prompt, mark_outside
+from moonlynx.judge.prompts.parsing import shorten
 from moonlynx.judge.text import split_sentences
-from moonlynx.judge.types import Evidence, Example, JudgeError, Range, Turn
 
-from ..rag_qa import RagQuestion
+from ...data.rag_qa import RagQuestion
 from .records import SentenceVerdict, Support
 
 GENERATE, ANNOTATE = PROMPTS = ("luna-generate-v1", "luna-annotate-v1")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import reduce
 from math import ceil
 
-from moonlynx.judge.cost import Price, add_usage, estimate_tokens, show_usage
+from moonlynx.judge.contract.types import Usage
+from moonlynx.judge.decision.cost import Price, add_usage, estimate_tokens, show_usage
 from moonlynx.judge.prompts import load_prompt
-from moonlynx.judge.types import Usage
 
 from .asking import ANNOTATE, GENERATE
 from .label import REANNOTATIONS, Limits, Task

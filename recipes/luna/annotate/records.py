@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from moonlynx.judge.types import (
+from moonlynx.judge.contract.types import (
     Count,
     Evidence,
     Example,

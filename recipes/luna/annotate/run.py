@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from moonlynx.judge.batch import Tally as Labels
-from moonlynx.judge.journal import check_run
+from moonlynx.judge.batch.judging import Tally as Labels
+from moonlynx.judge.files.journal import check_run
 
+from ...data.rag_qa import RagQuestion
 from ...outcomes import read_outcomes, resume_outcomes
-from ..rag_qa import RagQuestion
 from .cost import Bill
 from .label import Models, Task, label_answers
 from .records import AnnotatedAnswer, DroppedAnswer, RunInfo

@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
-from moonlynx.judge.chat import load_chat_model, parse_chat_model
-from moonlynx.judge.cost import Price, show_usage
-from moonlynx.judge.files import keep_apart
-from moonlynx.judge.journal import read_records
-from moonlynx.judge.luna2.definition import load_definition
-from moonlynx.judge.messages import echo, errors_as_messages, make_folder, resumable
-from moonlynx.judge.types import BadInput, Usage
+from moonlynx.judge.backends.chat import load_chat_model, parse_chat_model
+from moonlynx.judge.contract.types import BadInput, Usage
+from moonlynx.judge.decision.cost import Price, show_usage
+from moonlynx.judge.files.atomic import keep_apart
+from moonlynx.judge.files.journal import read_records
+from moonlynx.judge.metrics.definition import load_definition
+from moonlynx.judge.terminal.messages import echo, errors_as_messages, make_folder, resumable
 
 from ...outcomes import hash_rows
 from ..data import load

@@ -10,13 +10,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from moonlynx.judge.backends.base import ChatRequest
-from moonlynx.judge.luna2.definition import DefinitionError, MetricDefinition, blank
-from moonlynx.judge.luna2.preflight import TokenMap
-from moonlynx.judge.luna2.prompt import write
-from moonlynx.judge.parsing import shorten
-from moonlynx.judge.prompted.reading import keyed_schema, read_as
+from moonlynx.judge.contract.types import JudgeError, MetricInput, Turn
+from moonlynx.judge.judges.prompted.reading import keyed_schema, read_as
+from moonlynx.judge.metrics.definition import DefinitionError, MetricDefinition, blank
+from moonlynx.judge.metrics.preflight import TokenMap
+from moonlynx.judge.metrics.prompt import write
 from moonlynx.judge.prompts import fill, load_prompt
-from moonlynx.judge.types import JudgeError, MetricInput, Turn
+from moonlynx.judge.prompts.parsing import shorten
 
 from .records import DraftRow
 

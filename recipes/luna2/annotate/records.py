@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moonlynx.judge.types import Count, Id, JudgeError, MetricInput, Record, Text, Usage
+from moonlynx.judge.contract.types import Count, Id, JudgeError, MetricInput, Record, Text, Usage
 
 
 class DraftRow(MetricInput):

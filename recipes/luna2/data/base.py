@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from moonlynx.judge.types import MetricInput
+from moonlynx.judge.contract.types import MetricInput
 
 from .rows import LabelledInput
 

@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ...luna.answers import LabelledAnswer, load, load_right
-from ...luna.answers.base import read_csv, read_json
-from ...luna.exclusions import load_exclusions
-from ...luna.mixes import UNSEEN, Mix
+from ...data.answers import LabelledAnswer, load, load_right
+from ...data.answers.base import read_csv, read_json
+from ...data.exclusions import load_exclusions
+from ...data.mixes import UNSEEN, Mix
 from .base import Placed, Side, letters, row
 from .rows import LabelledInput
 from .splits import draw_side

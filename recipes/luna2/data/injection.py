@@ -9,7 +9,7 @@ from typing import Any
 
 from moonlynx.judge.text import split_sentences
 
-from ...luna.answers.base import read_csv, read_json, read_lines
+from ...data.answers.base import read_csv, read_json, read_lines
 from .base import Placed, letters, row
 from .splits import draw_side
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ...luna.answers.base import read_json
+from ...data.answers.base import read_json
 from .base import Placed, letters, row
 from .splits import draw_side
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from moonlynx.judge.luna2.definition import MetricDefinition
-from moonlynx.judge.types import MetricInput, MoonlynxError, first_fault
+from moonlynx.judge.contract.types import MetricInput, MoonlynxError, first_fault
+from moonlynx.judge.metrics.definition import MetricDefinition
 
 _OWN = ("labels", "group", "source")
 _NOTED = ("votes", "provenance")  # of rows that models labelled or wrote; nothing is learned of it

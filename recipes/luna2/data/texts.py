@@ -7,8 +7,8 @@ import gzip
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ...luna.answers.base import read_csv
-from ...luna.exclusions import DataNotFound
+from ...data.answers.base import read_csv
+from ...data.exclusions import DataNotFound
 from .base import Placed, Side, letters, row
 
 # GoEmotions' labels that one of the nine tones names; a row with another one is left out.

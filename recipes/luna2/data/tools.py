@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...luna.answers.base import read_lines
+from ...data.answers.base import read_lines
 from .base import Placed, letters, row
 
 Call = dict[str, Any]

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from moonlynx.halubench.rows import read_rows, write_rows
-from moonlynx.judge.files import written_whole
-from moonlynx.judge.messages import echo, errors_as_messages
+from moonlynx.judge.files.atomic import written_whole
+from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
 from .report import JUDGED_FILE, LEARNED_FILE, SHUFFLED_FILE, build_report, render, write_report
 from .rows import LEARNED, UNSEEN, choose_shortest, exchange_targets, to_example

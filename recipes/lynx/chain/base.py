@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from moonlynx.halubench.records import QARow
-from moonlynx.judge.files import written_whole
+from moonlynx.judge.files.atomic import written_whole
 
 from ...small_llama import draw_model, learn_tokenizer
 from ..data import chat_of

@@ -8,16 +8,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from moonlynx import __version__
+from moonlynx.eval.commit import git_commit
 from moonlynx.halubench.manifest import Manifest, read_manifest
 from moonlynx.halubench.rows import read_rows
-from moonlynx.judge.batch import read_verdicts
-from moonlynx.judge.commit import git_commit
-from moonlynx.judge.names import JudgeSpec, parse_spec
-from moonlynx.judge.rows import read_rows as read_examples
-from moonlynx.judge.types import Count, Example, Finite, MoonlynxError, Record, Score, Verdict
+from moonlynx.judge.batch.judging import read_verdicts
+from moonlynx.judge.contract.spec import JudgeSpec, parse_spec
+from moonlynx.judge.contract.types import (
+    Count,
+    Example,
+    Finite,
+    MoonlynxError,
+    Record,
+    Score,
+    Verdict,
+)
+from moonlynx.judge.rows.examples import read_rows as read_examples
 
+from ...chat.record import RECORD_FILE, read_record
 from ..parsability import Parsability
-from ..record import RECORD_FILE, read_record
 from .rows import LEARNED, UNSEEN
 
 REPORT = "report.json"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from random import Random
 
 from moonlynx.halubench.records import QARow
-from moonlynx.judge.lynx import build_prompt
-from moonlynx.judge.types import Example, MoonlynxError, Score
+from moonlynx.judge.contract.types import Example, MoonlynxError, Score
+from moonlynx.judge.judges.lynx import build_prompt
 
 LEARNED, UNSEEN = "learned", "unseen"  # subsets of the rows that are judged
 

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from moonlynx.judge.prompted.raghalu import RagHaluPrompt
+from moonlynx.judge.judges.prompted.raghalu import RagHaluPrompt
 from moonlynx.judge.text import Piece
 
-from ...lynx.data import Chat
+from ...chat.fitting import Chat
 from ..brand import BrandSentence
 from .settings import DecoderRun
 

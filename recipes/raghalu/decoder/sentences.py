@@ -12,8 +12,8 @@ from pathlib import Path
 
 from moonlynx.judge.text import split_sentences
 
-from ...luna.answers import LabelledAnswer
-from ...luna.mixes import Mix
+from ...data.answers import LabelledAnswer
+from ...data.mixes import Mix
 from ..brand import BrandSentence
 from ..families import load_families, of_split
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from ...lynx.settings import Run
+from ...chat.settings import Run
 
 
 class DecoderRun(Run):

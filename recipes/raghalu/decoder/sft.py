@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...lynx.data import Fitting, fit_chats
-from ...lynx.model import load_tokenizer
-from ...lynx.record import SourceRecord, TrainingRecord
-from ...lynx.sft import tune
+from ...chat.fitting import Fitting, fit_chats
+from ...chat.model import load_tokenizer
+from ...chat.record import SourceRecord, TrainingRecord
+from ...chat.sft import tune
 from ...runs import claim_folder
 from ..brand import BrandSentence
 from .chats import chats_of

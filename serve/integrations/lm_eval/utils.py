@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from moonlynx.eval.benchmarks import load_benchmark
-from moonlynx.judge.lynx import build_prompt
-from moonlynx.judge.parsing import ParseFault, parse_lynx
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.types import BadInput
+from moonlynx.judge.judges.lynx import build_prompt
+from moonlynx.judge.prompts.parsing import ParseFault, parse_lynx
 
 if TYPE_CHECKING:
     from datasets import DatasetDict

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from moonlynx.cli import app
 from moonlynx.halubench.rows import write_rows
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.types import MoonlynxError
+from moonlynx.judge.contract.types import MoonlynxError
 
 from ..a_row import make_row
 from .test_store import annotation

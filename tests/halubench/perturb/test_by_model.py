@@ -10,7 +10,7 @@ from moonlynx.halubench.perturb import Rejections
 from moonlynx.halubench.perturb.by_model import Perturbation
 from moonlynx.halubench.tasks import Fault
 from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.types import BadInput
 
 from ..a_row import ANSWER, CONTEXT, make_row
 

@@ -9,7 +9,7 @@ from moonlynx.halubench.reasoning import Tracing
 from moonlynx.halubench.records import Edited
 from moonlynx.halubench.tasks import Fault
 from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.types import BadInput
 
 from ..a_row import ANSWER, CONTEXT, make_row
 

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from moonlynx.halubench.reasoning import make_target, with_reasoning
 from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.lynx import LynxJudge
-from moonlynx.judge.parsing import parse_lynx
-from moonlynx.judge.schemas import load_schema
-from moonlynx.judge.types import BadInput, Example
+from moonlynx.judge.contract.schemas import load_schema
+from moonlynx.judge.contract.types import BadInput, Example
+from moonlynx.judge.judges.lynx import LynxJudge
+from moonlynx.judge.prompts.parsing import parse_lynx
 
 from ...strategies import filled, labels
 from ..a_row import make_row

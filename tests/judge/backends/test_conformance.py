@@ -8,7 +8,7 @@ import pytest
 
 from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import ChatBackend, ChatRequest
-from moonlynx.judge.types import Turn
+from moonlynx.judge.contract.types import Turn
 
 from ...conftest import VLLM_ENVIRONMENT, VLLM_MODEL_LENGTH
 

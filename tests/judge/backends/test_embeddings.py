@@ -7,7 +7,7 @@ import pytest
 
 from moonlynx.judge.backends.base import BackendError, EmbeddingError
 from moonlynx.judge.backends.embeddings import load_embeddings, load_token_embeddings
-from moonlynx.judge.names import SpecError
+from moonlynx.judge.contract.spec import SpecError
 
 from ...conftest import serving
 from .loopback import error, in_turn

@@ -5,8 +5,8 @@ import pytest
 from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import BackendError, ChatReply, ChatRequest
 from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.names import SpecError
-from moonlynx.judge.types import JudgeError, Turn
+from moonlynx.judge.contract.spec import SpecError
+from moonlynx.judge.contract.types import JudgeError, Turn
 
 
 def ask(text, **settings):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from moonlynx.judge.backends.onnx_encoder import OnnxEncoder
-from moonlynx.judge.luna.weights import EMBEDDED
+from moonlynx.judge.judges.luna.weights import EMBEDDED
 
 ALLOWED = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 

@@ -13,8 +13,8 @@ from moonlynx.judge.backends.base import (
     ChatRequest,
     ReplyToken,
 )
-from moonlynx.judge.names import SpecError
-from moonlynx.judge.types import Turn
+from moonlynx.judge.contract.spec import SpecError
+from moonlynx.judge.contract.types import Turn
 
 from .loopback import error, in_turn
 

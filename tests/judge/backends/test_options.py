@@ -4,7 +4,7 @@ import pytest
 
 from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import BackendError, MissingExtra
-from moonlynx.judge.names import SpecError
+from moonlynx.judge.contract.spec import SpecError
 
 URL = "http://127.0.0.1:9/v1"
 

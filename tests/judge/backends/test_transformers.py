@@ -5,8 +5,8 @@ import pytest
 from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import BackendError, ChatRequest
 from moonlynx.judge.backends.local import encode_prompt
-from moonlynx.judge.names import SpecError
-from moonlynx.judge.types import Turn
+from moonlynx.judge.contract.spec import SpecError
+from moonlynx.judge.contract.types import Turn
 
 from ...tiny_llama import POSITIONS, SPECIAL
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from moonlynx.judge.base import Judge
-from moonlynx.judge.names import JudgeSpec
+from moonlynx.judge.contract.base import Judge
+from moonlynx.judge.contract.spec import JudgeSpec
+from moonlynx.judge.contract.types import Example, JudgeInfo, Verdict
 from moonlynx.judge.registry import Factory
-from moonlynx.judge.types import Example, JudgeInfo, Verdict
 
 
 class Parrot:

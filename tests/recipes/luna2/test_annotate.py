@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.journal import RunMismatch
-from moonlynx.judge.luna2.definition import DefinitionError, load_definition
-from moonlynx.judge.types import JudgeError
+from moonlynx.judge.contract.types import JudgeError
+from moonlynx.judge.files.journal import RunMismatch
+from moonlynx.judge.metrics.definition import DefinitionError, load_definition
 from moonlynx.recipes.luna2.annotate.__main__ import app
 from moonlynx.recipes.luna2.annotate.asking import (
     LABEL,

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score, roc_auc_score
 
-from moonlynx.judge.luna2.definition import load_definition
-from moonlynx.judge.types import MetricInput
+from moonlynx.judge.contract.types import MetricInput
+from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.recipes.luna2.data import LabelledInput
 from moonlynx.recipes.luna2.floor import by_source, majority
 from moonlynx.recipes.luna2.measure import (

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from moonlynx.judge.luna2.definition import load_definition
-from moonlynx.judge.luna2.head import probabilities
-from moonlynx.judge.luna2.preflight import TokenMap
-from moonlynx.judge.types import JudgeError, JudgeInfo, MetricVerdict
+from moonlynx.judge.contract.types import JudgeError, JudgeInfo, MetricVerdict
+from moonlynx.judge.metrics.definition import load_definition
+from moonlynx.judge.metrics.head import probabilities
+from moonlynx.judge.metrics.preflight import TokenMap
 from moonlynx.recipes.luna2.examples import Collator, class_weights, targets_of
 from moonlynx.recipes.luna2.fit import fit
 from moonlynx.recipes.luna2.score import score_metric

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from moonlynx.judge.luna.support import SupportModel
-from moonlynx.judge.raghalu.weights import EMBEDDED, open_heads
+from moonlynx.judge.contract.types import Example
+from moonlynx.judge.judges.luna.support import SupportModel
+from moonlynx.judge.judges.raghalu.weights import EMBEDDED, open_heads
 from moonlynx.judge.registry import load_judge
-from moonlynx.judge.types import Example
 from moonlynx.recipes.cli import app
-from moonlynx.recipes.luna.support import fit_support
 from moonlynx.recipes.raghalu.adapt import adapt_checkable
 from moonlynx.recipes.raghalu.brand import BrandError, BrandSentence, read_brand
+from moonlynx.recipes.raghalu.support import fit_support
 
 CONTEXT = "The gym costs 29 a month and opens at six. Courses and the sauna are included."
 SILENT = "Tally-ho, my splendid gym friend number {}!"

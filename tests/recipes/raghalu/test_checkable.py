@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from moonlynx.eval.benchmarks import load_benchmark
-from moonlynx.judge.raghalu.checkable import terms
-from moonlynx.judge.types import Example
-from moonlynx.recipes.luna.answers import LabelledAnswer
+from moonlynx.judge.contract.types import Example
+from moonlynx.judge.judges.raghalu.checkable import terms
+from moonlynx.recipes.data.answers import LabelledAnswer
 from moonlynx.recipes.raghalu.checkable import (
     LOST,
     Labelled,

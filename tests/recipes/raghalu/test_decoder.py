@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 from moonlynx import cli
 from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.prompted.raghalu import RagHaluPrompt
-from moonlynx.judge.prompted.talk import PromptedJudge
+from moonlynx.judge.contract.types import Example
+from moonlynx.judge.judges.prompted.raghalu import RagHaluPrompt
+from moonlynx.judge.judges.prompted.talk import PromptedJudge
 from moonlynx.judge.registry import load_judge
-from moonlynx.judge.types import Example
-from moonlynx.recipes.lynx.record import read_record
+from moonlynx.recipes.chat.record import read_record
 from moonlynx.recipes.raghalu import decoder
 from moonlynx.recipes.raghalu.brand import BrandSentence
 from moonlynx.recipes.raghalu.decoder.chats import chats_of

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import moonlynx.recipes.raghalu as package
+from moonlynx.recipes.data.mixes import Mix
 from moonlynx.recipes.luna.mix import check_stage
-from moonlynx.recipes.luna.mixes import Mix
 from moonlynx.recipes.luna.settings import Run
 from moonlynx.recipes.runs import read_run
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from moonlynx import Example, load_judge
 from moonlynx.cli import app
-from moonlynx.judge.rows import read_rows
+from moonlynx.judge.rows.examples import read_rows
 from moonlynx.serve.audit.database import Correction, Database, Day, Given, now
 from moonlynx.serve.audit.drift import periods
 from moonlynx.serve.audit.export import label_rows

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from moonlynx import Example, Verdict, load_judge
-from moonlynx.judge.types import BadInput, JudgeInfo
+from moonlynx.judge.contract.types import BadInput, JudgeInfo
 from moonlynx.serve.audit.database import AuditError, Correction, Database, Day, Given, NotKept
 from moonlynx.serve.audit.records import Feedback, example_sha256
 

@@ -7,7 +7,7 @@ import pytest
 from openai import OpenAI
 
 from moonlynx import Example
-from moonlynx.judge.types import Range
+from moonlynx.judge.contract.types import Range
 from moonlynx.serve.audit.database import Database
 from moonlynx.serve.audit.recorder import AuditSettings
 from moonlynx.serve.audit.records import example_sha256

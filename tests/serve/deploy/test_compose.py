@@ -8,8 +8,8 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from moonlynx.judge.base import unscored
-from moonlynx.judge.types import JudgeInfo
+from moonlynx.judge.contract.base import unscored
+from moonlynx.judge.contract.types import JudgeInfo
 from moonlynx.serve.metrics import Metrics
 
 SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}

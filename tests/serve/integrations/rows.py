@@ -1,7 +1,7 @@
 """What every framework is given: a supported answer, an unsupported one, a silent judge."""
 
-from moonlynx.judge.base import unscored
-from moonlynx.judge.types import JudgeInfo
+from moonlynx.judge.contract.base import unscored
+from moonlynx.judge.contract.types import JudgeInfo
 
 QUESTION = "When was the bridge built?"
 CONTEXT = ["The bridge was built in 1849 by Anna Weiss.", "It is 90 m long."]

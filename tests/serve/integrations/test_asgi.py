@@ -16,7 +16,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Mount, Route
 
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.types import BadInput
 from moonlynx.serve.integrations.asgi import NOTICE, GroundednessGuard, Unguardable
 
 from .rows import CONTEXT, JUDGE, QUESTION, RIGHT, WRONG, Silent

@@ -59,7 +59,7 @@ def test_what_a_terminal_would_obey_is_shown(pytester, run):
     pytester.makeconftest(f"""
 import pytest
 from moonlynx import BadInput, Verdict
-from moonlynx.judge.types import JudgeInfo
+from moonlynx.judge.contract.types import JudgeInfo
 
 class Evil:
     info = JudgeInfo(name={evil!r}, version="1")
@@ -98,7 +98,7 @@ def test_the_judge_is_loaded_once_and_can_be_replaced(pytester, run):
     pytester.makeconftest("""
 import pytest
 from moonlynx import Verdict
-from moonlynx.judge.types import JudgeInfo
+from moonlynx.judge.contract.types import JudgeInfo
 
 class Silent:
     info = JudgeInfo(name="silent", version="1")

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from moonlynx import BadInput, Verdict
-from moonlynx.judge.types import JudgeInfo
+from moonlynx.judge.contract.types import JudgeInfo
 
 from .rows import CONTEXT, JUDGE, QUESTION, RIGHT, WRONG, Silent
 

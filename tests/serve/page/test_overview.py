@@ -1,6 +1,6 @@
 from moonlynx import Verdict
-from moonlynx.judge.rows import Row
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.types import BadInput
+from moonlynx.judge.rows.examples import Row
 from moonlynx.serve.page.overview import Overview
 
 JUDGE = {"name": "j", "version": "1"}

@@ -3,7 +3,7 @@ from html.parser import HTMLParser
 import pytest
 
 from moonlynx import Example, Verdict, load_judge
-from moonlynx.judge.types import JudgeError, JudgeInfo, Stage
+from moonlynx.judge.contract.types import JudgeError, JudgeInfo, Stage
 from moonlynx.serve.page.verdict import render_error, render_verdict
 
 ANSWER = "😀 It was built in 1849. It fell."

@@ -2,9 +2,9 @@
 
 import json
 
-from moonlynx.judge.batch import judge_rows
+from moonlynx.judge.batch.judging import judge_rows
 from moonlynx.judge.registry import load_judge
-from moonlynx.judge.rows import read_rows
+from moonlynx.judge.rows.examples import read_rows
 
 
 def lines(count):

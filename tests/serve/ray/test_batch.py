@@ -8,9 +8,9 @@ import pytest
 from pyarrow.parquet import read_table
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.files import InUse, held
-from moonlynx.judge.names import SpecError
-from moonlynx.judge.types import BadInput
+from moonlynx.judge.contract.spec import SpecError
+from moonlynx.judge.contract.types import BadInput
+from moonlynx.judge.files.atomic import InUse, held
 from moonlynx.serve.ray.batch import Workers, judge_on_ray
 
 from .nodes import cluster, ended, judging, manifest, processes, until

@@ -14,8 +14,8 @@ import yaml
 
 import moonlynx.serve.ray
 from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.contract.types import BadInput, Example
 from moonlynx.judge.registry import load_judge
-from moonlynx.judge.types import BadInput, Example
 from moonlynx.serve.ray.graph import Arguments, build
 
 from ...conftest import VLLM_ENVIRONMENT

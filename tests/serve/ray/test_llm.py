@@ -8,10 +8,10 @@ import pytest
 
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.batch import judge_batch, to_line
-from moonlynx.judge.lynx import MAX_TOKENS, LynxJudge
-from moonlynx.judge.names import SpecError, parse_spec
-from moonlynx.judge.rows import read_rows
+from moonlynx.judge.batch.judging import judge_batch, to_line
+from moonlynx.judge.contract.spec import SpecError, parse_spec
+from moonlynx.judge.judges.lynx import MAX_TOKENS, LynxJudge
+from moonlynx.judge.rows.examples import read_rows
 from moonlynx.serve.ray.llm import Asking, Engine, Reading, takes
 from moonlynx.serve.ray.partitions import plan
 

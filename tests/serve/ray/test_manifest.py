@@ -1,8 +1,8 @@
 import pytest
 from pyarrow.parquet import read_table
 
-from moonlynx.judge.journal import RunMismatch
-from moonlynx.judge.types import Verdict
+from moonlynx.judge.contract.types import Verdict
+from moonlynx.judge.files.journal import RunMismatch
 from moonlynx.serve.ray.manifest import Manifest, Run
 
 from .rows import on_one_machine, write_rows

@@ -1,8 +1,8 @@
 import pytest
 
-from moonlynx.judge.fields import FieldMap
-from moonlynx.judge.rows import describe, read_rows
-from moonlynx.judge.types import BadInput, Example
+from moonlynx.judge.contract.types import BadInput, Example
+from moonlynx.judge.rows.examples import describe, read_rows
+from moonlynx.judge.rows.fields import FieldMap
 from moonlynx.serve.ray.partitions import plan, read_partition
 from moonlynx.serve.ray.sizes import by_tokens, characters
 

@@ -3,10 +3,10 @@ from importlib.resources import files
 import pytest
 from typer.testing import CliRunner
 
-from moonlynx.judge.luna.config import LunaConfig
+from moonlynx.judge.judges.luna.config import LunaConfig
 from moonlynx.serve.cli import app
 
-from ...judge.luna.tiny import build_tiny_luna
+from ...judge.judges.luna.tiny import build_tiny_luna
 
 ROWS = [
     line

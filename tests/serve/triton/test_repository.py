@@ -13,7 +13,7 @@ import pytest
 from tritonclient.grpc.model_config_pb2 import DataType, ModelInstanceGroup
 
 from moonlynx import load_judge
-from moonlynx.judge.luna.weights import open_weights
+from moonlynx.judge.judges.luna.weights import open_weights
 from moonlynx.serve.triton.steps import PLACEMENTS, Device
 
 from .standin import read_config

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from moonlynx.judge.names import SpecError
+from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.registry import LYNX_MODEL
 from moonlynx.recipes.runs import SettingsError
 from moonlynx.serve.vllm.choose import choose, metric_of

@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from moonlynx.judge.luna2.registry import load_metric
+from moonlynx.judge.contract.types import Example, MetricInput
+from moonlynx.judge.metrics.registry import load_metric
 from moonlynx.judge.registry import load_judge
-from moonlynx.judge.types import Example, MetricInput
 from moonlynx.serve.vllm import engine as module
 from moonlynx.serve.vllm.checks import NotFit
 from moonlynx.serve.vllm.deployment import Deployment

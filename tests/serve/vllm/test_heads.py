@@ -4,10 +4,10 @@ import httpx
 import pytest
 
 from moonlynx import Example, load_judge
-from moonlynx.judge.luna2.registry import load_metric
-from moonlynx.judge.types import MetricInput
+from moonlynx.judge.contract.types import MetricInput
+from moonlynx.judge.metrics.registry import load_metric
 
-from ...judge.luna2.tiny_heads import build_head
+from ...judge.metrics.tiny_heads import build_head
 from ..loopback import EXAMPLE
 from .real import START_LIMIT, moonlynx_serve, until_ready, write_deployment
 

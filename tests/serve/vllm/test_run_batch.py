@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from moonlynx.cli import app
-from moonlynx.judge.batch import read_verdicts
-from moonlynx.judge.types import BadInput, ExitCode
+from moonlynx.judge.batch.judging import read_verdicts
+from moonlynx.judge.contract.types import BadInput, ExitCode
 from moonlynx.serve.vllm.run_batch import replying_judge
 
 from ..loopback import EXAMPLE, WRONG

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from moonlynx.judge.luna2.definition import load_definition
+from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.recipes.luna2.data import RowsError, read_rows
 
 GOOD = {"input": "Hello", "output": "Go away", "labels": ["true"]}

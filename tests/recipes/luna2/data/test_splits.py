@@ -2,7 +2,7 @@ from itertools import combinations
 
 import pytest
 
-from moonlynx.judge.types import MetricInput
+from moonlynx.judge.contract.types import MetricInput
 from moonlynx.recipes.luna2.data import SETS, LabelledInput, load, split
 from moonlynx.recipes.luna2.data.base import Placed
 from moonlynx.recipes.luna2.data.splits import SIDES, shingles

@@ -3,7 +3,7 @@ import random
 
 import pytest
 
-from moonlynx.judge.luna2.encoder.tools import read_calls
+from moonlynx.judge.metrics.encoder.tools import read_calls
 from moonlynx.recipes.luna2.data.tools import (
     Case,
     WrongCalls,

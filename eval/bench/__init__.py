@@ -1,1 +1,0 @@
-"""Speed and memory, measured side by side: the batch command, the encoder, and a GPU."""

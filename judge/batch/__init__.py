@@ -1,0 +1,1 @@
+"""Many rows through a judge or a metric, into a file that survives being killed."""

@@ -1,0 +1,202 @@
+"""Judge a stream of rows into a JSONL file that survives being killed.
+
+Verdicts are appended in the order of the rows, and a verdict is the same bytes every time; so the
+file itself says how far a run came, and a resumed run skips the rows that are done
+(`moonlynx.judge.files.journal`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from ..contract.base import Judge, unscored
+from ..contract.steps import Progress, finish, steps_of
+from ..contract.types import BadInput, Count, Example, Id, Record, Verdict
+from ..files.journal import read_journal, resume
+from ..rows.examples import Row
+
+BATCH_SIZE = 32
+
+
+class Timing(Record):
+    """The seconds that a row took."""
+
+    line: Count
+    id: Id | None = None
+    seconds: float
+
+
+@dataclass
+class Tally:
+    """Counts of the verdicts so far: by score, and unscored ones by error code.
+
+    `under_way` is the progress of the rows being judged, where their judge reports it.
+    """
+
+    rows: int = 0
+    passed: int = 0
+    failed: int = 0
+    unscored: Counter[str] = field(default_factory=Counter)
+    under_way: Progress | None = None
+
+    def add(self, verdict: Verdict) -> None:
+        """Count one verdict."""
+        self.rows += 1
+        self.passed += verdict.score == "PASS"
+        self.failed += verdict.score == "FAIL"
+        if verdict.error is not None:
+            self.unscored[verdict.error.code] += 1
+
+
+def judge_rows(
+    judge: Judge,
+    rows: Iterable[Row],
+    output: Path,
+    *,
+    run: Mapping[str, str],
+    batch_size: int = BATCH_SIZE,
+    timings: Path | None = None,
+    on_progress: Callable[[Tally], None] = lambda _: None,
+) -> Tally:
+    """Write one verdict per row to `output`, resuming where an earlier run stopped.
+
+    Args:
+        judge: returns the verdicts.
+        rows: the rows, from the first; those already done are skipped.
+        output: JSONL file, one Verdict a line, in the order of the rows.
+        run: what identifies the run (judge, hash of the input, ...).
+        batch_size: rows given to the judge, and written, at once.
+        timings: JSONL file of seconds per row, apart from the verdicts.
+        on_progress: called with the tally so far after every batch, and within it whenever
+            the judge reports progress.
+
+    Raises:
+        InUse: another process is writing `output` or `timings`.
+        RunMismatch: `output` holds verdicts of another run, or `timings` something else.
+    """
+    rows, tally = iter(rows), Tally()
+    with ExitStack() as stack:
+        journal = stack.enter_context(resume(output, {**identify(judge), **run}))
+        times = stack.enter_context(resume(timings)) if timings else None
+        for verdict in journal.pass_over(Verdict, rows, _id_of):
+            tally.add(verdict)
+        if times is not None:
+            deque(times.read(Timing), maxlen=0)
+        on_progress(tally)
+        for batch in batches(rows, batch_size):
+            started = time.perf_counter()
+            verdicts = judge_batch(judge, batch, tally, on_progress)
+            seconds = time.perf_counter() - started
+            if times is not None:  # first: for a row that is judged again, the last time counts
+                times.append(_time_lines(batch, seconds / len(batch)))
+            journal.append(map(to_line, verdicts))
+            for verdict in verdicts:
+                tally.add(verdict)
+            on_progress(tally)
+    return tally
+
+
+def identify(judge: Judge) -> dict[str, str]:
+    """Return what identifies the verdicts: name, version and hash of each calibration in use.
+
+    Labels by two thresholds must not be mixed, so a refitted calibration is another run.
+    """
+    identity = {"judge_name": judge.info.name, "judge_version": judge.info.version}
+    calibrations = " ".join(_calibrations(judge))
+    return {**identity, "calibration_sha256": calibrations} if calibrations else identity
+
+
+def judge_batch(
+    judge: Judge,
+    rows: Sequence[Row],
+    tally: Tally | None = None,
+    on_progress: Callable[[Tally], None] = lambda _: None,
+) -> list[Verdict]:
+    """Judge the rows that can be judged; the others become unscored verdicts in their places.
+
+    Args:
+        judge: returns the verdicts.
+        rows: to judge.
+        tally: of the rows before these.
+        on_progress: called with it whenever the judge reports progress.
+    """
+    tally = tally or Tally()
+
+    def note(step: Progress) -> None:
+        tally.under_way = step
+        on_progress(tally)
+
+    examples = [row.example for row in rows if isinstance(row.example, Example)]
+    scored = finish(steps_of(judge, examples), note) if examples else []
+    tally.under_way = None
+    if len(scored) != len(examples):
+        fault = f"{judge.info.name} gave {len(scored)} verdicts for {len(examples)} examples"
+        raise RuntimeError(fault)
+    remaining = iter(scored)
+    return [
+        unscored(judge.info, row.id, row.example.code, str(row.example))
+        if isinstance(row.example, BadInput)
+        else next(remaining)
+        for row in rows
+    ]
+
+
+def to_line(verdict: Verdict) -> bytes:
+    """Return a verdict as one line of JSON."""
+    return verdict.model_dump_json().encode("utf-8") + b"\n"
+
+
+def read_verdicts(path: Path) -> Iterator[Verdict]:
+    """Read a verdict file.
+
+    Raises:
+        BadInput: a line is not a verdict.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                yield Verdict.model_validate_json(line)
+            except ValueError:
+                message = "is not a Verdict; was the file written by `moonlynx judge` or `eval`?"
+                raise BadInput("bad_input", f"{path}, line {number}", message) from None
+
+
+def read_timings(path: Path) -> list[float]:
+    """Read the seconds of each row from a file of timings; none where there is no such file.
+
+    Of a row that a stopped run left unfinished and that was judged again, the last time counts.
+    """
+    return list({row.line: row.seconds for row in read_journal(path, Timing)}.values())
+
+
+def _calibrations(judge: Judge) -> Iterator[str]:
+    """Yield the hash of the judge's own calibration and of those of the judges that it asks."""
+    calibration = getattr(judge, "calibration", None)
+    if calibration is not None:
+        yield hashlib.sha256(calibration.model_dump_json().encode("utf-8")).hexdigest()
+    for stage in getattr(judge, "stages", ()):
+        yield from _calibrations(stage)
+
+
+def _id_of(row: Row) -> str | int | None:
+    return row.example.id if isinstance(row.example, Example) else row.id
+
+
+def batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    """Yield the rows in lists of `size`, the last one shorter."""
+    rows = iter(rows)
+    while batch := list(islice(rows, size)):
+        yield batch
+
+
+def _time_lines(batch: Sequence[Row], seconds: float) -> Iterator[bytes]:
+    for row in batch:
+        timing = Timing(line=row.line, id=_id_of(row), seconds=round(seconds, 6))
+        yield timing.model_dump_json().encode("utf-8") + b"\n"

@@ -1,0 +1,1 @@
+"""From scores to decisions: calibration, abstention, cascades and what they cost."""

@@ -1,0 +1,146 @@
+"""What asking a chat model costs: tokens estimated before a run, counted after it, and priced.
+
+`prices.json` beside this file is the price table: list prices as of its date. A custom table
+has the same form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+from functools import reduce
+from math import isfinite
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from ..contract.types import Finite, MoonlynxError, Record, Usage, Verdict, first_fault
+
+BYTES_PER_TOKEN = 4  # of English prose; tables and other scripts take more tokens than this says
+
+
+class PriceError(MoonlynxError, ValueError):
+    """A price that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a million tokens cost, in whatever currency."""
+
+    input: float
+    output: float
+
+    @classmethod
+    def parse(cls, text: str) -> Price:
+        """Read "INPUT,OUTPUT".
+
+        Raises:
+            PriceError: it is not two numbers of at least 0.
+        """
+        try:
+            prices = [float(part) for part in text.split(",")]
+        except ValueError:
+            prices = []
+        if len(prices) != 2 or not all(price >= 0 and isfinite(price) for price in prices):
+            message = "write INPUT,OUTPUT for a million tokens, as in 0.5,1.5"
+            raise PriceError(f"{text!r} is no price; {message}")
+        return cls(*prices)
+
+    def of(self, usage: Usage) -> float:
+        """Return the cost of the usage."""
+        return (usage.input_tokens * self.input + usage.output_tokens * self.output) / 1e6
+
+
+NotNegative = Annotated[Finite, Field(ge=0)]
+
+
+class ModelPrice(Record):
+    """What a million tokens of one model cost."""
+
+    input: NotNegative
+    output: NotNegative
+
+
+class PriceTable(Record):
+    """Prices by model name.
+
+    Attributes:
+        updated: when the prices were last read.
+        currency: of all of them, as in "USD".
+        source: where they were read.
+        models: prices by the name that the endpoint knows the model by.
+        gpu_hours: price of an hour of one GPU, by its chip's name.
+        gpu_source: where those were read.
+    """
+
+    updated: date
+    currency: str
+    source: str
+    models: dict[str, ModelPrice]
+    gpu_hours: dict[str, NotNegative] = Field(default_factory=dict)
+    gpu_source: str = "not given"
+
+    def of(self, verdict: Verdict) -> float | None:
+        """Return what a verdict cost, stage by stage; None where a called model has no price.
+
+        What calls no model costs nothing here: tokens that an encoder reads have no price.
+        """
+        asked = [(stage.judge, stage.usage) for stage in verdict.stages]
+        costs = [self._cost(*each) for each in asked or [(verdict.judge.name, verdict.usage)]]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if len(known) == len(costs) else None
+
+    def _cost(self, judge: str, usage: Usage) -> float | None:
+        if not usage.calls:
+            return 0.0
+        price = self.models.get(model_of(judge))
+        return None if price is None else Price(price.input, price.output).of(usage)
+
+
+def model_of(judge: str) -> str:
+    """Return the model in the name of a judge, `KIND:MODEL`."""
+    return judge.partition(":")[2]
+
+
+def load_prices(path: Path | None = None) -> PriceTable:
+    """Read a price table, by default the one that ships with the package.
+
+    Raises:
+        PriceError: the file cannot be read or is no price table; names the field.
+    """
+    path = path or Path(__file__).with_name("prices.json")
+    try:
+        return PriceTable.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise PriceError(f"cannot read the prices {path}: {error.strerror}") from None
+    except ValidationError as error:
+        field, message = first_fault(error, "file")
+        raise PriceError(f"{path}: {field}: {message}") from None
+
+
+def estimate_tokens(text: str) -> float:
+    """Estimate how many tokens a text takes, from its length."""
+    return len(text.encode("utf-8")) / BYTES_PER_TOKEN
+
+
+def add_usage(first: Usage, second: Usage) -> Usage:
+    """Add up calls, tokens and windows."""
+    return Usage(
+        calls=first.calls + second.calls,
+        input_tokens=first.input_tokens + second.input_tokens,
+        output_tokens=first.output_tokens + second.output_tokens,
+        windows=first.windows + second.windows,
+    )
+
+
+def total_usage(usages: Iterable[Usage]) -> Usage:
+    """Add up any number of them."""
+    return reduce(add_usage, usages, Usage())
+
+
+def show_usage(usage: Usage, what: str) -> str:
+    """Return calls, under the name `what`, and tokens: "3 answers (90 tokens in, 30 out)"."""
+    tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+    return f"{usage.calls:,} {what} ({tokens})"

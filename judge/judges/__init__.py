@@ -1,0 +1,1 @@
+"""The judges: each reads examples and returns a verdict for each."""

@@ -1,0 +1,126 @@
+"""LLM prompt: a chat model scores each sentence of the answer against the documents.
+
+The article "Detect hallucinations for RAG-based systems" (approach 1) asks for a number from 0
+(based on the documents) to 1 (no basis in them). Its code reads the number from a variable that is
+never set and takes what it cannot read for 0, so every answer comes out grounded; its prompt asks
+about sentences but sends whole answers; the judged text is not delimited in it. Here
+each sentence has its own request, text that is no score leaves the answer unscored, and the judged
+text is between marks that it does not contain.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...backends.base import ChatBackend, ChatReply, ChatRequest, acomplete
+from ...contract.base import unscored
+from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
+from ...text import Piece, claims_nothing, split_sentences
+from .asking import fault_of, messages, usage_of
+from .common import Finding, to_verdict
+
+PROMPT = "llm-prompt-v1"
+DEFAULT_THRESHOLD = 0.5
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    # An enum of steps would be tidier, but xgrammar writes its numbers as 0.050000000000000003.
+    "properties": {"score": {"type": "number", "minimum": 0, "maximum": 1}},
+    "required": ["score"],
+    "additionalProperties": False,
+}
+_MAX_TOKENS = 32  # {"score": 0.05} and white space
+
+
+class LlmPrompt:
+    """Scores each sentence that claims something by one request to a chat model.
+
+    A sentence at `threshold` or above, in [0, 1], is unsupported. If any sentence's reply holds no
+    score, the answer has none either: error `unparsed`, `truncated`, `refused` or the backend's.
+    """
+
+    def __init__(self, backend: ChatBackend, model: str, threshold: float | None = None) -> None:
+        """Set the judge up.
+
+        Args:
+            backend: completes the requests.
+            model: name of the model, for the judge's version.
+            threshold: least score of an unsupported sentence; 0.5 where not given.
+        """
+        self.info = JudgeInfo(name=f"llm-prompt:{model}", version=PROMPT)
+        self._backend = backend
+        self._threshold = DEFAULT_THRESHOLD if threshold is None else threshold
+
+    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        """Judge the examples, all requests of the batch together."""
+        asked = [_ask(example) for example in examples]
+        return self._verdicts(asked, self._backend.complete(_requests(asked)))
+
+    async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
+        """Judge the examples without blocking the event loop."""
+        asked = [_ask(example) for example in examples]
+        return self._verdicts(asked, await acomplete(self._backend, _requests(asked)))
+
+    def _verdicts(self, asked: Sequence[_Asked], replies: Iterable[ChatReply]) -> list[Verdict]:
+        rest = iter(replies)
+        return [self._verdict(one, [next(rest) for _ in one.requests]) for one in asked]
+
+    def _verdict(self, asked: _Asked, replies: Sequence[ChatReply]) -> Verdict:
+        usage = usage_of(replies)
+        findings = []
+        rest = iter(replies)
+        for piece, asks in asked.pieces:
+            if not asks:
+                findings.append(Finding(piece, None))
+                continue
+            score = _read(next(rest))
+            if isinstance(score, JudgeError):
+                message = f"the sentence at {piece.start}: {score.message}"
+                return unscored(self.info, asked.example.id, score.code, message, usage)
+            findings.append(Finding(piece, score, f"was given {score:g} by the model"))
+        return to_verdict(asked.example, self.info, findings, self._threshold, usage)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """An example, its sentences and whether each is asked about, and the requests of those."""
+
+    example: Example
+    pieces: tuple[tuple[Piece, bool], ...]
+    requests: tuple[ChatRequest, ...]
+
+
+def _ask(example: Example) -> _Asked:
+    pieces = tuple(
+        (piece, not claims_nothing(piece.text)) for piece in split_sentences(example.answer)
+    )
+    requests = tuple(
+        ChatRequest(messages(PROMPT, example, statement=piece.text), SCHEMA, _MAX_TOKENS)
+        for piece, asks in pieces
+        if asks
+    )
+    return _Asked(example, pieces, requests)
+
+
+def _requests(asked: Iterable[_Asked]) -> list[ChatRequest]:
+    return [request for one in asked for request in one.requests]
+
+
+def _read(reply: ChatReply) -> float | JudgeError:
+    return fault_of(reply) or parse_score(reply.text)
+
+
+def parse_score(text: str) -> float | JudgeError:
+    """Read a reply: a number in [0, 1], bare or as `{"score": number}`, and nothing beside it."""
+    fault = JudgeError(code="unparsed", message=f"the reply is no score from 0 to 1: {text[:80]!r}")
+    try:
+        # Pairs, so that a score given twice is seen; whole numbers as floats, however long.
+        value = json.loads(text, object_pairs_hook=tuple, parse_int=float)
+    except (ValueError, RecursionError):
+        return fault
+    match value:
+        case float(score) | tuple((("score", float(score)),)) if 0.0 <= score <= 1.0:
+            return abs(score)  # -0 is 0
+    return fault

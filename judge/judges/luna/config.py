@@ -1,0 +1,90 @@
+"""What a trained Luna is read with: `luna.json`, beside its weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StrictInt, StringConstraints, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from ...contract.types import Count, MoonlynxError, Probability, Record, first_fault
+from .aggregate import AnswerScore, Support
+from .reading import Limits, premise_room
+from .support import SupportModel
+
+CONFIG_FILE = "luna.json"
+_LEAST_PREMISE = 16  # tokens
+_Version = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z._-]*$")]
+
+_Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]
+
+
+class LunaError(MoonlynxError, ValueError):
+    """A weights folder that cannot be used: what is wrong with which file, and what to do."""
+
+
+class LunaConfig(Record):
+    """How the encoder's inputs are built and its outputs are read.
+
+    Attributes:
+        name, version: of the model; the judge's version is this one and the weights' hash.
+        languages: that it was trained on, as ISO 639 codes; none means all.
+        window: tokens in an input.
+        lead: tokens of it that the question and the answer before the claim may take.
+        claim: tokens of it that the claim may take.
+        windows: inputs for a claim whose context does not fit into one; 0 reads the whole context.
+        aggregation: a claim's support: "claim" by the encoder's own head, "min" its least
+            supported token (the paper's eq. 4), "lowest-3" the mean of its three.
+        support: how that support is combined with the claim's new words.
+        answer: the answer's raw score from those of its claims: "max" (with "min" the paper's
+            eq. 5), "noisy-or", "noisy-or-root" or "mean-top2".
+        threshold: the answer is FAIL where its raw score reaches it; a calibration beside the
+            weights has its own.
+        token_threshold: tokens of an unsupported claim are marked below this P(supported).
+    """
+
+    schema_version: Literal["1.0"] = "1.0"
+    name: _Version = "luna"
+    version: _Version
+    languages: tuple[_Language, ...] = ("en",)
+    window: Annotated[StrictInt, Field(ge=1)] = Limits().window
+    lead: Count = Limits().lead
+    claim: Annotated[StrictInt, Field(ge=1)] = Limits().claim
+    windows: Count = 1
+    aggregation: Support = "claim"
+    support: SupportModel = SupportModel()
+    answer: AnswerScore = "max"
+    threshold: Probability = 0.5
+    token_threshold: Probability = 0.5
+
+    @model_validator(mode="after")
+    def _roomy(self) -> Self:
+        if premise_room(self.limits, self.lead, self.claim) < _LEAST_PREMISE:
+            raise PydanticCustomError(
+                "bad_input",
+                "window: {window} tokens leave fewer than {least} for the documents beside lead "
+                "and claim; make it longer, or those shorter",
+                {"window": self.window, "least": _LEAST_PREMISE},
+            )
+        return self
+
+    @property
+    def limits(self) -> Limits:
+        """Return the token limits of an input."""
+        return Limits(self.window, self.lead, self.claim)
+
+
+def load_config(path: Path) -> LunaConfig:
+    """Read a `luna.json`.
+
+    Raises:
+        LunaError: there is none, or a field is wrong; names the field.
+    """
+    try:
+        return LunaConfig.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise LunaError(f"cannot read {path}: {error.strerror}") from None
+    except ValidationError as error:
+        field, message = first_fault(error, "file")
+        raise LunaError(f"{path}: {field}: {message}") from None

@@ -1,0 +1,162 @@
+"""The judge: reads each claim of an answer with windows of the documents and writes the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from ...backends.encoder import EncoderBackend, EncoderOutput
+from ...contract.steps import Progress, Steps, finish
+from ...contract.types import Example, JudgeInfo, Verdict
+from .aggregate import ClaimSupport, claim_support
+from .config import LunaConfig
+from .novelty import claim_types
+from .reading import Reading, assemble, find_specials
+from .verdict import write_verdict
+from .windows import ClaimWindows, Window, read_claims
+
+_TOKENS = 1 << 17  # in memory at once; the encoder sorts and batches what it gets
+
+
+class _Prepared(NamedTuple):
+    """An example, and its answer cut into claims."""
+
+    example: Example
+    claims: list[ClaimWindows]
+
+
+class _Supported(NamedTuple):
+    """A claim's support, None for an empty one, and the tokens that were read for it."""
+
+    support: ClaimSupport | None
+    tokens: int
+
+
+class LunaJudge:
+    """A token-level encoder's judgement of each claim, joined as its configuration says.
+
+    An answer is FAIL where its raw score, in [0, 1], reaches `threshold` (by default the
+    configuration's). Verdicts do not depend on what is judged beside them.
+    """
+
+    def __init__(
+        self,
+        encoder: EncoderBackend,
+        tokenizer: Tokenizer,
+        config: LunaConfig,
+        threshold: float | None = None,
+    ) -> None:
+        """Join the parts; `tokenizer` is as `load_tokenizer` returns it."""
+        version = f"{config.version}-w{config.windows}-{encoder.version}"
+        self.info = JudgeInfo(name=config.name, version=version)
+        self.languages = config.languages
+        self._encoder = encoder
+        self._tokenizer = tokenizer
+        self._specials = find_specials(tokenizer)
+        self._config = config
+        self._threshold = config.threshold if threshold is None else threshold
+
+    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        """Judge the examples."""
+        return finish(self.steps(examples))
+
+    def steps(self, examples: Sequence[Example]) -> Steps:
+        """Judge the examples in portions that bound the memory, one call of the encoder a step."""
+        verdicts: list[Verdict] = []
+        portion: list[_Prepared] = []
+        tokens = 0
+        for example in examples:
+            portion.append(_Prepared(example, (yield from self.read(example))))
+            tokens += sum(len(w.ids) for one in portion[-1].claims for w in one.windows)
+            if tokens >= _TOKENS:
+                verdicts += yield from self._judge(portion, len(verdicts))
+                portion, tokens = [], 0
+        return verdicts + (yield from self._judge(portion, len(verdicts)))
+
+    def read(self, example: Example) -> Generator[None, None, list[ClaimWindows]]:
+        """Cut the answer into claims with their windows of the documents, yielding often."""
+        return read_claims(
+            example.question,
+            example.answer,
+            example.context,
+            self._tokenizer,
+            self._config.limits,
+            self._config.windows,
+        )
+
+    def _judge(self, portion: Sequence[_Prepared], done: int) -> Steps:
+        """Judge examples that are read, after `done` others of the call."""
+        claims = [claim for prepared in portion for claim in prepared.claims]
+        supports: list[_Supported] = []
+        for part in _parts(claims):
+            outputs: dict[int, EncoderOutput] = {}
+            readings = [self._reading(claim, w) for claim in part for w in claim.windows]
+            # Sorted by length, for encoders that read several at once.
+            order = sorted(range(len(readings)), key=lambda index: len(readings[index].ids))
+            for first in range(0, len(order), self._encoder.at_once):
+                share = (len(supports) + len(part) * first / len(order)) / len(claims)
+                read = round(share * len(claims))
+                yield Progress(done + share * len(portion), read, len(claims))
+                some = order[first : first + self._encoder.at_once]
+                found = self._encoder.encode([(readings[i].ids, readings[i].types) for i in some])
+                outputs |= zip(some, found, strict=True)
+            pairs = ((reading, outputs[index]) for index, reading in enumerate(readings))
+            supports += [self._support(claim, pairs) for claim in part]
+        rest = iter(supports)
+        verdicts: list[Verdict] = []
+        for prepared in portion:
+            if verdicts:
+                yield None
+            own = [next(rest) for _ in prepared.claims]
+            verdicts.append(
+                write_verdict(
+                    prepared.example,
+                    self.info,
+                    self._config,
+                    self._threshold,
+                    prepared.claims,
+                    [one.support for one in own],
+                    input_tokens=sum(one.tokens for one in own),
+                )
+            )
+        return verdicts
+
+    def _reading(self, claim: ClaimWindows, window: Window) -> Reading:
+        own, _, new = claim
+        return assemble(
+            window.ids.tolist(),
+            own.lead_ids.tolist(),
+            own.ids.tolist(),
+            claim_types(new, own.offsets - own.start),
+            self._specials,
+            self._config.limits,
+        )
+
+    def _support(
+        self, claim: ClaimWindows, pairs: Iterator[tuple[Reading, EncoderOutput]]
+    ) -> _Supported:
+        """Join what the encoder found in the next windows, which are the claim's."""
+        own = [next(pairs) for _ in claim.windows]
+        if not own:
+            return _Supported(None, 0)
+        tokens = np.stack([out.tokens[r.first : r.first + r.claim] for r, out in own])
+        logits = np.array([out.claim for _, out in own], dtype=np.float32)
+        found = claim_support(tokens, logits, self._config.aggregation)
+        fitted = self._config.support.support(found.support, claim)
+        return _Supported(found._replace(support=fitted), sum(len(r.ids) for r, _ in own))
+
+
+def _parts(claims: Sequence[ClaimWindows]) -> Iterator[list[ClaimWindows]]:
+    """Yield the claims in lists whose windows bound the memory that their inputs take."""
+    part: list[ClaimWindows] = []
+    tokens = 0
+    for claim in claims:
+        part.append(claim)
+        tokens += sum(len(window.ids) for window in claim.windows)
+        if tokens >= _TOKENS:
+            yield part
+            part, tokens = [], 0
+    yield part

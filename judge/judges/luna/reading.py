@@ -1,0 +1,99 @@
+"""What the encoder reads: one window of premise, then what leads to the claim, then the claim.
+
+`[CLS] premise [SEP] lead [SEP] claim [SEP]` is the paper's eq. 1 (context, question, answer), with
+the answer taken claim by claim. Training and judging assemble their inputs here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from ...backends.encoder import TokenType
+
+_CLS, _SEP = ("[CLS]", "<s>"), ("[SEP]", "</s>")
+
+
+class Specials(NamedTuple):
+    """The ids that begin an input and end each of its parts."""
+
+    cls: int
+    sep: int
+
+
+class Limits(NamedTuple):
+    """How many tokens go into one window, and how many of them the lead and the claim may take."""
+
+    window: int = 256
+    lead: int = 48
+    claim: int = 96
+
+
+class Reading(NamedTuple):
+    """One input of the encoder.
+
+    Attributes:
+        ids: token ids, shape (tokens,).
+        types: those of the claim (`TokenType`), CLAIM for the separator behind it, else BEFORE,
+            shape (tokens,).
+        first: position of the claim's first token.
+        claim: how many tokens of the claim there are from there on.
+    """
+
+    ids: NDArray[np.int64]
+    types: NDArray[np.int64]
+    first: int
+    claim: int
+
+
+def find_specials(tokenizer: Tokenizer) -> Specials:
+    """Find the special tokens: those the tokenizer sets itself, else BERT's or RoBERTa's names.
+
+    A vocabulary may hold both: MPNet's has `[CLS]` too, but the network has never read it.
+
+    Raises:
+        ValueError: it has neither.
+    """
+    around = tokenizer.encode("").ids
+    if len(around) == 2:
+        return Specials(*around)
+    found = [
+        next((i for name in names if (i := tokenizer.token_to_id(name)) is not None), None)
+        for names in (_CLS, _SEP)
+    ]
+    if found[0] is None or found[1] is None:
+        raise ValueError("the tokenizer has neither [CLS] and [SEP] nor <s> and </s>")
+    return Specials(found[0], found[1])
+
+
+def premise_room(limits: Limits, lead: int, claim: int) -> int:
+    """Return the tokens left for a premise beside a lead and a claim of so many tokens."""
+    specials = 3 if lead == 0 else 4
+    return limits.window - min(lead, limits.lead) - min(claim, limits.claim) - specials
+
+
+def assemble(
+    premise: Sequence[int],
+    lead: Sequence[int],
+    claim: Sequence[int],
+    types: NDArray[np.int64],
+    specials: Specials,
+    limits: Limits,
+) -> Reading:
+    """Join the parts, each given as token ids without special tokens; `types` are the claim's.
+
+    What is over a part's limit is cut: of the lead its beginning, of claim and premise the end.
+    """
+    lead = lead[-limits.lead :] if limits.lead else ()
+    claim = claim[: limits.claim]
+    premise = premise[: premise_room(limits, len(lead), len(claim))]
+    before = [specials.cls, *premise, specials.sep, *((*lead, specials.sep) if lead else ())]
+    ids = np.array([*before, *claim, specials.sep], dtype=np.int64)
+    all_types = np.full(len(ids), TokenType.CLAIM, dtype=np.int64)
+    all_types[: len(before)] = TokenType.BEFORE
+    all_types[len(before) : -1] = types[: limits.claim]
+    return Reading(ids, all_types, len(before), len(claim))

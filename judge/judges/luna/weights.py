@@ -1,0 +1,157 @@
+"""A folder of trained weights: found, downloaded from the Hub, and checked against its manifest.
+
+It holds `luna.json`, `tokenizer.json`, `manifest.json`, the files of at least one backend, and
+where the model is calibrated `calibration.json`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+import httpx
+from pydantic import StringConstraints, ValidationError
+from tokenizers import Tokenizer
+
+from ...backends.local import find_model
+from ...contract.types import Record
+from .config import CONFIG_FILE, LunaConfig, LunaError, load_config
+from .reading import find_specials
+
+EMBEDDED = Path(__file__).parents[2] / "weights" / "luna"
+MANIFEST = "manifest.json"
+TOKENIZER = "tokenizer.json"
+CALIBRATION = "calibration.json"
+WEIGHTS = {
+    "onnx": ("model.onnx",),
+    "torch": ("config.json", "model.safetensors", "heads.safetensors"),
+}
+_ALWAYS = (CONFIG_FILE, TOKENIZER)
+
+_Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Manifest(Record):
+    """The SHA-256 of each file of the folder, by name."""
+
+    schema_version: Literal["1.0"] = "1.0"
+    files: dict[str, _Sha256]
+
+
+class WeightsFolder(NamedTuple):
+    """A folder whose files are what its manifest says.
+
+    Attributes:
+        path: the folder.
+        config: its `luna.json`.
+        tokenizer: its `tokenizer.json`, as `load_tokenizer` returns it.
+        calibration: its `calibration.json`, None where it has none.
+    """
+
+    path: Path
+    config: LunaConfig
+    tokenizer: Tokenizer
+    calibration: Path | None
+
+
+def open_weights(model: str | None, backend: str | None) -> WeightsFolder:
+    """Find a weights folder and check the files that are going to be read.
+
+    Args:
+        model: a folder or a Hub id; None for the weights that ship with the package.
+        backend: "onnx" (also None) or "torch"; of the other nothing is fetched or read.
+
+    Raises:
+        LunaError: a file is missing, is not what the manifest says, or cannot be read.
+        BackendError: the path does not exist.
+    """
+    needed = (*_ALWAYS, *WEIGHTS.get(backend or "onnx", ()))
+    folder = EMBEDDED if model is None else _find(model, (*needed, CALIBRATION, MANIFEST))
+    if not (folder / MANIFEST).is_file():
+        hint = (
+            "name weights as in luna:FOLDER_OR_HUB_ID"
+            if model is None
+            else (
+                "write it with moonlynx.judge.judges.luna.weights.write_manifest "
+                "if the files are your own"
+            )
+        )
+        raise LunaError(f"{folder} has no {MANIFEST}; {hint}")
+    manifest = _read_manifest(folder / MANIFEST)
+    calibrated = CALIBRATION in manifest.files or (folder / CALIBRATION).exists()
+    for name in (*needed, CALIBRATION) if calibrated else needed:
+        _check(folder / name, manifest)
+    return WeightsFolder(
+        folder,
+        load_config(folder / CONFIG_FILE),
+        load_tokenizer(folder / TOKENIZER),
+        folder / CALIBRATION if calibrated else None,
+    )
+
+
+def write_manifest(folder: Path) -> None:
+    """Write the hashes of the folder's files to its `manifest.json`."""
+    known = (*_ALWAYS, CALIBRATION, *(name for names in WEIGHTS.values() for name in names))
+    files = {name: _hash(folder / name) for name in sorted(known) if (folder / name).is_file()}
+    text = json.dumps(Manifest(files=files).model_dump(), indent=2)
+    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def load_tokenizer(path: Path) -> Tokenizer:
+    """Read a `tokenizer.json` for judged text: nothing is cut or padded.
+
+    A special token that is written in a text is read as its letters, so that no text can end its
+    part of the input.
+
+    Raises:
+        LunaError: it cannot be read, or has no special tokens that this project knows.
+    """
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+        find_specials(tokenizer)
+    except Exception as error:  # the library raises nothing more specific
+        raise LunaError(f"{path} is no tokenizer that Luna can use: {error}") from None
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True
+    return tokenizer
+
+
+def _find(model: str, wanted: Sequence[str]) -> Path:
+    from huggingface_hub import snapshot_download
+
+    folder = Path(find_model("luna", model))
+    if folder.is_dir():
+        return folder
+    try:
+        return Path(snapshot_download(model, allow_patterns=list(wanted)))
+    except (OSError, ValueError, httpx.HTTPError) as error:
+        message = f"{model} is no folder here and cannot be had from the Hub: {error}"
+        raise LunaError(message) from error
+
+
+def _read_manifest(path: Path) -> Manifest:
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise LunaError(f"{path} is no manifest that this version can read: {error}") from None
+
+
+def _check(path: Path, manifest: Manifest) -> None:
+    fix = "fetch the folder anew"
+    if path.name not in manifest.files:
+        raise LunaError(f"{path.name} is not in {path.parent / MANIFEST}; {fix}")
+    if not path.is_file():
+        raise LunaError(f"{path} is missing, but its manifest lists it; {fix}")
+    if (found := _hash(path)) != manifest.files[path.name]:
+        raise LunaError(
+            f"{path} has the SHA-256 {found}, its manifest says {manifest.files[path.name]}; {fix}"
+        )
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

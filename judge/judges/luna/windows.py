@@ -1,0 +1,158 @@
+"""Which parts of the context a claim is read with: all of it, or the blocks that fit it best."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from .alignment import Alignment
+from .blocks import Block, read_blocks
+from .claims import Claim, split_claims
+from .novelty import NewWord, new_words
+from .reading import Limits, premise_room
+
+_QUESTION = 0.2  # weight of the question's words beside the claim's
+_PIECE = 32  # blocks or claims that are read between two yields
+
+
+class Window(NamedTuple):
+    """What a claim is read with at once.
+
+    Attributes:
+        blocks: from the context, in its order; none where the context holds nothing to read.
+        ids: their tokens, shape (tokens,).
+        text: their texts, joined by blanks.
+    """
+
+    blocks: tuple[Block, ...]
+    ids: NDArray[np.int64]
+    text: str
+
+
+class ClaimWindows(NamedTuple):
+    """What of the documents a claim is read with.
+
+    Attributes:
+        claim: of the answer.
+        windows: at least one, or none where the claim is empty.
+        new: words of the claim that are nowhere in the documents.
+    """
+
+    claim: Claim
+    windows: tuple[Window, ...]
+    new: tuple[NewWord, ...]
+
+
+def read_claims(
+    question: str,
+    answer: str,
+    context: Sequence[str],
+    tokenizer: Tokenizer,
+    limits: Limits,
+    windows: int,
+) -> Generator[None, None, list[ClaimWindows]]:
+    """Cut the answer into claims, in order, and find the windows to read each with.
+
+    Yields often, however long the texts are; `contract.steps.finish` runs it through.
+
+    Args:
+        question: may be empty.
+        answer: what to judge.
+        context: the documents.
+        tokenizer: the encoder's, as `load_tokenizer` returns it.
+        limits: how many tokens an input and its parts may have.
+        windows: as for `choose_windows`.
+    """
+    longest = premise_room(limits, limits.lead, limits.claim) // 2
+    blocks: list[Block] = []
+    for index, document in enumerate(context):
+        for block in read_blocks(document, index, tokenizer, longest):
+            blocks.append(block)
+            if len(blocks) % _PIECE == 0:
+                yield
+    reader = _Context(blocks, question)
+    found: list[ClaimWindows] = []
+    for claim in split_claims(question, answer, tokenizer, limits):
+        found.append(reader.read(claim, limits, windows))
+        if len(found) % _PIECE == 0:
+            yield
+    return found
+
+
+class _Context:
+    """The blocks of an example's context; their words are indexed only where that is needed."""
+
+    def __init__(self, blocks: Sequence[Block], question: str) -> None:
+        self._blocks = blocks
+        self._question = question
+        self._lengths = np.array([len(block.ids) for block in blocks], dtype=np.int64)
+        self._stems = {stem for block in blocks for stem in block.stems}
+
+    @cached_property
+    def _alignment(self) -> tuple[Alignment, NDArray[np.float64]]:
+        alignment = Alignment(self._blocks)
+        return alignment, _QUESTION * alignment.score(self._question)
+
+    def read(self, claim: Claim, limits: Limits, windows: int) -> ClaimWindows:
+        if claim.empty:
+            return ClaimWindows(claim, (), ())
+        chosen = self._windows(claim, limits, windows)
+        return ClaimWindows(claim, chosen, new_words(claim.text, self._stems))
+
+    def _windows(self, claim: Claim, limits: Limits, windows: int) -> tuple[Window, ...]:
+        room = premise_room(limits, len(claim.lead_ids), len(claim.ids))
+        scores = None
+        if windows and self._lengths.sum() > room:
+            alignment, asked = self._alignment
+            scores = alignment.score(claim.text) + asked
+        return tuple(map(self._window, choose_windows(self._lengths, scores, room, windows)))
+
+    def _window(self, indices: Sequence[int]) -> Window:
+        blocks = tuple(self._blocks[index] for index in indices)
+        ids = np.concatenate([np.empty(0, dtype=np.int64), *(block.ids for block in blocks)])
+        return Window(blocks, ids, " ".join(block.text for block in blocks))
+
+
+def choose_windows(
+    lengths: NDArray[np.int64], scores: NDArray[np.float64] | None, room: int, windows: int
+) -> list[list[int]]:
+    """Choose the blocks to read and put them into windows, in their order.
+
+    Args:
+        lengths: tokens of each block, none more than `room`, shape (blocks,).
+        scores: how well each fits the claim, shape (blocks,); None to read them all.
+        room: tokens in a window.
+        windows: how many there may be where there are scores. The blocks that fit best are taken,
+            the first of equals, as many as go in; those that do not fit at all only where none
+            does.
+
+    Returns:
+        The blocks of each window by index, at least one window.
+    """
+    if scores is None:
+        return _pack(range(len(lengths)), lengths, room)
+    order = np.argsort(-scores, kind="stable")
+    fitting = int(np.count_nonzero(scores)) or len(order)
+    taken = int(np.searchsorted(np.cumsum(lengths[order]), windows * room, side="right"))
+    taken = max(1, min(taken, fitting))
+    while len(packed := _pack(sorted(order[:taken].tolist()), lengths, room)) > windows:
+        taken -= 1
+    return packed
+
+
+def _pack(indices: Sequence[int], lengths: NDArray[np.int64], room: int) -> list[list[int]]:
+    packed: list[list[int]] = [[]]
+    used = 0
+    for index in indices:
+        length = int(lengths[index])
+        if packed[-1] and used + length > room:
+            packed.append([])
+            used = 0
+        packed[-1].append(index)
+        used += length
+    return packed

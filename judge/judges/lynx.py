@@ -1,0 +1,203 @@
+"""The Lynx judge: a chat model that reasons over question, document and answer, then scores.
+
+Lynx paper (arXiv 2407.08488): the prompt is appendix A.2 word for word, decoding is appendix B.1's
+(greedy, 600 tokens). The prompt stays what published weights were trained on; so what keeps the
+judged text in its sections is a change to that text, where it forges a mark of the prompt.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from ..backends.base import ChatBackend, ChatReply, ChatRequest, ReplyToken, acomplete
+from ..backends.replies import IMPOSSIBLE
+from ..contract.base import unscored
+from ..contract.schemas import load_schema
+from ..contract.types import Example, JudgeInfo, Score, Sentence, Turn, Usage, Verdict
+from ..prompts import break_chat_tokens, fill, load_prompt
+from ..prompts.parsing import LynxReply, ParseFault, parse_lynx, shorten
+from ..text import claims_nothing, split_sentences
+
+VERSION = "lynx-v1"
+MAX_TOKENS = 600  # appendix B.1
+
+# A line that a model could take for one of the prompt's own, once folded.
+_PROMPT_LINE = re.compile(
+    r"[-‐‒–—−]{2}\Z|(?:question|document|answer)(?:\([^()]*+\))?:"
+    r"|youroutputshouldbe|giventhefollowingquestion"
+)
+# White space, emphasis and characters that do not show.
+_FOLDED = re.compile(
+    "[\\s#*_\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\U000e0000-\U000e007f]+"
+)
+_NOT_A_WORD = re.compile(r"[\W_]+")
+
+
+class LynxJudge:
+    """Judges an answer by one completion of a chat model.
+
+    `raw_score` is log P(FAIL) - log P(PASS), in nats, at the first token of the score; null where
+    the backend gives no logprobs. With a `threshold`, an answer is FAIL where its raw score reaches
+    it; without one, or without a raw score, the score is the model's own. An answer that
+    claims nothing is PASS, and the model is not asked.
+    """
+
+    def __init__(self, backend: ChatBackend, *, model: str, threshold: float | None = None) -> None:
+        self.info = JudgeInfo(name=f"lynx:{model}", version=VERSION)
+        self._backend = backend
+        self._threshold = threshold
+
+    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        """Judge the examples."""
+        settled = [self._without_claims(example) for example in examples]
+        requests = _requests(examples, settled)
+        replies = self._backend.complete(requests) if requests else []
+        return self._verdicts(examples, settled, replies)
+
+    async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
+        """Judge the examples without blocking the event loop."""
+        settled = [self._without_claims(example) for example in examples]
+        requests = _requests(examples, settled)
+        replies = await acomplete(self._backend, requests) if requests else []
+        return self._verdicts(examples, settled, replies)
+
+    def _without_claims(self, example: Example) -> Verdict | None:
+        """Return the verdict of an answer that claims nothing; None for all others."""
+        pieces = split_sentences(example.answer)
+        if not all(claims_nothing(piece.text) for piece in pieces):
+            return None
+        return Verdict(
+            id=example.id,
+            score="PASS",
+            reasoning=("The answer makes no claim that documents could support.",),
+            sentences=tuple(
+                Sentence(start=piece.start, end=piece.end, label="NO_INFO") for piece in pieces
+            ),
+            judge=self.info,
+        )
+
+    def _verdicts(
+        self,
+        examples: Sequence[Example],
+        settled: Sequence[Verdict | None],
+        replies: Sequence[ChatReply],
+    ) -> list[Verdict]:
+        rest = iter(replies)
+        verdicts = [
+            verdict or self._verdict(example, next(rest))
+            for example, verdict in zip(examples, settled, strict=True)
+        ]
+        assert next(rest, None) is None, f"{self._backend.name} gave more replies than requests"
+        return verdicts
+
+    def _verdict(self, example: Example, reply: ChatReply) -> Verdict:
+        usage = Usage(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
+        if reply.error is not None:
+            error = reply.error
+            return unscored(self.info, example.id, error.code, error.message, usage)
+        if reply.finish == "refused":
+            message = f"the model refused to judge: {shorten(reply.text)!r}"
+            return unscored(self.info, example.id, "refused", message, usage)
+        try:
+            parsed = parse_lynx(reply.text, truncated=reply.finish == "length")
+        except ParseFault as fault:
+            return unscored(self.info, example.id, fault.code, str(fault), usage)
+        raw_score = _raw_score(reply.tokens or (), parsed)
+        return Verdict(
+            id=example.id,
+            score=self._score(parsed.score, raw_score),
+            raw_score=raw_score,
+            reasoning=parsed.reasoning,
+            judge=self.info,
+            usage=usage,
+        )
+
+    def _score(self, said: Score, raw_score: float | None) -> Score:
+        if self._threshold is None or raw_score is None:
+            return said
+        return "FAIL" if raw_score >= self._threshold else "PASS"
+
+
+def build_prompt(example: Example) -> str:
+    """Return the text that asks a Lynx model about the example.
+
+    Documents are joined by blank lines. A conversation's turns come before the question, in its
+    section, which does not count as background.
+    """
+    turns = [f"{turn.role}: {turn.content}" for turn in example.conversation]
+    question = "\n".join([*turns, f"user: {example.question}"]) if turns else example.question
+    return fill(
+        load_prompt(VERSION),
+        question=neutralise(question),
+        context=neutralise("\n\n".join(example.context)),
+        answer=neutralise(example.answer),
+    )
+
+
+def neutralise(text: str) -> str:
+    """Neutralise judged text, so that it cannot end its section or its turn.
+
+    A line that reads like one of the prompt's own (a lone `--`, a heading such as `ANSWER:`, the
+    instructions before and after) is quoted by `> `, whatever its case, spacing or emphasis. A
+    chat template's tokens are broken up. All other text stays as it is.
+    """
+    lines = break_chat_tokens(text).splitlines(keepends=True)
+    return "".join(f"> {line}" if _PROMPT_LINE.match(_fold(line)) else line for line in lines)
+
+
+def _fold(line: str) -> str:
+    return _FOLDED.sub("", unicodedata.normalize("NFKC", line)).lower()
+
+
+def _requests(examples: Sequence[Example], settled: Sequence[Verdict | None]) -> list[ChatRequest]:
+    schema = load_schema("lynx")
+    return [
+        ChatRequest(
+            messages=(Turn(role="user", content=build_prompt(example)),),
+            schema=schema,
+            max_tokens=MAX_TOKENS,
+            logprobs=True,
+        )
+        for example, verdict in zip(examples, settled, strict=True)
+        if verdict is None
+    ]
+
+
+def _raw_score(tokens: Sequence[ReplyToken], parsed: LynxReply) -> float | None:
+    """Return log P(FAIL) - log P(PASS) at the token where the score begins.
+
+    An alternative counts for the word it is the beginning of, or that it begins with. A word that
+    is not among the alternatives is at most as likely as the last of them: that is its bound.
+    Rounded to four decimals, above what the order of a batch can change.
+    """
+    alternatives = _alternatives_at(tokens, parsed.score_position)
+    if len(alternatives) < 2:
+        return None
+    words = [(_NOT_A_WORD.sub("", text).upper(), logprob) for text, logprob in alternatives]
+    fails = [logprob for word, logprob in words if _begins(word, "FAIL")]
+    passes = [logprob for word, logprob in words if _begins(word, "PASS")]
+    if not fails and not passes:
+        return None
+    bound = [min(logprob for _, logprob in alternatives)]
+    return round(_log_sum(fails or bound) - _log_sum(passes or bound), 4) + 0.0
+
+
+def _alternatives_at(tokens: Sequence[ReplyToken], position: int) -> list[tuple[str, float]]:
+    end = 0
+    for token in tokens:
+        end += len(token.text)
+        if position < end:
+            return [(text, logprob) for text, logprob in token.top if logprob > IMPOSSIBLE]
+    return []
+
+
+def _begins(word: str, score: Score) -> bool:
+    return bool(word) and (score.startswith(word) or word.startswith(score))
+
+
+def _log_sum(logprobs: Sequence[float]) -> float:
+    highest = max(logprobs)
+    return highest + math.log(sum(math.exp(logprob - highest) for logprob in logprobs))

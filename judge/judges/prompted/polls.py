@@ -1,0 +1,147 @@
+"""ChainPoll and plain prompts: one boolean about the whole answer, by several polls or one.
+
+ChainPoll (Friel and Sanyal 2023, arXiv 2310.18344) asks a model several times, at a temperature
+above 0, to reason step by step and then to say true or false; the score is the mean. The prompt and
+the JSON of context adherence are those of Luna-2's appendix. Plain prompts are the rows without
+reasoning: Luna asks once for a boolean (section 5.2), Luna-2 for a single token (section 4).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from ...backends.base import ChatReply, ChatRequest, ReplyToken
+from ...contract.types import Example, JudgeError, JudgeInfo, Turn, Verdict
+from ...prompts.parsing import shorten
+from ..detectors.asking import fault_of, messages
+from .reading import fault_in, keyed_schema, read_flag, read_object, read_text
+from .scoring import answer_verdict, mean_of
+from .talk import Talk, ask
+
+Form = Literal["boolean", "token"]
+
+CHAINPOLL_PROMPT = "chainpoll-adherence-v1"
+CHAINPOLL_SCHEMA = keyed_schema(
+    {"explanation": {"type": "string"}, "classification": {"type": "boolean"}}
+)
+PLAIN_SCHEMA = keyed_schema({"supported": {"type": "boolean"}})
+DEFAULT_THRESHOLD = 0.5
+_THINKING = 600  # tokens of a reply with its reasoning
+_SAYING = 32  # tokens of one without
+_TEMPERATURE = 1.0
+
+
+@dataclass(frozen=True)
+class ChainPoll:
+    """Scores an answer by the share of polls that do not find it supported.
+
+    Attributes:
+        model: name of the chat model.
+        polls: how many, at least 1.
+        threshold: least share of a hallucinated answer.
+    """
+
+    model: str
+    polls: int = 3
+    threshold: float = DEFAULT_THRESHOLD
+
+    @property
+    def info(self) -> JudgeInfo:
+        """Return the judge's name and version."""
+        version = f"{CHAINPOLL_PROMPT}-{self.polls}"
+        return JudgeInfo(name=f"chainpoll:{self.model}", version=version)
+
+    def talk(self, example: Example) -> Talk[Verdict]:
+        """Judge an answer."""
+        replies = yield poll_requests(messages(CHAINPOLL_PROMPT, example), self.polls)
+        votes = [read_vote(reply) for reply in replies]
+        raw_score = mean_of(
+            [vote if isinstance(vote, JudgeError) else float(not vote[0]) for vote in votes],
+            self.threshold,
+        )
+        reasons = [
+            f"UNSCORED: {vote.message}." if isinstance(vote, JudgeError) else vote[1]
+            for vote in votes
+        ]
+        return answer_verdict(example, self.info, raw_score, self.threshold, reasons)
+
+
+def poll_requests(prompt: tuple[Turn, ...], polls: int) -> list[ChatRequest]:
+    """Return one request for each poll, each with a random stream of its own."""
+    return [
+        ChatRequest(prompt, CHAINPOLL_SCHEMA, _THINKING, temperature=_TEMPERATURE, seed=seed)
+        for seed in range(polls)
+    ]
+
+
+def read_vote(reply: ChatReply) -> tuple[bool, str] | JudgeError:
+    """Read a poll's classification and explanation."""
+    value = read_object(reply)
+    if isinstance(value, JudgeError):
+        return value
+    vote, reason = read_flag(value, "classification"), read_text(value, "explanation")
+    if isinstance(vote, JudgeError):
+        return vote
+    return vote, "" if isinstance(reason, JudgeError) else reason
+
+
+@dataclass(frozen=True)
+class PlainPrompt:
+    """Asks once, without reasoning, whether the documents support the answer.
+
+    The raw score is 1 or 0 in the form "boolean". In the form "token" it is P(false) among the two
+    words at the first token, in [0, 1]; where the backend gives no logprobs, 1 or 0.
+
+    Attributes:
+        model: name of the chat model.
+        form: "boolean" (a JSON object) or "token" (the word true or false).
+        threshold: least score of a hallucinated answer.
+    """
+
+    model: str
+    form: Form = "boolean"
+    threshold: float = DEFAULT_THRESHOLD
+
+    @property
+    def info(self) -> JudgeInfo:
+        """Return the judge's name and version."""
+        return JudgeInfo(name=f"plain-prompt:{self.model}", version=self._prompt)
+
+    def talk(self, example: Example) -> Talk[Verdict]:
+        """Judge an answer."""
+        turns = messages(self._prompt, example)
+        if self.form == "boolean":
+            reply = yield from ask(ChatRequest(turns, PLAIN_SCHEMA, _SAYING))
+            value = read_object(reply)
+            said = value if isinstance(value, JudgeError) else read_flag(value, "supported")
+            raw_score = said if isinstance(said, JudgeError) else float(not said)
+        else:
+            reply = yield from ask(ChatRequest(turns, max_tokens=_SAYING, logprobs=True))
+            raw_score = _read_word(reply)
+        return answer_verdict(example, self.info, raw_score, self.threshold)
+
+    @property
+    def _prompt(self) -> str:
+        return f"plain-{self.form}-v1"
+
+
+def _read_word(reply: ChatReply) -> float | JudgeError:
+    if fault := fault_of(reply):
+        return fault
+    word = reply.text.strip().rstrip(".").lower()
+    if word not in ("true", "false"):
+        return fault_in(f"the reply is neither true nor false: {shorten(reply.text)!r}")
+    found = _probability_of_false(reply.tokens[0]) if reply.tokens else None
+    return float(word == "false") if found is None else found
+
+
+def _probability_of_false(token: ReplyToken) -> float | None:
+    """Return P(false | true or false) at the token; None where neither begins with it."""
+    words = [(text.strip().lower(), math.exp(logprob)) for text, logprob in token.top]
+    true, false = (
+        sum(weight for begun, weight in words if begun and word.startswith(begun))
+        for word in ("true", "false")
+    )
+    return false / (true + false) if true + false > 0.0 else None

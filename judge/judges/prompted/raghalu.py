@@ -1,0 +1,105 @@
+"""The prompts of RAGHalu (appendix A.2): a label for each sentence of the answer.
+
+The instructions are the paper's own. Ours are the marks around what is judged, and the reply as a
+JSON object with one label by number: the paper's free list leaves sentences out unseen (appendix
+A.5.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ...backends.base import ChatReply, ChatRequest
+from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
+from ...text import Piece, claims_nothing, split_sentences
+from ..detectors.asking import messages
+from ..detectors.common import Finding, body
+from .reading import fault_in, keyed_schema, read_object, read_text
+from .scoring import Missing, sentences_verdict
+from .talk import Talk
+
+Labels = Literal[2, 3]
+Sentences = Literal["one", "many"]
+
+# Scores by label; None: makes no claim.
+_SCORES: dict[str, float | None] = {"SUPPORTED": 0.0, "UNSUPPORTED": 1.0, "NO-INFO": None}
+DEFAULT_THRESHOLD = 0.5
+_MAX_TOKENS = 24  # of a label by its number, and as many for the rest
+
+
+@dataclass(frozen=True)
+class RagHaluPrompt:
+    """Labels the sentences that claim something by words, one or all of them in a call.
+
+    A sentence's score is 1 if UNSUPPORTED and 0 if SUPPORTED. With two labels, as with three,
+    sentences that plainly claim nothing are NO_INFO and not asked about.
+
+    Attributes:
+        model: name of the chat model.
+        labels: 2 (SUPPORTED, UNSUPPORTED) or 3 (and NO-INFO).
+        sentences: "one" in a call, which the paper found better, or "many".
+        threshold: least score of an unsupported sentence.
+    """
+
+    model: str
+    labels: Labels = 2
+    sentences: Sentences = "one"
+    threshold: float = DEFAULT_THRESHOLD
+
+    @property
+    def info(self) -> JudgeInfo:
+        """Return the judge's name and version."""
+        version = f"{self._prompt}-{self.sentences}"
+        return JudgeInfo(name=f"raghalu-prompt:{self.model}", version=version)
+
+    def talk(self, example: Example) -> Talk[Verdict]:
+        """Judge an answer."""
+        pieces = split_sentences(example.answer)
+        asked = [piece for piece in pieces if not claims_nothing(piece.text)]
+        size = 1 if self.sentences == "one" else len(asked)
+        groups = [asked[start : start + size] for start in range(0, len(asked), size)]
+        replies = yield [self.request(example, group) for group in groups]
+        found = {piece: Finding(piece, None) for piece in pieces} | {
+            piece: finding
+            for group, reply in zip(groups, replies, strict=True)
+            for piece, finding in zip(group, self._read(group, reply), strict=True)
+        }
+        findings = [found[piece] for piece in pieces]
+        return sentences_verdict(example, self.info, findings, self.threshold)
+
+    def request(self, example: Example, group: Sequence[Piece]) -> ChatRequest:
+        """Ask for the labels of some sentences of the answer, numbered from 1 in their order."""
+        facts = "\n".join(f"{number}. {body(piece)}" for number, piece in enumerate(group, 1))
+        label = {"type": "string", "enum": self._allowed}
+        keys = [str(number) for number in range(1, len(group) + 1)]
+        schema = keyed_schema(dict.fromkeys(keys, label))
+        max_tokens = _MAX_TOKENS * (1 + len(group))
+        return ChatRequest(messages(self._prompt, example, facts=facts), schema, max_tokens)
+
+    @property
+    def _prompt(self) -> str:
+        return f"raghalu-{self.labels}-label-v1"
+
+    @property
+    def _allowed(self) -> list[str]:
+        return list(_SCORES)[: self.labels]
+
+    def _read(self, group: Sequence[Piece], reply: ChatReply) -> list[Finding | Missing]:
+        labels = read_object(reply)
+        findings: list[Finding | Missing] = []
+        for number, piece in enumerate(group, 1):
+            label = labels if isinstance(labels, JudgeError) else self._label(labels, str(number))
+            if isinstance(label, JudgeError):
+                findings.append(Missing(piece, label))
+            else:
+                findings.append(Finding(piece, _SCORES[label], f"was called {label} by the model"))
+        return findings
+
+    def _label(self, labels: dict[str, Any], key: str) -> str | JudgeError:
+        text = read_text(labels, key)
+        if isinstance(text, JudgeError):
+            return text
+        label = text.strip().upper().replace("_", "-")
+        return label if label in self._allowed else fault_in(f"{text[:40]!r} is none of the labels")

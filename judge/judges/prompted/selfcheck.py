@@ -1,0 +1,133 @@
+"""SelfCheckGPT: does a sentence hold in other answers to the same question?
+
+Manakul et al. 2023 (arXiv 2303.08896). The prompt form (section 5.5) asks of each sentence and each
+sample whether the sample supports the sentence; a sentence's score is the share of samples that do
+not. The NLI form (section 5.4) takes the mean P(contradiction) against P(entailment), without
+neutral; a sample is the premise here. The paper draws 20 samples; the one of its forms that needs
+no prompt and no entailment model is `bert-stochastic`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ...backends.base import ChatReply, ChatRequest
+from ...contract.base import unscored
+from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
+from ...text import Piece, claims_nothing, split_sentences
+from ..detectors.asking import fault_of, messages
+from ..detectors.common import Finding, body
+from .nli_model import NliModel
+from .premise import Premise
+from .reading import fault_in, keyed_schema, read_flag, read_object
+from .scoring import Missing, mean_of, sentences_verdict
+from .talk import Talk
+
+ANSWER_PROMPT, PROMPT = "answer-v1", "selfcheck-v1"
+SCHEMA = keyed_schema({"supported": {"type": "boolean"}})
+DEFAULT_THRESHOLD = 0.5
+_ANSWER_TOKENS = 512  # of one sampled answer
+_MAX_TOKENS = 32
+
+
+@dataclass(frozen=True)
+class SelfCheck:
+    """Scores each sentence that claims something against samples of the answer.
+
+    The samples are the example's own where it has some, all of them; else they are drawn from the
+    chat model at temperature 1. If one of them fails, the example has no score.
+
+    Attributes:
+        model: name of the chat model that answers, and that compares where `nli` does not; None:
+            only examples with samples can be judged, by `nli`.
+        samples: how many to draw, at least 1.
+        nli: compares instead of the chat model.
+        threshold: least score of an unsupported sentence, in [0, 1].
+    """
+
+    model: str | None
+    samples: int = 5
+    nli: NliModel | None = None
+    threshold: float = DEFAULT_THRESHOLD
+
+    @property
+    def info(self) -> JudgeInfo:
+        """Return the judge's name and version."""
+        drawn = "" if self.model is None else f"-{ANSWER_PROMPT}-{self.samples}"
+        form = PROMPT if self.nli is None else f"nli-{self.nli.version}"
+        name = self.model if self.nli is None else f"{self.nli.name},{self.model or ''}"
+        return JudgeInfo(name=f"selfcheck:{name}".rstrip(","), version=f"{form}{drawn}")
+
+    def talk(self, example: Example) -> Talk[Verdict]:
+        """Judge an answer."""
+        samples: Sequence[str] | JudgeError = example.samples
+        if not example.samples:
+            samples = yield from self._draw(example)
+        if not isinstance(samples, JudgeError):
+            samples = _not_blank(samples, given=bool(example.samples))
+        if isinstance(samples, JudgeError):
+            return unscored(self.info, example.id, samples.code, samples.message)
+        pieces = split_sentences(example.answer)
+        asked = [piece for piece in pieces if not claims_nothing(piece.text)]
+        if self.nli is None:
+            replies = yield [
+                _request(example, piece, sample) for piece in asked for sample in samples
+            ]
+            scores = iter([_read(reply) for reply in replies])
+        else:
+            scores = _contradictions(self.nli, asked, samples)
+        found = {piece: self._finding(piece, [next(scores) for _ in samples]) for piece in asked}
+        findings = [found.get(piece, Finding(piece, None)) for piece in pieces]
+        return sentences_verdict(example, self.info, findings, self.threshold)
+
+    def _draw(self, example: Example) -> Talk[Sequence[str] | JudgeError]:
+        if self.model is None:
+            message = "samples: there are none, and no chat model is given to draw some"
+            return fault_in(message, "bad_input")
+        turns = messages(ANSWER_PROMPT, example)
+        replies = yield [
+            ChatRequest(turns, max_tokens=_ANSWER_TOKENS, temperature=1.0, seed=seed)
+            for seed in range(self.samples)
+        ]
+        for number, reply in enumerate(replies, 1):
+            if fault := fault_of(reply):
+                return fault_in(f"sample {number}: {fault.message}", fault.code)
+        return [reply.text for reply in replies]
+
+    def _finding(self, piece: Piece, scores: Sequence[float | JudgeError]) -> Finding | Missing:
+        mean = mean_of(scores, self.threshold)
+        if isinstance(mean, JudgeError):
+            return Missing(piece, mean)
+        others = f"{len(scores)} other answer{'s' if len(scores) > 1 else ''}"
+        return Finding(piece, mean, f"has a mean score of {mean:.2f} against {others}")
+
+
+def _not_blank(samples: Sequence[str], *, given: bool) -> Sequence[str] | JudgeError:
+    for number, sample in enumerate(samples, 1):
+        if not sample.strip():
+            message = f"sample {number} holds no text"
+            return fault_in(message, "bad_input" if given else "backend")
+    return samples
+
+
+def _request(example: Example, piece: Piece, sample: str) -> ChatRequest:
+    turns = messages(PROMPT, example, sample=sample, statement=body(piece))
+    return ChatRequest(turns, SCHEMA, _MAX_TOKENS)
+
+
+def _read(reply: ChatReply) -> float | JudgeError:
+    value = read_object(reply)
+    supported = value if isinstance(value, JudgeError) else read_flag(value, "supported")
+    return supported if isinstance(supported, JudgeError) else float(not supported)
+
+
+def _contradictions(
+    nli: NliModel, pieces: Sequence[Piece], samples: Sequence[str]
+) -> Iterator[float | JudgeError]:
+    """Yield P(contradiction) of each sentence by each sample."""
+    premises = [Premise([sample], nli) for sample in samples]
+    for piece in pieces:
+        for premise in premises:
+            best = premise.read(body(piece))
+            yield best if isinstance(best, JudgeError) else best.conflict

@@ -1,0 +1,98 @@
+"""RAGHalu's small weights: the files beside the encoder, checked against a manifest of hashes.
+
+A folder holds `raghalu.json`, `manifest.json`, and where the judge is calibrated
+`calibration.json`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import StringConstraints, ValidationError
+
+from ...contract.types import MoonlynxError, Probability, Record, first_fault
+from ..luna.support import SupportModel
+from ..luna.weights import CALIBRATION, MANIFEST, Manifest
+from .checkable import CheckableModel
+
+EMBEDDED = Path(__file__).parents[2] / "weights" / "raghalu"
+HEADS = "raghalu.json"
+_Version = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z._-]*$")]
+
+
+class RagHaluError(MoonlynxError, ValueError):
+    """A weights folder that cannot be used: what is wrong with which file, and what to do."""
+
+
+class Heads(Record):
+    """What RAGHalu adds to the encoder.
+
+    Attributes:
+        version: of these weights.
+        threshold: a sentence is unsupported where 1 - P(supported) reaches it; a calibration
+            beside the weights has its own.
+        support: tier 2, from the encoder's support to P(supported); None takes the encoder's own.
+        checkable: tier 1.
+    """
+
+    schema_version: Literal["1.0"] = "1.0"
+    version: _Version
+    threshold: Probability = 0.5
+    support: SupportModel | None = None
+    checkable: CheckableModel
+
+
+class HeadsFolder(NamedTuple):
+    """A folder whose files are what its manifest says; `calibration` is None where it has none."""
+
+    heads: Heads
+    calibration: Path | None
+
+
+def open_heads(folder: Path) -> HeadsFolder:
+    """Read a folder, and check its files against its manifest.
+
+    Raises:
+        RagHaluError: a file is missing, is not what the manifest says, or cannot be read.
+    """
+    if not folder.is_dir():
+        raise RagHaluError(f"{folder} is no folder; `moonlynx train raghalu` writes one")
+    try:
+        manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+    except (OSError, ValidationError) as error:
+        raise RagHaluError(f"{folder / MANIFEST} cannot be read: {error}") from None
+    for name in {HEADS, *manifest.files}:
+        path = folder / name
+        if not path.is_file():
+            raise RagHaluError(f"{path} is missing; fetch the folder anew")
+        if _hash(path) != manifest.files.get(name):
+            raise RagHaluError(f"{path} is not what {MANIFEST} says; fetch the folder anew")
+    try:
+        heads = Heads.model_validate_json((folder / HEADS).read_bytes())
+    except ValidationError as error:
+        field, message = first_fault(error, "file")
+        raise RagHaluError(f"{folder / HEADS}: {field}: {message}") from None
+    calibrated = CALIBRATION in manifest.files
+    return HeadsFolder(heads, folder / CALIBRATION if calibrated else None)
+
+
+def save_heads(heads: Heads, folder: Path) -> None:
+    """Write the heads, and a manifest of them and of a calibration beside them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / HEADS).write_text(heads.model_dump_json() + "\n", encoding="utf-8", newline="\n")
+    write_manifest(folder)
+
+
+def write_manifest(folder: Path) -> None:
+    """Write the hashes of the folder's files to its manifest."""
+    names = (name for name in (CALIBRATION, HEADS) if (folder / name).is_file())
+    manifest = Manifest(files={name: _hash(folder / name) for name in names})
+    text = json.dumps(manifest.model_dump(), indent=2)
+    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,101 @@
+"""What a judge is shown: answers that are language, and a warning where it is not the judge's own.
+
+Every judge that `load_judge` returns is behind this screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from ..contract.base import AsyncJudge, Judge, stages_of, unscored
+from ..contract.steps import Steps, afinish, finish, steps_of
+from ..contract.types import Example, Stage, Verdict
+from ..text.languages import find_language, language_of_document
+from ..text.readable import is_language
+
+NAME = "language"
+_NO_LANGUAGE = (
+    "answer: holds no language to judge, only marks, single letters, repetition, keyboard noise or "
+    "an encoded value; pass the text of an answer"
+)
+
+
+class Screened:
+    """A judge that is asked only about answers that are language.
+
+    All others are unscored with `bad_input`. Where answer or documents are in another language than
+    the judge states (`languages`, ISO 639; a judge without any reads all), the verdict's stages
+    begin with one called `language` that has a warning; with `strict` the answer is unscored with
+    `abstained` and the judge is not asked. Every other verdict is the judge's own, byte for byte.
+
+    Attributes:
+        calibration, abstains, stages: the judge's.
+    """
+
+    acall: Callable[[Sequence[Example]], Awaitable[list[Verdict]]]
+
+    def __init__(self, judge: Judge, *, strict: bool = False) -> None:
+        self.info = judge.info
+        self.calibration = getattr(judge, "calibration", None)
+        self.abstains = bool(getattr(judge, "abstains", False))
+        self.stages: tuple[Judge, ...] = getattr(judge, "stages", ())
+        self._judge = judge
+        self._languages: tuple[str, ...] = getattr(judge, "languages", ())
+        self._strict = strict
+        if isinstance(judge, AsyncJudge):
+            self.acall = lambda examples: afinish(self.steps(examples))
+
+    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        """Judge the examples."""
+        return finish(self.steps(examples))
+
+    def steps(self, examples: Sequence[Example]) -> Steps:
+        """Look at the examples, then judge those that are left in the judge's own steps."""
+        seen: list[Verdict | Stage | None] = []
+        for example in examples:
+            if seen:
+                yield None
+            seen.append(self._look(example))
+        return _join(seen, (yield from steps_of(self._judge, _left(examples, seen))))
+
+    def _look(self, example: Example) -> Verdict | Stage | None:
+        """Return the verdict where the judge is not to be asked, or a stage that goes before."""
+        turns = (turn.content for turn in example.conversation)
+        if not is_language(example.answer, (example.question, *turns, *example.context)):
+            return unscored(self.info, example.id, "bad_input", _NO_LANGUAGE)
+        warning = self._warn(example)
+        if warning is None:
+            return None
+        stage = Stage(judge=NAME, score=None, decided=False, warning=warning)
+        if not self._strict:
+            return stage
+        return _after(stage, unscored(self.info, example.id, "abstained", warning))
+
+    def _warn(self, example: Example) -> str | None:
+        """Return a warning that names the languages found, if one is not the judge's."""
+        if not self._languages:
+            return None
+        answer = find_language(example.answer, example.context)
+        documents = sorted({name for name in map(language_of_document, example.context) if name})
+        if {answer, *documents} <= {None, *self._languages}:
+            return None
+        found = [f"answer: {answer}"] if answer else []
+        if documents:
+            found.append(f"documents: {', '.join(documents)}")
+        return f"{'; '.join(found)}; {self.info.name} reads {', '.join(self._languages)}"
+
+
+def _left(examples: Sequence[Example], seen: Sequence[Verdict | Stage | None]) -> list[Example]:
+    return [e for e, one in zip(examples, seen, strict=True) if not isinstance(one, Verdict)]
+
+
+def _join(seen: Sequence[Verdict | Stage | None], verdicts: Sequence[Verdict]) -> list[Verdict]:
+    judged = iter(verdicts)
+    return [one if isinstance(one, Verdict) else _after(one, next(judged)) for one in seen]
+
+
+def _after(stage: Stage | None, verdict: Verdict) -> Verdict:
+    """Insert the stage before the verdict's own."""
+    if stage is None:
+        return verdict
+    return verdict.model_copy(update={"stages": (stage, *stages_of(verdict))})

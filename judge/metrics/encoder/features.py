@@ -1,0 +1,98 @@
+"""From a window to the numbers that a head weighs: pooled states, cues, and hashed words."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from ...backends.encoder import TokenType
+from ...judges.luna.novelty import claim_types, new_words
+from ...judges.luna.reading import find_specials
+from ...judges.raghalu.checkable import terms
+from .parts import Part, stems
+from .states import Floats, StateEncoder
+
+HALF = 1 << 18  # at a quarter of it, words in one bucket with others cost toxicity a point of AUROC
+BUCKETS = 2 * HALF
+"""Words and pairs of them fall into the first half, parts of words into the second."""
+
+
+class Words(NamedTuple):
+    """The words of a text, each pair of them and their parts, hashed.
+
+    Attributes:
+        buckets: which there are, in [0, BUCKETS), ascending, shape (n,).
+        counts: 1 + log of how often, shape (n,).
+    """
+
+    buckets: NDArray[np.int64]
+    counts: Floats
+
+
+def unit_length(words: Words, idf: Floats) -> Floats:
+    """Weigh words by their buckets' idf, shape (BUCKETS,); either half gets unit length."""
+    values = words.counts * idf[words.buckets]
+    middle = int(np.searchsorted(words.buckets, HALF))
+    for part in (values[:middle], values[middle:]):
+        part /= float(np.sqrt((part * part).sum())) or 1.0
+    return values
+
+
+class FeatureReader:
+    """Reads windows by one encoder."""
+
+    def __init__(self, encoder: StateEncoder, tokenizer: Tokenizer) -> None:
+        """Join the parts; `tokenizer` is as Luna's `load_tokenizer` returns it."""
+        self._encoder = encoder
+        self._tokenizer = tokenizer
+        self._specials = find_specials(tokenizer)
+        self.version = encoder.version
+
+    def __call__(self, part: Part) -> tuple[Floats, int]:
+        """Return a window's features, and how many tokens were read.
+
+        Of a text, of each layer the mean and the greatest over its tokens. Of a pair, of each layer
+        the difference and the product of both means, then the first token's last state, Luna's own
+        logit of support, and the cues.
+        """
+        cls, sep = self._specials
+        first = self._tokenizer.encode(part.premise, add_special_tokens=False).ids
+        ids = [cls, *first, sep]
+        types = np.full(len(ids), TokenType.BEFORE, dtype=np.int64)
+        if not part.claim:
+            layers = self._encoder((np.array(ids, dtype=np.int64), types)).layers
+            own = layers[:, 1:-1] if first else layers
+            return np.stack([own.mean(axis=1), own.max(axis=1)]).ravel(), len(ids)
+        second = self._tokenizer.encode(part.claim, add_special_tokens=False)
+        offsets = np.array(second.offsets, dtype=np.int64).reshape(-1, 2)
+        new = claim_types(new_words(part.claim, stems(part.premise)), offsets)
+        start = len(ids)
+        ids += [*second.ids, sep]
+        types = np.concatenate([types, new, [TokenType.CLAIM]])
+        layers, claim = self._encoder((np.array(ids, dtype=np.int64), types))
+        one = layers[:, 1 : max(2, start - 1)].mean(axis=1)
+        other = layers[:, start : max(start + 1, len(ids) - 1)].mean(axis=1)
+        numbers = [
+            np.abs(one - other).ravel(),
+            (one * other).ravel(),
+            layers[-1, 0],
+            np.array([claim, *part.cues], dtype=np.float32),
+        ]
+        return np.concatenate(numbers), len(ids)
+
+
+def hash_words(text: str) -> Words:
+    """Hash a text's terms: words and marks, pairs of them, and parts of words; digits are alike."""
+    counts: Counter[int] = Counter()
+    for term, count in Counter(terms(text)).items():
+        is_part = len(term) > 1 and term.startswith("#")
+        counts[crc32(term.encode("utf-8")) % HALF + HALF * is_part] += count
+    buckets = sorted(counts)
+    values = [1 + math.log(counts[bucket]) for bucket in buckets]
+    return Words(np.array(buckets, dtype=np.int64), np.array(values, dtype=np.float32))

@@ -1,0 +1,230 @@
+"""A head: weights over a window's pooled states and hashed words, in a folder with a manifest.
+
+A folder holds `METRIC.json` of each metric that has a head, and `manifest.json`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import b64decode, b64encode
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from ...contract.types import Finite, Probability, Record, first_fault
+from ...judges.luna.weights import MANIFEST, Manifest
+from ..definition import Kind
+from ..head import HeadError
+from .features import BUCKETS, Words, unit_length
+from .parts import Form
+from .states import Floats
+
+EMBEDDED = Path(__file__).parents[2] / "weights" / "luna2"
+_Base64 = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
+
+
+class WordWeights(Record):
+    """A regression over hashed words, weighted by tf-idf; words and parts each have unit length.
+
+    Attributes:
+        held: a bit for each of the BUCKETS, set where training had such words in two texts or more.
+        idf: of each bucket held, float16, shape (held,).
+        weights: int8, shape (outputs, held).
+        scales: of each output's weights.
+        bias: of each output.
+    """
+
+    held: _Base64
+    idf: _Base64
+    weights: _Base64
+    scales: tuple[Finite, ...]
+    bias: tuple[Finite, ...]
+
+
+class StateWeights(Record):
+    """A regression over what a window's states are pooled to.
+
+    Attributes:
+        weights: float16, shape (outputs, numbers).
+        bias: of each output.
+    """
+
+    weights: _Base64
+    bias: tuple[Finite, ...]
+
+
+class Shares(Record):
+    """How both regressions' logits are joined: words x theirs + states x theirs + bias."""
+
+    words: Finite = 0.0
+    states: Finite = 1.0
+    bias: Finite = 0.0
+
+
+class EncoderHead(Record):
+    """A metric's head.
+
+    Attributes:
+        version: of its form and recipe.
+        metric: its name.
+        kind: as the metric's definition has it.
+        form: what is read.
+        encoder: start of the SHA-256 of the encoder's weights; with others it says nothing.
+        layers: the encoder's tensors whose states are pooled.
+        outputs: the class of each logit: the positive one, or every class or label.
+        words: None where a pair is read.
+        states: of every head.
+        shares: fitted on validation rows, so that the probabilities are calibrated.
+        thresholds: fitted on them too: P from which the positive class, or each label, holds.
+    """
+
+    schema_version: Literal["1.1"] = "1.1"
+    version: str
+    metric: str
+    kind: Kind
+    form: Form
+    encoder: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}$")]
+    layers: Annotated[tuple[str, ...], Field(min_length=1)]
+    outputs: Annotated[tuple[str, ...], Field(min_length=1)]
+    words: WordWeights | None
+    states: StateWeights
+    shares: Shares
+    thresholds: dict[str, Probability] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        n = len(self.outputs)
+        states = unpack(self.states.weights, np.float16)
+        fits = len(self.states.bias) == n and len(states) > 0 and len(states) % n == 0
+        if self.words is not None:
+            fits &= len(self.words.bias) == len(self.words.scales) == n
+            mask = unpack(self.words.held, np.uint8)
+            held = int(np.unpackbits(mask).sum())
+            fits &= 8 * len(mask) == BUCKETS and held > 0
+            fits &= len(unpack(self.words.idf, np.float16)) == held
+            fits &= len(unpack(self.words.weights, np.int8)) == n * held
+        if not fits:
+            raise PydanticCustomError("bad_input", "weights are not as long as the outputs say")
+        return self
+
+
+class Scorer:
+    """A head's weights, unpacked."""
+
+    def __init__(self, head: EncoderHead) -> None:
+        self._head = head
+        n = len(head.outputs)
+        self._states = unpack(head.states.weights, np.float16).astype(np.float32).reshape(n, -1)
+        self._bias = np.array(head.states.bias)
+        if head.words is not None:
+            held = np.flatnonzero(np.unpackbits(unpack(head.words.held, np.uint8)))
+            self._idf = np.zeros(BUCKETS, dtype=np.float32)
+            self._idf[held] = unpack(head.words.idf, np.float16)
+            self._column = np.zeros(BUCKETS, dtype=np.int32)  # of others any: their idf is 0
+            self._column[held] = np.arange(len(held))
+            self._weights = unpack(head.words.weights, np.int8).reshape(n, -1)
+            self._scales = np.array(head.words.scales)
+            self._words_bias = np.array(head.words.bias)
+
+    def __call__(self, numbers: Floats, words: Words | None) -> NDArray[np.float64]:
+        """Return P of each output for one window, shape (outputs,); raises as `logits`."""
+        return join(self._head.kind, self.logits(numbers, words))
+
+    def logits(self, numbers: Floats, words: Words | None) -> NDArray[np.float64]:
+        """Return the logit of each output, shape (outputs,).
+
+        Raises:
+            HeadError: the encoder gives more or fewer numbers than the head has weights.
+        """
+        if numbers.shape != self._states.shape[1:]:
+            raise HeadError(
+                f"the head of {self._head.metric} weighs {self._states.shape[1]} numbers, and the "
+                f"encoder gives {len(numbers)}; fit it anew"
+            )
+        shares = self._head.shares
+        logits = shares.bias + shares.states * (self._states @ numbers + self._bias)
+        if words is not None and self._head.words is not None:
+            logits = logits + shares.words * self._of_words(words)
+        return np.asarray(logits)
+
+    def _of_words(self, words: Words) -> NDArray[np.float64]:
+        values = unit_length(words, self._idf)
+        products = self._weights[:, self._column[words.buckets]].astype(np.float32) @ values
+        return np.asarray(self._scales * products + self._words_bias)
+
+
+def join(kind: Kind, logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return probabilities of logits, shape (..., outputs): softmax over classes, else sigmoids."""
+    if kind == "multi-class":
+        powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+    return np.asarray(0.5 + 0.5 * np.tanh(logits / 2))
+
+
+def pack(array: NDArray[Any]) -> str:
+    """Write an array's bytes, little-endian, as base64."""
+    return b64encode(array.astype(array.dtype.newbyteorder("<")).tobytes()).decode("ascii")
+
+
+def unpack(text: str, kind: type[np.generic]) -> NDArray[Any]:
+    """Read what `pack` wrote, shape (values,).
+
+    Raises:
+        ValueError: it holds no whole number of values.
+    """
+    return np.frombuffer(b64decode(text), dtype=np.dtype(kind).newbyteorder("<"))
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read which heads are in the folder, with the hash of each file.
+
+    Raises:
+        HeadError: it cannot be read.
+    """
+    path = folder / MANIFEST
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise HeadError(f"{path} cannot be read: {error}") from None
+
+
+def open_head(folder: Path, metric: str) -> EncoderHead:
+    """Read a metric's head and check it against the folder's manifest.
+
+    Raises:
+        HeadError: there is none, it is not what the manifest says, or cannot be read.
+    """
+    manifest, path = read_manifest(folder), folder / f"{metric}.json"
+    if path.name not in manifest.files:
+        known = ", ".join(name.removesuffix(".json") for name in sorted(manifest.files)) or "none"
+        raise HeadError(f"no head of {metric!r} on the encoder in {folder}; there are: {known}")
+    if not path.is_file():
+        raise HeadError(f"{path} is missing; fetch the folder anew")
+    content = path.read_bytes()
+    if hashlib.sha256(content).hexdigest() != manifest.files[path.name]:
+        raise HeadError(f"{path} is not what {MANIFEST} says; fetch the folder anew")
+    try:
+        return EncoderHead.model_validate_json(content)
+    except ValidationError as error:
+        field, message = first_fault(error, "head")
+        advice = "fit it anew: moonlynx train luna2-heads"
+        raise HeadError(f"{path}: {field}: {message}; {advice}") from None
+
+
+def save_heads(heads: list[EncoderHead], folder: Path) -> None:
+    """Write heads and a manifest over them; heads of other metrics in the folder go."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.json"):
+        old.unlink()
+    hashes = {}
+    for head in sorted(heads, key=lambda each: each.metric):
+        content = (head.model_dump_json() + "\n").encode("utf-8")
+        (folder / f"{head.metric}.json").write_bytes(content)
+        hashes[f"{head.metric}.json"] = hashlib.sha256(content).hexdigest()
+    text = json.dumps(Manifest(files=hashes).model_dump(), indent=2)
+    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")

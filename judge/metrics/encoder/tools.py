@@ -1,0 +1,130 @@
+"""A tool call checked against the tools' schemas and the request: what can be counted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ...contract.types import MetricInput
+from ...judges.luna.blocks import stem
+from ...text import content_tokens
+
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")  # of names such as getUserById and get_user.by_id
+CUES = (
+    "no call",
+    "unknown tool",
+    "share of required arguments missing",
+    "arguments that the tool does not know",
+    "share of the values that the request does not hold",
+    "share of the request's words in the called tool's description",
+    "where none is called: the greatest such share of a tool at hand",
+    "the called tool's share less that of the best other",
+    "tools at hand, as 1 / number",
+)
+
+
+def read_calls(output: str) -> list[Mapping[str, Any]]:
+    """Read the calls that an output makes: JSON objects with `name` and `arguments`, one or many.
+
+    The OpenAI form, `function` around both and arguments as a string, is read too. What is no such
+    JSON calls nothing.
+    """
+    try:
+        found = json.loads(output)
+    except ValueError:
+        return []
+    calls: list[Mapping[str, Any]] = []
+    for each in found if isinstance(found, list) else [found]:
+        call = each.get("function", each) if isinstance(each, dict) else None
+        if isinstance(call, dict) and isinstance(call.get("name"), str):
+            calls.append({"name": call["name"], "arguments": _arguments(call.get("arguments"))})
+    return calls
+
+
+def _arguments(given: Any) -> Mapping[str, Any]:
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except ValueError:
+            return {}
+    return given if isinstance(given, dict) else {}
+
+
+def read_call(one: MetricInput) -> tuple[str, tuple[float, ...]]:
+    """Return the worst call with its tool's description as a text, and the cues in `CUES`' order.
+
+    Where nothing is called, the text is the description of the tool that fits the request best.
+    """
+    at_hand = [_schema(tool) for tool in one.tools or ()]
+    asked = _stems(one.input)
+    fits = {tool["name"]: _share(asked, _stems(_describe(tool))) for tool in at_hand}
+    best = max(fits.values(), default=0.0)
+    known = {tool["name"]: tool for tool in at_hand}
+    few = 1 / max(1, len(at_hand))
+    calls = read_calls(one.output)
+    if not calls:
+        likely = max(fits, key=lambda name: fits[name], default=None)
+        text = _describe(known[likely]) if likely is not None else ""
+        return text, (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, best, 0.0, few)
+    rows = []
+    for call in calls:
+        tool = known.get(call["name"])
+        fit = fits.get(call["name"], 0.0)
+        other = max((share for name, share in fits.items() if name != call["name"]), default=0.0)
+        faults = _faults(call, tool, one.input)
+        rows.append((0.0, float(tool is None), *faults, fit, 0.0, fit - other, few))
+    # A fault of one call is the output's: what counts against it is taken at its greatest.
+    columns = list(zip(*rows, strict=True))
+    cues = (*map(max, columns[:5]), *map(min, columns[5:]))
+    first = min(calls, key=lambda call: fits.get(call["name"], 0.0))
+    described = _describe(known.get(first["name"], {"name": first["name"]}))
+    text = f"{described} {json.dumps(first['arguments'], ensure_ascii=False)}"
+    return text, cues
+
+
+def _faults(
+    call: Mapping[str, Any], tool: Mapping[str, Any] | None, request: str
+) -> tuple[float, float, float]:
+    """Return shares of required arguments missing, unknown ones, and values not asked for."""
+    given = call["arguments"]
+    parameters = (tool or {}).get("parameters") or {}
+    required, properties = parameters.get("required") or (), parameters.get("properties") or {}
+    missing = sum(name not in given for name in required) / max(1, len(required))
+    unknown = sum(name not in properties for name in given) / max(1, len(given))
+    asked = _stems(request)
+    flags = [_unasked(value, request, asked) for value in given.values()]
+    unasked = [flag for flag in flags if flag is not None]
+    return missing, unknown, sum(unasked) / max(1, len(unasked))
+
+
+def _unasked(value: Any, request: str, asked: frozenset[str]) -> float | None:
+    """Return the share of a value's words that the request lacks; None if it has no words."""
+    if isinstance(value, bool) or value is None:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if text.casefold() in request.casefold():
+        return 0.0
+    words = _stems(text)
+    return len(words - asked) / len(words) if words else None
+
+
+def _schema(tool: Mapping[str, Any]) -> dict[str, Any]:
+    inner = tool.get("function", tool)
+    schema = dict(inner) if isinstance(inner, dict) else {}
+    schema["name"] = str(schema.get("name", ""))
+    return schema
+
+
+def _describe(tool: Mapping[str, Any]) -> str:
+    return f"{tool['name']}: {tool.get('description', '')}"
+
+
+def _stems(text: str) -> frozenset[str]:
+    spaced = " ".join(_PARTS.findall(text)) if "_" in text or "." in text else text
+    return frozenset(stem(token.form) for token in content_tokens(f"{text} {spaced}"))
+
+
+def _share(asked: frozenset[str], held: frozenset[str]) -> float:
+    return len(asked & held) / max(1, len(asked))

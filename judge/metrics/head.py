@@ -1,0 +1,201 @@
+"""A trained head as a folder: the adapter's weights beside `luna2.json`, which says what they are.
+
+The folder is PEFT's own form (`adapter_config.json`, `adapter_model.safetensors`), so vLLM serves
+it as it is, and holds the backbone's tokenizer, with which prompts become token ids for a server.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints, ValidationError
+
+from ..backends.base import BackendError, MissingExtra
+from ..contract.types import Finite, MoonlynxError, Probability, Record, first_fault
+from .definition import MetricDefinition
+from .preflight import TokenMap
+
+HEAD = "luna2.json"
+_EDGE = 1 << 20  # bytes read at each end of a file of weights
+_WEIGHTS = "*.safetensors"
+
+
+class HeadError(MoonlynxError, ValueError):
+    """A folder that holds no head, or one of another backbone."""
+
+
+class Backbone(Record):
+    """The model that a head was trained on.
+
+    Attributes:
+        name: Hub id, or name of the folder.
+        sha256: of what `fingerprint` reads.
+    """
+
+    name: str
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Scaling(Record):
+    """From class logprobs to probabilities, fitted on validation rows: z / temperature + bias.
+
+    Guo et al., "On Calibration of Modern Neural Networks" (2017); the bias undoes the shift of
+    class weights. For multi-label metrics it is that of each label's true.
+    """
+
+    temperature: Annotated[Finite, Field(gt=0)] = 1.0
+    bias: dict[str, Finite] = Field(default_factory=dict)
+
+
+class Head(Record):
+    """What `luna2.json` holds.
+
+    Attributes:
+        definition: of the metric, with its prompt's text.
+        tokens: what each class is answered by.
+        scaling: fitted on validation rows.
+        thresholds: fitted on them too: P from which the positive class, or each label, holds.
+        backbone: the model that the adapter is for.
+        version: of the weights, by their hash.
+    """
+
+    schema_version: Literal["1.0"] = "1.0"
+    definition: MetricDefinition
+    tokens: TokenMap
+    scaling: Scaling = Scaling()
+    thresholds: dict[str, Probability] = Field(default_factory=dict)
+    backbone: Backbone
+    version: str
+
+
+def save_head(head: Head, folder: Path) -> None:
+    """Write `luna2.json`: the same head is the same bytes."""
+    text = json.dumps(head.model_dump(mode="json"), indent=2, ensure_ascii=False)
+    (folder / HEAD).write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def load_head_file(folder: Path) -> Head:
+    """Read a folder's `luna2.json`.
+
+    Raises:
+        HeadError: there is none, or it is not one; names the field.
+    """
+    path = folder / HEAD
+    try:
+        return Head.model_validate_json(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise HeadError(f"{folder} holds no head: cannot read {HEAD}: {error.strerror}") from None
+    except ValidationError as error:
+        field, message = first_fault(error, "file")
+        raise HeadError(f"{path}: {field}: {message}") from None
+
+
+def fingerprint(folder: Path) -> str:
+    """Hash what tells one backbone from another: its configuration, and its weights' edges.
+
+    Of each file of weights the size and a MiB at either end are read, not the gigabytes between: it
+    finds a mistaken model, not one made to pass for another.
+
+    Raises:
+        HeadError: the folder holds no model in safetensors.
+    """
+    files = sorted(folder.glob(_WEIGHTS))
+    if not files or not (folder / "config.json").is_file():
+        raise HeadError(f"{folder} holds no model: it needs config.json and {_WEIGHTS}")
+    digest = hashlib.sha256((folder / "config.json").read_bytes())
+    for file in files:
+        size = file.stat().st_size
+        digest.update(f"{file.name}:{size}:".encode())
+        with file.open("rb") as opened:
+            digest.update(opened.read(_EDGE))
+            opened.seek(max(_EDGE, size - _EDGE))
+            digest.update(opened.read(_EDGE))
+    return digest.hexdigest()
+
+
+def find_backbone(name: str) -> Path:
+    """Return the folder of a backbone, by path or Hub id; one from the Hub is downloaded once.
+
+    Raises:
+        BackendError: it is not there.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return path
+    if name.startswith(("/", "./", "../", "~")) or name.count("/") > 1:
+        raise BackendError(
+            f"there is no model at {path}; name a folder or a Hub id, or make a small backbone "
+            "with `moonlynx train luna2-backbone`"
+        )
+    from huggingface_hub import snapshot_download
+
+    kinds = ["*.json", _WEIGHTS, "*.jinja", "tokenizer.model"]
+    try:
+        return Path(snapshot_download(name, allow_patterns=kinds))
+    except (OSError, ValueError) as error:
+        raise BackendError(f"cannot get {name}: {error}") from None
+
+
+def load_tokenizer(folder: Path) -> Any:
+    """Load a tokenizer with a chat template.
+
+    Raises:
+        MissingExtra: transformers is missing.
+        BackendError: there is none, or it has no template.
+    """
+    try:
+        from transformers import AutoTokenizer
+    except ImportError as error:
+        raise MissingExtra("a tokenizer with a chat template", "transformers") from error
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        raise BackendError(f"cannot load the tokenizer of {folder}: {error}") from None
+    if tokenizer.chat_template is None:
+        raise BackendError(f"{folder} has no chat template; use a model made for chat")
+    return tokenizer
+
+
+def probabilities(
+    definition: MetricDefinition,
+    tokens: TokenMap,
+    scaling: Scaling,
+    logprobs: Sequence[Sequence[float]],
+) -> dict[str, float]:
+    """Return P of each class from its tokens' logprobs (Luna-2, equation 1), by `scaling`.
+
+    Args:
+        definition: the metric.
+        tokens: its classes' tokens.
+        scaling: fitted, or as it is by default, which changes nothing.
+        logprobs: at each place, in the order of `tokens.ids`.
+    """
+    names = list(tokens.ids)
+    if definition.kind != "multi-label":
+        (at,) = logprobs
+        return _softmax(
+            {
+                name: logprob / scaling.temperature + scaling.bias.get(name, 0.0)
+                for name, logprob in zip(names, at, strict=True)
+            }
+        )
+    found = {}
+    for label, at in zip(definition.classes, logprobs, strict=True):
+        scaled = {
+            name: logprob / scaling.temperature for name, logprob in zip(names, at, strict=True)
+        }
+        scaled["true"] += scaling.bias.get(label, 0.0)
+        found[label] = _softmax(scaled)["true"]
+    return found
+
+
+def _softmax(scores: Mapping[str, float]) -> dict[str, float]:
+    highest = max(scores.values())
+    powers = {name: math.exp(score - highest) for name, score in scores.items()}
+    total = sum(powers.values())
+    return {name: power / total for name, power in powers.items()}

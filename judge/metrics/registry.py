@@ -1,0 +1,155 @@
+"""From a metric's name to the metric, in the grammar of judges' names.
+
+- `luna2:toxicity` — a head on the embedded encoder, where the metric ships with one.
+- `luna2:FOLDER@transformers` — a trained head on its backbone in this process (the default).
+- `luna2:FOLDER@vllm`, `luna2:FOLDER@URL` — the same by vLLM, offline or served.
+- `luna2:toxicity@transformers?backbone=MODEL` — the backbone prompted as it is, without a head:
+  the paper's "single token" row. A custom metric is named by its YAML file.
+- `chainpoll:prompt_injection@URL?model=MODEL` — any chat model, polled as in the paper's "LLM
+  judge" rows, for the metrics that it prints a prompt of.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from ..backends import load_chat_backend
+from ..backends.labels import LabelBackend, load_label_backend
+from ..backends.options import also_known, read_options, whole
+from ..contract.spec import JudgeSpec, SpecError, parse_spec
+from ..contract.types import JudgeInfo
+from .chainpoll import POLLS, ChainPollMetric, prompt_of
+from .definition import load_definition
+from .head import (
+    HEAD,
+    Head,
+    HeadError,
+    find_backbone,
+    fingerprint,
+    load_head_file,
+    load_tokenizer,
+)
+from .metric import DecoderMetric, Metric
+from .preflight import PreflightError
+from .prompt import Prompter
+
+NAME = "luna2"
+CHAINPOLL = "chainpoll"
+
+_loaded: WeakValueDictionary[tuple[Any, ...], LabelBackend] = WeakValueDictionary()
+
+
+def load_metric(name: str) -> Metric:
+    """Load the metric of that name; heads of one backbone share it for as long as one is in use.
+
+    Option `backbone=MODEL` of `luna2`: a path or Hub id. A head has its own; the option is
+    another path to it. Options of `chainpoll`: `model=MODEL` (optional where an endpoint serves
+    only one) and `polls=3`. The others are the backend's.
+
+    Raises:
+        SpecError: the name does not follow the grammar, or an option has a wrong value.
+        DefinitionError: there is no such metric, or ChainPoll has no prompt for it.
+        HeadError: the folder holds no head, or one of another backbone.
+        PreflightError: the tokenizer has no single tokens for the classes.
+        MissingExtra: an optional package is missing; says how to install it.
+        BackendError: the model cannot be loaded.
+    """
+    spec = parse_spec(name)
+    if isinstance(spec, JudgeSpec) and spec.model is not None:
+        if spec.name == NAME:
+            return build_metric(spec)
+        if spec.name == CHAINPOLL:
+            return _poll_a_chat_model(spec.model, spec)
+    raise SpecError(
+        f"{name!r} names no metric; write {NAME}:METRIC, {NAME}:FOLDER or "
+        f"{CHAINPOLL}:METRIC@BACKEND?model=MODEL"
+    )
+
+
+def build_metric(spec: JudgeSpec) -> Metric:
+    """Build the metric of a parsed `luna2` name; raises as `load_metric`."""
+    assert spec.model is not None
+    folder = Path(spec.model).expanduser()
+    is_head = (folder / HEAD).is_file()
+    if not is_head and spec.backend in (None, "onnx", "torch") and "backbone" not in spec.options:
+        from .heads import load_head
+
+        return load_head(spec.model, spec.backend, spec.options)
+    backend = spec.backend or "transformers"
+    options = dict(spec.options)
+    backbone = options.pop("backbone", None)
+    if is_head:
+        return _load_trained(folder, backend, backbone, options)
+    if folder.is_dir():
+        raise HeadError(f"{folder} holds no head: there is no {HEAD} in it")
+    if backbone is None:
+        raise SpecError(
+            f"{spec}: without a trained head (a folder), name the model to prompt by ?backbone="
+        )
+    return _prompt_as_it_is(spec.model, backend, backbone, options)
+
+
+def _load_trained(
+    folder: Path, backend: str, backbone: str | None, options: dict[str, str]
+) -> DecoderMetric:
+    head = load_head_file(folder)
+    name = backbone or head.backbone.name
+    try:
+        prompter = Prompter(head.definition, load_tokenizer(folder), head.tokens)
+    except PreflightError as error:
+        raise HeadError(f"{folder}: {error}") from None
+    if not backend.startswith("http"):
+        found = find_backbone(name)
+        _check_backbone(head, folder, found)
+        name = str(found)
+    labels = _bring_up(backend, name, options)
+    return DecoderMetric(
+        JudgeInfo(name=f"{NAME}:{head.definition.name}", version=head.version),
+        prompter,
+        labels,
+        labels.attach(head.definition.name, folder),
+        head.scaling,
+        head.thresholds,
+    )
+
+
+def _check_backbone(head: Head, folder: Path, found: Path) -> None:
+    if fingerprint(found) != head.backbone.sha256:
+        raise HeadError(
+            f"{folder} is a head of {head.backbone.name}, and {found} is another model; name its "
+            "own by ?backbone="
+        )
+
+
+def _prompt_as_it_is(
+    metric: str, backend: str, backbone: str, options: dict[str, str]
+) -> DecoderMetric:
+    definition = load_definition(metric)
+    found = find_backbone(backbone)
+    prompter = Prompter(definition, load_tokenizer(found))
+    version = f"{definition.prompt}-{fingerprint(found)[:12]}"
+    # A server knows its model by the name it was started with.
+    labels = _bring_up(backend, backbone if backend.startswith("http") else str(found), options)
+    return DecoderMetric(
+        JudgeInfo(name=f"{NAME}:{definition.name}", version=version), prompter, labels
+    )
+
+
+def _poll_a_chat_model(metric: str, spec: JudgeSpec) -> ChainPollMetric:
+    prompt_of(metric)  # before a model is loaded
+    options = dict(spec.options)
+    model, polls = options.pop("model", None), options.pop("polls", str(POLLS))
+    own = read_options(CHAINPOLL, {"polls": polls}, {"polls": whole(1)})
+    with also_known(CHAINPOLL, ["model", "polls"]):
+        chat = load_chat_backend(spec.backend or "transformers", model, options)
+    return ChainPollMetric(chat, metric, **own)
+
+
+def _bring_up(backend: str, model: str, options: dict[str, str]) -> LabelBackend:
+    key = (backend, model, *sorted(options.items()))
+    labels = _loaded.get(key)
+    if labels is None:
+        labels = _loaded[key] = load_label_backend(backend, model, options)
+    return labels

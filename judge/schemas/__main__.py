@@ -1,8 +1,0 @@
-"""Regenerate the schema files: `python -m moonlynx.judge.schemas`."""
-
-from pathlib import Path
-
-from . import generate, render
-
-for name, schema in generate().items():
-    Path(__file__).with_name(f"{name}.json").write_text(render(schema), encoding="utf-8")

@@ -1,0 +1,88 @@
+"""The chat model that is trained: loaded whole or in nf4, with or without adapters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moonlynx.judge.contract.types import MoonlynxError
+
+from .settings import Run
+
+_PAD = ("<|finetune_right_pad_id|>", "<|reserved_special_token_0|>", "<pad>", "[PAD]")
+
+
+class BaseNotUsable(MoonlynxError):
+    """The model to start from is not available, or cannot be trained as a chat model."""
+
+
+def load_tokenizer(run: Run) -> Any:
+    """Load the base's tokenizer, with a padding token that is no end of a turn.
+
+    Raises:
+        BaseNotUsable: it is not available, or has no chat template.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(
+            run.base, revision=run.revision, trust_remote_code=False
+        )
+    except (OSError, ValueError) as error:
+        raise BaseNotUsable(f"base: cannot load the tokenizer of {run.base}: {error}") from None
+    if tokenizer.chat_template is None:
+        raise BaseNotUsable(f"base: {run.base} has no chat template; name its instruct form")
+    if tokenizer.pad_token is None or tokenizer.pad_token == tokenizer.eos_token:
+        # The end of a reply is learned; were it the padding too, its loss would be masked.
+        known = tokenizer.get_vocab()
+        tokenizer.pad_token = next((t for t in _PAD if t in known), tokenizer.eos_token)
+    return tokenizer
+
+
+def load_model(run: Run) -> Any:
+    """Load the base for training.
+
+    Raises:
+        BaseNotUsable: its weights are not available.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    dtype = torch.float32
+    if run.precision == "bf16" and run.method != "full":
+        dtype = torch.bfloat16  # frozen; what is trained keeps full precision
+    options: dict[str, Any] = {"dtype": dtype, "attn_implementation": run.attention}
+    if run.method == "qlora":
+        from transformers import BitsAndBytesConfig
+
+        options["quantization_config"] = BitsAndBytesConfig(
+            load_in_4bit=True,
+            bnb_4bit_quant_type="nf4",
+            bnb_4bit_use_double_quant=True,
+            bnb_4bit_compute_dtype=torch.bfloat16 if run.precision == "bf16" else torch.float32,
+        )
+    try:
+        return AutoModelForCausalLM.from_pretrained(
+            run.base,
+            revision=run.revision,
+            trust_remote_code=False,
+            use_safetensors=True,
+            **options,
+        )
+    except (OSError, ValueError, ImportError) as error:
+        raise BaseNotUsable(f"base: cannot load {run.base}: {error}") from None
+
+
+def adapters(run: Run) -> Any:
+    """Return PEFT's configuration of the run's adapters; None where all weights are trained."""
+    if run.lora is None:
+        return None
+    from peft import LoraConfig
+
+    targets = run.lora.targets
+    return LoraConfig(
+        r=run.lora.rank,
+        lora_alpha=run.lora.alpha,
+        lora_dropout=run.lora.dropout,
+        target_modules=targets if isinstance(targets, str) else list(targets),
+        task_type="CAUSAL_LM",
+    )

@@ -1,0 +1,97 @@
+"""What a run of fine-tuning was and took: `trained.json`, for the chain's report and the card."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from moonlynx.halubench.records import QARow
+from moonlynx.judge.contract.types import Count, Finite, Record
+
+from .. import record
+from ..record import Energy, Hardware, package_versions
+
+RECORD_FILE = "trained.json"
+
+
+class SourceRecord(Record):
+    """Rows of one source that were given, by label; the licence is as its publishers state it."""
+
+    source: str
+    licence: str
+    passes: Count
+    fails: Count
+
+
+class TrainingRecord(Record):
+    """One run, as it was.
+
+    Attributes:
+        base: Hub id or folder of the model that training started from.
+        rows, too_long: trained on, and left out as too long.
+        validation: rows that the loss was measured on.
+        steps: optimiser steps.
+        seconds: of training, since its last start.
+        losses: training loss at each logged step.
+        validation_losses: after each epoch.
+        sources: of the rows given, those left out as too long among them.
+        commit: of the code, "-dirty" appended where files had changed; null where not known.
+        versions: of the packages that affect the result.
+    """
+
+    schema_version: Literal["1.0"] = "1.0"
+    base: str
+    rows: Count
+    too_long: Count
+    validation: Count
+    steps: Count
+    seconds: Finite
+    losses: Annotated[tuple[Finite, ...], Field(min_length=1)]
+    validation_losses: tuple[Finite, ...]
+    sources: tuple[SourceRecord, ...]
+    hardware: Hardware
+    energy: Energy
+    date: datetime.date
+    commit: str | None
+    versions: dict[str, str]
+
+
+def count_sources(rows: Sequence[QARow]) -> tuple[SourceRecord, ...]:
+    """Count rows by source and label, in the order of the sources' names."""
+    counts = Counter((row.source, row.label) for row in rows)
+    licences = {row.source: row.provenance.licence for row in rows}
+    return tuple(
+        SourceRecord(
+            source=source,
+            licence=licence,
+            passes=counts[source, "PASS"],
+            fails=counts[source, "FAIL"],
+        )
+        for source, licence in sorted(licences.items())
+    )
+
+
+def training_versions() -> dict[str, str]:
+    """Return the versions of what a run of fine-tuning computes with."""
+    return package_versions() | {name: version(name) for name in ("trl", "peft")}
+
+
+def write_record(done: TrainingRecord, folder: Path) -> None:
+    """Write the record to the run's folder."""
+    record.write_record(done, folder / RECORD_FILE)
+
+
+def read_record(folder: Path) -> TrainingRecord:
+    """Read the record of the run in `folder`.
+
+    Raises:
+        RecordError: there is none, or a field is wrong; names the field.
+    """
+    said = "`moonlynx train lynx` writes it"
+    return record.read_record(folder / RECORD_FILE, TrainingRecord, said)

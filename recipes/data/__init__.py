@@ -1,0 +1,1 @@
+"""What every recipe reads: labelled answers, synthetic data, mixes, licences and exclusions."""

@@ -1,0 +1,135 @@
+"""What every set of labelled answers is read into, and the files it is read from."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from moonlynx.judge.contract.types import Example, Score
+from moonlynx.judge.text import split_sentences
+
+from ..exclusions import DataNotFound
+
+Exclusions = Mapping[str, frozenset[str]]
+Ranges = Iterable[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledAnswer:
+    """An answer with its documents and its label.
+
+    Attributes:
+        example: with label, source (the set's name) and id. `spans` are the unsupported ranges of
+            the answer: none of them where it is PASS, null where only the label is known.
+        exact: the spans mark the unsupported words themselves, not whole sentences.
+        group: rows that share it share a document, also across sets.
+        beliefs: ranges of the answer with P(supported), where another judge gave one.
+    """
+
+    example: Example
+    exact: bool
+    group: str
+    beliefs: tuple[tuple[int, int, float], ...] = ()
+
+
+def labelled(
+    source: str,
+    key: str | int,
+    label: Score,
+    *,
+    context: str | Sequence[str],
+    answer: str,
+    question: str = "",
+    spans: Ranges | None = None,
+    exact: bool = True,
+    group: str | None = None,
+) -> LabelledAnswer:
+    """Build the row `source/key`; its group is that of its first document where none is given.
+
+    `spans` may overlap. They count only where the row is FAIL.
+    """
+    documents = (context,) if isinstance(context, str) else tuple(context)
+    ranges = () if label == "PASS" else None if spans is None else _merge(spans)
+    example = Example.from_row(
+        {
+            "id": f"{source}/{key}",
+            "question": question,
+            "context": documents,
+            "answer": answer,
+            "label": label,
+            "spans": _as_spans(answer, ranges),
+            "source": source,
+        }
+    )
+    known = ranges is not None and (exact or label == "PASS")
+    return LabelledAnswer(example, known, _group(documents[0]) if group is None else group)
+
+
+def _as_spans(answer: str, ranges: Sequence[tuple[int, int]] | None) -> list[dict[str, Any]] | None:
+    if ranges is None:
+        return None
+    return [{"start": start, "end": end, "text": answer[start:end]} for start, end in ranges]
+
+
+def _group(document: str) -> str:
+    """Return a name from a document's beginning, the same for copies in other sets."""
+    letters = "".join(filter(str.isalnum, document[:1000].casefold()))
+    return letters[:200]
+
+
+def sentences_at(answer: str, ranges: Ranges) -> list[tuple[int, int]]:
+    """Return the ranges of the sentences that the given ranges touch."""
+    ranges = list(ranges)
+    return [
+        (piece.start, piece.end)
+        for piece in split_sentences(answer)
+        if any(start <= piece.end and end >= piece.start for start, end in ranges)
+    ]
+
+
+def overlap(first: tuple[int, int], second: tuple[int, int]) -> bool:
+    """Return whether two half-open ranges have a character in common."""
+    return first[0] < second[1] and second[0] < first[1]
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file, gzipped or not."""
+    with _open(path) as file:
+        return json.load(file)
+
+
+def read_lines(path: Path) -> Iterator[Any]:
+    """Yield the values of a file of one JSON value a line, gzipped or not."""
+    with _open(path) as file:
+        for line in file:
+            yield json.loads(line)
+
+
+def read_csv(path: Path) -> Iterator[dict[str, str]]:
+    """Yield the rows of a CSV file with a header, gzipped or not."""
+    with _open(path, newline="") as file:
+        yield from csv.DictReader(file)
+
+
+def _open(path: Path, newline: str | None = "\n") -> io.TextIOWrapper:
+    if not path.is_file():
+        raise DataNotFound(path)
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8", newline=newline)
+    return path.open(encoding="utf-8", newline=newline)
+
+
+def _merge(ranges: Ranges) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged

@@ -1,0 +1,80 @@
+"""The validation rows that choices are made on, and a judge's decision fitted to them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from moonlynx.judge.contract.base import Judge
+from moonlynx.judge.decision.calibration import Calibration, fit_calibration
+
+from .answers import LabelledAnswer
+from .mixes import Mix
+from .pieces import cut
+
+_MOST = 200  # validation rows of one set: a large one must not dominate the others
+# Answers of several sentences to what was retrieved, as users' are, and pieces of them: a threshold
+# fitted to long answers alone lets short ones pass. Long answers over records are nearly all FAIL
+# in the sets there are, so only pieces of them are taken.
+_LIKE_USERS = ("ragtruth_train_part", "qa_feedback")
+_RECORDS = ("quintd-gsmarena", "quintd-ice_hockey", "quintd-openweather", "quintd-owid")
+_LEAST = 10  # rows of either label in a validation set: the AUROC over fewer is chance
+
+
+def validation_rows(mix: Mix, data: Path) -> dict[str, list[LabelledAnswer]]:
+    """Return validation rows of the sets with enough of both labels: the same ones every time."""
+    rng = random.Random(0)  # noqa: S311 - chance, not secrecy
+    chosen = {}
+    for name, rows in mix.validation(data).items():
+        rows = rng.sample(rows, min(_MOST, len(rows)))
+        counts = Counter(row.example.label for row in rows)
+        if min(counts["PASS"], counts["FAIL"]) >= _LEAST:
+            chosen[name] = rows
+    return chosen
+
+
+def calibration_rows(mix: Mix, data: Path) -> list[LabelledAnswer]:
+    """Return the validation rows that a threshold is fitted to: answers like users' and pieces.
+
+    For a mix without such rows, these are all that it has.
+    """
+    rows = validation_rows(mix, data)
+    whole = [row for name in _LIKE_USERS for row in rows.get(name, ())]
+    if not whole:
+        return [row for found in rows.values() for row in found]
+    records = mix.validation(data)
+    rng = random.Random(0)  # noqa: S311 - chance, not secrecy
+    return [
+        *whole,
+        *cut(whole, rng),
+        *cut([row for name in _RECORDS for row in records.get(name, ())], rng),
+    ]
+
+
+def fit_judge(judge: Judge, mix: Mix, data: Path) -> Calibration:
+    """Fit a judge's threshold and probability to the mix's `calibration_rows`.
+
+    Raises:
+        CalibrationError: the rows allow no fit.
+    """
+    answers = calibration_rows(mix, data)
+    verdicts = judge([answer.example for answer in answers])
+    return fit_calibration(
+        judge.info,
+        [verdict.raw_score for verdict in verdicts],
+        [answer.example.label or "PASS" for answer in answers],
+        method="isotonic",
+        objective="balanced-accuracy",
+        data_sha256=rows_sha256(answers),
+    )
+
+
+def rows_sha256(answers: Sequence[LabelledAnswer]) -> str:
+    """Hash the ids and labels that a calibration was fitted to."""
+    rows: list[Any] = [[row.example.id, row.example.label] for row in answers]
+    return hashlib.sha256(json.dumps(rows).encode("utf-8")).hexdigest()

@@ -1,1 +1,0 @@
-"""Measures servers as their clients meet them: real processes, real HTTP."""

@@ -1,0 +1,224 @@
+"""`python -m tests.bench.adapters`: many adapters on one backbone, by vLLM's engine.
+
+Every adapter's answers are compared with transformers' and PEFT's; requests a second are measured
+with one adapter and with many at once; and it is shown how far an answer moves when it is asked
+again, and when other requests share its batch. Adapters are drawn, so any backbone of Llama's
+architecture will do; without a GPU a small one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from moonlynx.judge.backends.labels import LabelBackend, LabelReply, LabelRequest
+from moonlynx.judge.terminal.messages import errors_as_messages
+
+from .adapters_report import AGREE, AdapterBench, Correct, Moves, Plan, Speed, render
+from .lora import chances, draw_adapters, write_requests
+from .origin import OUT, Origin, write
+from .processes import own_process
+
+_PROMPTS = 4  # that every adapter answers
+_ASKED = 16  # requests that are asked again and again
+# vLLM on a CPU would compile for half a minute, and take half the memory for its cache.
+_ON_CPU = {"TORCH_COMPILE_DISABLE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_HOST_IP": "127.0.0.1"}
+
+Floats = NDArray[np.float64]
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def command(
+    backbone: Annotated[
+        Path, typer.Option(exists=True, file_okay=False, help="Folder of a Llama with a tokenizer.")
+    ],
+    adapters: Annotated[int, typer.Option(min=2, help="How many are drawn.")] = 200,
+    slots: Annotated[
+        int | None, typer.Option(min=1, help="Adapters in a batch (default: all).")
+    ] = None,
+    tokens: Annotated[int, typer.Option(min=8, help="Of each text.")] = 60,
+    requests: Annotated[int, typer.Option(min=16, help="Timed at once.")] = 400,
+    rounds: Annotated[int, typer.Option(min=1, help="Of each timing.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Of the same requests.")] = 100,
+    out: Annotated[Path, typer.Option(help="Folder for adapters.md and adapters.json.")] = OUT,
+) -> None:
+    """Serve many adapters at once: correctness, speed, determinism."""
+    plan = Plan(
+        backbone=backbone.resolve(),
+        adapters=adapters,
+        slots=slots or adapters,
+        mixes=tuple(sorted({n for n in (1, 8, 64, 200) if n <= adapters} | {adapters})),
+        tokens=tokens,
+        requests=requests,
+        rounds=rounds,
+        repeats=repeats,
+    )
+    with errors_as_messages():
+        bench = measure(plan)
+    write(out, "adapters", bench, render(bench))
+
+
+def measure(plan: Plan) -> AdapterBench:
+    """Draw the adapters, and run both engines over them, each in a process of its own.
+
+    Raises:
+        MissingExtra: vLLM, torch or PEFT is missing.
+        BackendError: an engine does not start.
+        NotAnswered: a request was not answered.
+    """
+    origin = Origin.of("tests.bench.adapters", sys.argv[1:])
+    with tempfile.TemporaryDirectory() as scratch:
+        folders = draw_adapters(plan.backbone, plan.adapters, Path(scratch))
+        size = sum(file.stat().st_size for file in folders[0].iterdir())
+        with own_process() as process:
+            here, alone = process.submit(_by_transformers, plan, folders).result()
+        with own_process() as process:
+            found = process.submit(_by_vllm, plan, folders).result()
+    there, seconds, speeds, moves = found
+    distances = np.abs(there[:, None] - here[None]).max(-1)
+    return AdapterBench(
+        origin=origin,
+        plan=plan,
+        prompt=len(_prompts(plan)[0].prompt),
+        seconds_to_start=seconds,
+        bytes_of_adapter=size,
+        correct=Correct(
+            prompts=_PROMPTS,
+            most=float(np.abs(there - here).max()),
+            agree=int((np.abs(there - here).max(-1) <= AGREE).sum()),
+            own=int((distances.argmin(-1) == np.arange(plan.adapters)).sum()),
+            apart=float(here.std(0).mean()),
+        ),
+        speeds=speeds,
+        moves=(*moves, *alone),
+    )
+
+
+def _prompts(plan: Plan) -> list[LabelRequest]:
+    return write_requests(plan.backbone, plan.tokens, _PROMPTS, seed=1)
+
+
+def _by_transformers(plan: Plan, folders: Sequence[Path]) -> tuple[Floats, tuple[Moves, ...]]:
+    """Return each adapter's answers, shape (adapters, prompts), and how far batches move them."""
+    from moonlynx.judge.backends.transformers_labels import TransformersLabels
+
+    model = str(plan.backbone)
+    one_by_one = TransformersLabels(model, load="fp32")
+    names = [one_by_one.attach("drawn", folder) for folder in folders]
+    answers = _ask_all(one_by_one, names, _prompts(plan))
+    asked = _asked(plan, names)
+    alone = one_by_one.score(asked)
+    moves = [_compare("transformers, asked again, one by one", alone, one_by_one.score(asked))]
+    together = TransformersLabels(model, load="fp32", batch=_ASKED)
+    for folder in folders[:2]:  # those that are asked
+        together.attach("drawn", folder)
+    return answers, (*moves, _compare("transformers, in one batch", alone, together.score(asked)))
+
+
+def _ask_all(
+    backend: LabelBackend, names: Sequence[str], prompts: Sequence[LabelRequest]
+) -> Floats:
+    """Return P of every prompt by every adapter, shape (adapters, prompts)."""
+    requests = [replace(prompt, adapter=name) for name in names for prompt in prompts]
+    return chances(backend.score(requests)).reshape(len(names), len(prompts))
+
+
+def _asked(plan: Plan, names: Sequence[str]) -> list[LabelRequest]:
+    """Return the requests that are asked again: of two adapters in turn, of different lengths."""
+    long = write_requests(plan.backbone, 4 * plan.tokens, _ASKED // 2, seed=2)
+    short = write_requests(plan.backbone, plan.tokens, _ASKED // 2, seed=3)
+    both = [each for pair in zip(long, short, strict=True) for each in pair]
+    return [replace(each, adapter=names[n % 2]) for n, each in enumerate(both)]
+
+
+def _by_vllm(
+    plan: Plan, folders: Sequence[Path]
+) -> tuple[Floats, float, tuple[Speed, ...], tuple[Moves, ...]]:
+    """Return answers, seconds that the start took, speeds and moves."""
+    import torch
+
+    from moonlynx.judge.backends.vllm_labels import VLLMLabels
+
+    # In a process of its own the engine would outlive its work, and this one would wait for it.
+    os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+    if not torch.cuda.is_available():
+        for name, value in _ON_CPU.items():
+            os.environ.setdefault(name, value)
+    started = time.perf_counter()
+    backend = VLLMLabels(
+        str(plan.backbone),
+        max_model_len=min(2_048, 8 * plan.tokens + 512),
+        dtype="float32" if not torch.cuda.is_available() else "auto",
+        eager=True,
+        adapters=plan.slots,
+    )
+    seconds = time.perf_counter() - started
+    names = [backend.attach("drawn", folder) for folder in folders]
+    answers = _ask_all(backend, names, _prompts(plan))
+    speeds = tuple(_time(backend, names, plan))
+    return answers, seconds, speeds, tuple(_shift(backend, names, plan))
+
+
+def _time(backend: LabelBackend, names: Sequence[str], plan: Plan) -> Iterator[Speed]:
+    """Yield the speed of as many requests with few adapters and with many; texts are always new."""
+    rates: dict[int, list[float]] = {mix: [] for mix in plan.mixes}
+    seed = 10
+    for _ in range(plan.rounds):
+        for mix, found in rates.items():
+            seed += 1
+            texts = write_requests(plan.backbone, plan.tokens, plan.requests, seed)
+            requests = [replace(each, adapter=names[n % mix]) for n, each in enumerate(texts)]
+            started = time.perf_counter()
+            chances(backend.score(requests))
+            found.append(plan.requests / (time.perf_counter() - started))
+    for mix, found in rates.items():
+        yield Speed(adapters=mix, rates=tuple(round(rate, 2) for rate in found))
+
+
+def _shift(backend: LabelBackend, names: Sequence[str], plan: Plan) -> Iterator[Moves]:
+    """Yield how far answers move when asked again, alone and among others in other orders."""
+    asked = _asked(plan, names)
+    first = backend.score(asked)
+    again = [backend.score(asked) for _ in range(plan.repeats)]
+    yield _compare(
+        "vLLM, asked again", [*first] * plan.repeats, [r for each in again for r in each]
+    )
+    kept = again[-1]
+    single = [reply for request in asked for reply in backend.score([request])]
+    yield _compare("vLLM, one by one", kept, single)
+    rng = np.random.default_rng(0)
+    others = write_requests(plan.backbone, plan.tokens, 3 * _ASKED, seed=4)
+    found = []
+    for _ in range(plan.repeats):
+        beside = [
+            replace(others[at], adapter=names[int(rng.integers(len(names)))])
+            for at in rng.permutation(len(others))[: rng.integers(1, len(others) + 1)]
+        ]
+        batch = [*asked, *beside]
+        order = rng.permutation(len(batch))
+        replies = dict(zip(order.tolist(), backend.score([batch[n] for n in order]), strict=True))
+        found += [replies[n] for n in range(len(asked))]
+    yield _compare("vLLM, among others", [*kept] * plan.repeats, found)
+
+
+def _compare(what: str, before: Sequence[LabelReply], after: Sequence[LabelReply]) -> Moves:
+    moved = np.abs(chances(after) - chances(before))
+    return Moves(
+        what=what, compared=len(moved), changed=int((moved > 0).sum()), most=float(moved.max())
+    )
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,110 @@
+"""Drawn adapters on a backbone, and requests of a metric for them: what `adapters` measures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moonlynx.judge.backends.labels import LabelReply, LabelRequest
+from moonlynx.judge.backends.transformers_labels import ADAPTER_WEIGHTS
+from moonlynx.judge.contract.types import MetricInput, MoonlynxError
+from moonlynx.judge.metrics.definition import load_definition
+from moonlynx.judge.metrics.head import load_tokenizer
+from moonlynx.judge.metrics.prompt import Encoded, Prompter
+
+from .texts import make_examples
+
+METRIC = "toxicity"  # a boolean one: a request's answer is one probability
+RANK = 16  # and alpha: Luna-2's, section 3.3
+TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj")
+_SPREAD = 1.0  # of the second factor, in units of 1 / sqrt(rank): enough to change every answer
+
+
+class NotAnswered(MoonlynxError, RuntimeError):
+    """A backend returned no answer to a request; says why."""
+
+
+def draw_adapters(backbone: Path, count: int, folder: Path) -> list[Path]:
+    """Write so many adapters with random weights to `folder`, in PEFT's form.
+
+    The same number is the same adapter on the same backbone, each large enough to change what the
+    backbone answers.
+    """
+    from safetensors.numpy import save_file
+
+    config = json.loads((backbone / "config.json").read_text(encoding="utf-8"))
+    shapes = lora_shapes(config)
+    written = {
+        "peft_type": "LORA",
+        "task_type": "CAUSAL_LM",
+        "r": RANK,
+        "lora_alpha": RANK,
+        "target_modules": list(TARGETS),
+        "base_model_name_or_path": backbone.name,
+    }
+    folders = []
+    for number in range(count):
+        rng = np.random.default_rng(number)
+        weights = {}
+        for name, (outputs, inputs) in shapes.items():
+            key = f"base_model.model.{name}"
+            down = rng.normal(0, inputs**-0.5, (RANK, inputs))
+            up = rng.normal(0, _SPREAD * RANK**-0.5, (outputs, RANK)) * outputs**-0.5
+            weights[f"{key}.lora_A.weight"] = down.astype(np.float32)
+            weights[f"{key}.lora_B.weight"] = up.astype(np.float32)
+        own = folder / f"adapter-{number}"
+        own.mkdir(parents=True)
+        save_file(weights, own / ADAPTER_WEIGHTS)
+        (own / "adapter_config.json").write_text(json.dumps(written), encoding="utf-8")
+        folders.append(own)
+    return folders
+
+
+def lora_shapes(config: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """Return outputs and inputs of each projection that an adapter goes on, by a Llama's config."""
+    hidden, heads = config["hidden_size"], config["num_attention_heads"]
+    size = config.get("head_dim") or hidden // heads
+    own, shared = heads * size, config["num_key_value_heads"] * size
+    of = {
+        "q_proj": (own, hidden),
+        "k_proj": (shared, hidden),
+        "v_proj": (shared, hidden),
+        "o_proj": (hidden, own),
+    }
+    return {
+        f"model.layers.{layer}.self_attn.{name}": of[name]
+        for layer in range(config["num_hidden_layers"])
+        for name in TARGETS
+    }
+
+
+def write_requests(backbone: Path, tokens: int, count: int, seed: int) -> list[LabelRequest]:
+    """Return requests of the metric over texts of so many tokens, no two alike, for no adapter."""
+    tokenizer = load_tokenizer(backbone)
+    prompter = Prompter(load_definition(METRIC), tokenizer)
+    labels = tuple(prompter.tokens.ids.values())
+    requests = []
+    for example in make_examples(tokenizer.backend_tokenizer, tokens, count, seed):
+        text = " ".join((*example.context, example.answer))
+        encoded = prompter.encode(MetricInput(input=example.question, output=text), 1 << 30)
+        assert isinstance(encoded, Encoded)
+        requests.append(LabelRequest(tuple(encoded.ids), encoded.places, labels))
+    return requests
+
+
+def chances(replies: Sequence[LabelReply]) -> NDArray[np.float64]:
+    """Return P of the first class of each reply, by the softmax over both.
+
+    Raises:
+        NotAnswered: a reply is an error.
+    """
+    for reply in replies:
+        if reply.error is not None:
+            raise NotAnswered(f"{reply.error.code}: {reply.error.message}")
+    pairs = np.array([reply.logprobs[0] for reply in replies], dtype=np.float64)
+    return np.asarray(1 / (1 + np.exp(pairs[:, 1] - pairs[:, 0])))

@@ -1,0 +1,103 @@
+import json
+from importlib.resources import files
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator, ValidationError
+
+from moonlynx.judge.contract import schemas
+from moonlynx.judge.contract.types import ERROR_CODES, Example, JudgeError, JudgeInfo, Verdict
+
+from ...strategies import examples, filled, metric_inputs, metric_verdicts, texts, verdicts
+
+NAMES = ["example", "lynx", "metric_input", "metric_verdict", "verdict"]
+VALIDATORS = {name: Draft202012Validator(schemas.load_schema(name)) for name in NAMES}
+
+
+def test_the_shipped_files_are_those_of_the_records():
+    shipped = {
+        file.name.removesuffix(".json"): file.read_text(encoding="utf-8")
+        for file in files(schemas).iterdir()
+        if file.name.endswith(".json")
+    }
+    generated = {name: schemas.render(schema) for name, schema in schemas.generate().items()}
+    assert shipped == generated, "run `make schemas`"
+    assert sorted(shipped) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_schemas_are_valid_and_closed(name):
+    schema = schemas.load_schema(name)
+    Draft202012Validator.check_schema(schema)
+    objects = [schema, *schema.get("$defs", {}).values()]
+    assert all(part["additionalProperties"] is False for part in objects if "properties" in part)
+
+
+def dumped(records):
+    """What a file or a response holds of a record."""
+    return records.map(lambda record: json.loads(record.model_dump_json()))
+
+
+@pytest.mark.fuzz
+@given(
+    st.one_of(
+        st.tuples(st.just("example"), dumped(examples())),
+        st.tuples(st.just("verdict"), dumped(verdicts())),
+        st.tuples(st.just("metric_input"), dumped(metric_inputs)),
+        st.tuples(st.just("metric_verdict"), dumped(metric_verdicts())),
+    )
+)
+def test_schemas_accept_what_records_write(named):
+    name, value = named
+    VALIDATORS[name].validate(value)
+
+
+@pytest.mark.fuzz
+@given(filled | st.lists(texts, max_size=2).map(lambda some: [*some, "text"]), filled)
+def test_the_example_schema_accepts_what_a_row_may_hold(context, answer):
+    row = {"context": context, "answer": answer}
+    Example.from_row(row)
+    VALIDATORS["example"].validate(row)
+
+
+def test_the_verdict_schema_names_every_error_code():
+    for code in ERROR_CODES:
+        error = JudgeError(code=code, message="m")
+        verdict = Verdict(score=None, judge=JudgeInfo(name="j", version="1"), error=error)
+        VALIDATORS["verdict"].validate(json.loads(verdict.model_dump_json()))
+
+
+def _verdict(**changes):
+    verdict = Verdict(score="PASS", judge=JudgeInfo(name="j", version="1"))
+    return json.loads(verdict.model_dump_json()) | changes
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("example", {"answer": "a"}),
+        ("example", {"context": "c"}),
+        ("example", {"context": "c", "answer": "a", "contexts": []}),
+        ("example", {"context": [1], "answer": "a"}),
+        ("example", {"context": "c", "answer": "a", "label": "pass"}),
+        ("example", {"context": "c", "answer": "a", "id": 1.5}),
+        ("verdict", {"score": "PASS"}),
+        ("verdict", _verdict(score="MAYBE")),
+        ("verdict", _verdict(probability=1.01)),
+        ("verdict", _verdict(probability="0.5")),
+        ("verdict", _verdict(error={"code": "other", "message": "m"})),
+        ("verdict", _verdict(schema_version="0.9")),
+        ("verdict", _verdict(usage={"calls": -1})),
+        ("metric_input", {"input": "i"}),
+        ("metric_verdict", {"metric": "m", "labels": {"yes": 2}}),
+        ("lynx", {"REASONING": [], "SCORE": "pass"}),
+        ("lynx", {"REASONING": "r", "SCORE": "PASS"}),
+        ("lynx", {"REASONING": [], "SCORE": None}),
+        ("lynx", {"REASONING": [], "SCORE": "PASS", "ID": 1}),
+        ("lynx", {"SCORE": "PASS"}),
+    ],
+)
+def test_schemas_refuse_what_the_records_refuse(name, value):
+    with pytest.raises(ValidationError):
+        VALIDATORS[name].validate(value)

@@ -1,0 +1,229 @@
+"""Abstention: what the calibration cannot vouch for is not passed."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from moonlynx import cli as top
+from moonlynx.judge.backends.fake import FakeBackend
+from moonlynx.judge.contract.base import AsyncJudge, Judge
+from moonlynx.judge.contract.spec import SpecError
+from moonlynx.judge.contract.types import Example, JudgeInfo, Verdict
+from moonlynx.judge.decision.abstention import Abstaining
+from moonlynx.judge.decision.calibration import (
+    Calibrated,
+    Calibration,
+    CalibrationError,
+    fit_calibration,
+    save_calibration,
+)
+from moonlynx.judge.judges.lynx import LynxJudge
+from moonlynx.judge.registry import load_judge
+
+EXAMPLE = Example(context="The bridge opened in 1932.", answer="It opened in 1950.")
+OVERLAP = JudgeInfo(name="token-similarity", version="1-overlap")
+
+
+def calibration(count: int = 600, judge: JudgeInfo = OVERLAP) -> Calibration:
+    """Scores in (0, 1), of which the chance of FAIL is the square."""
+    source = np.random.default_rng(0)
+    scores = source.random(count).round(4)
+    labels = np.where(source.random(count) < scores**2, "FAIL", "PASS")
+    return fit_calibration(
+        judge,
+        scores.tolist(),
+        labels.tolist(),
+        method="isotonic",
+        objective="balanced-accuracy",
+        data_sha256="0" * 64,
+    )
+
+
+FITTED = calibration()
+
+
+class Scoring:
+    """Gives a verdict for each raw score it was told, in turn, as a detector decides."""
+
+    info = OVERLAP
+
+    def __init__(self, *raw_scores: float | None) -> None:
+        self._raw_scores = raw_scores
+
+    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        return [
+            Verdict(
+                score="FAIL" if raw is not None and raw >= FITTED.threshold else "PASS",
+                raw_score=raw,
+                judge=OVERLAP,
+            )
+            for raw, _ in zip(self._raw_scores, examples, strict=True)
+        ]
+
+
+def test_what_is_not_low_enough_is_neither_passed_nor_failed() -> None:
+    inner = Calibrated(Scoring(0.0, 0.0, 0.0, 1.0, None), FITTED)
+    judge = Abstaining(inner, 0.1)
+    assert isinstance(judge, Judge)
+    assert 0 < judge.passed_up_to < FITTED.threshold
+    last, above = judge.passed_up_to, judge.passed_up_to + 1e-4
+    inner = Calibrated(Scoring(0.0, last, above, 1.0, None), FITTED)
+    plain, found = inner([EXAMPLE] * 5), Abstaining(inner, 0.1)([EXAMPLE] * 5)
+    assert [verdict.score for verdict in plain] == ["PASS", "PASS", "PASS", "FAIL", "PASS"]
+    assert [verdict.score for verdict in found] == ["PASS", "PASS", None, "FAIL", None]
+    assert [verdict.error and verdict.error.code for verdict in found] == [
+        *(None, None, "abstained"),
+        *(None, "abstained"),
+    ]
+    assert "at most 10 % of passed answers are hallucinated (95 % confidence)" in (
+        found[2].error.message
+    )
+    assert found[4].error.message.startswith("there is no raw score")
+    # All else is as it was, and the verdict still one that the contract allows.
+    for before, after in zip(plain, found, strict=True):
+        same = {"score", "error"}
+        assert before.model_dump(exclude=same) == after.model_dump(exclude=same)
+        assert Verdict.model_validate_json(after.model_dump_json()) == after
+
+
+def test_less_risk_and_more_confidence_pass_less() -> None:
+    judge = Calibrated(Scoring(), FITTED)
+    strict, lax = Abstaining(judge, 0.05), Abstaining(judge, 0.15)
+    assert strict.passed_up_to < lax.passed_up_to
+    assert Abstaining(judge, 0.1, 0.99).passed_up_to < Abstaining(judge, 0.1, 0.8).passed_up_to
+
+
+def test_an_unscored_verdict_keeps_its_own_error() -> None:
+    judge = LynxJudge(FakeBackend(["I cannot say."]), model="m")
+    abstaining = Abstaining(Calibrated(judge, calibration(judge=judge.info)), 0.1)
+    assert abstaining([EXAMPLE])[0].error.code == "unparsed"
+
+
+def test_the_async_twin_is_there_where_the_judge_has_one() -> None:
+    assert not isinstance(Abstaining(Calibrated(Scoring(), FITTED), 0.1), AsyncJudge)
+    reply = '{"REASONING": ["x"], "SCORE": "PASS"}'
+    judge = LynxJudge(FakeBackend(lambda _: reply), model="m")
+    abstaining = Abstaining(Calibrated(judge, calibration(judge=judge.info)), 0.1)
+    assert isinstance(abstaining, AsyncJudge)
+    (verdict,) = asyncio.run(abstaining.acall([EXAMPLE]))
+    assert verdict.error.code == "abstained", "a reply without logprobs has no raw score"
+    assert [verdict] == abstaining([EXAMPLE])
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -0.1, 1.5])
+def test_risk_and_confidence_lie_between_0_and_1(value: float) -> None:
+    judge = Calibrated(Scoring(), FITTED)
+    with pytest.raises(CalibrationError, match="abstain must be above 0 and below 1"):
+        Abstaining(judge, value)
+    with pytest.raises(CalibrationError, match="confidence must be above 0 and below 1"):
+        Abstaining(judge, 0.1, value)
+
+
+def test_a_judge_without_a_calibration_cannot_abstain() -> None:
+    with pytest.raises(CalibrationError, match=r"token-similarity has no calibration.*=FILE"):
+        Abstaining(Scoring(), 0.1)
+
+
+def test_a_calibration_of_an_older_version_cannot_tell_when() -> None:
+    older = FITTED.model_copy(update={"schema_version": "1.0", "curve": None})
+    with pytest.raises(CalibrationError, match=r"version 1\.0.*anew with `moonlynx calibrate`"):
+        Abstaining(Calibrated(Scoring(), older), 0.1)
+
+
+def test_too_few_rows_say_what_they_can_do_and_how_many_it_takes() -> None:
+    few = calibration(60)
+    with pytest.raises(CalibrationError) as raised:
+        Abstaining(Calibrated(Scoring(), few), 0.01)
+    message = str(raised.value)
+    assert "the 60 labelled rows" in message
+    assert "at least 411 labelled rows" in message
+    lowest = float(message.split("the lowest that can be is ")[1].split(". ")[0])
+    Abstaining(Calibrated(Scoring(), few), lowest)
+
+
+@pytest.fixture
+def fitted(tmp_path: Path) -> Path:
+    path = tmp_path / "calibration.json"
+    save_calibration(FITTED, path)
+    return path
+
+
+def test_every_judge_takes_it_as_an_option(fitted: Path) -> None:
+    name = f"token-similarity?calibration={fitted}&abstain=0.1"
+    sure, strict = load_judge(name), load_judge(f"{name}&confidence=0.99")
+    assert isinstance(sure, Abstaining)
+    assert sure.passed_up_to == Abstaining(Calibrated(Scoring(), FITTED), 0.1).passed_up_to
+    assert strict.passed_up_to == Abstaining(Calibrated(Scoring(), FITTED), 0.1, 0.99).passed_up_to
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "says"),
+    [
+        ("abstain=0.1", CalibrationError, "has no calibration"),
+        ("abstain=0.1&threshold=0.5", SpecError, "give abstain= or threshold=, not both"),
+        ("confidence=0.9", SpecError, "confidence= goes with abstain="),
+        ("calibration={}&abstain=low", SpecError, "option abstain=low: must be a number"),
+        ("calibration={}&abstain=1", CalibrationError, "abstain must be above 0 and below 1"),
+        ("calibration={}&abstain=0.001", CalibrationError, "cannot vouch for a risk of 0.001"),
+    ],
+)
+def test_options_that_cannot_work_say_why(
+    fitted: Path, options: str, error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error) as raised:
+        load_judge(f"token-similarity?{options.format(fitted)}")
+    assert says in str(raised.value)
+
+
+# None, half and all of the content words are missing from the document.
+ROWS = [
+    {"id": "found", "context": "The bridge is 90 m long.", "answer": "The bridge is 90 m long."},
+    {
+        "id": "in part",
+        "context": "The bridge was opened in 1932.",
+        "answer": "The bridge was opened in rainy weather.",
+    },
+    {"id": "made up", "context": "The bridge is long.", "answer": "Tourists adore lanterns."},
+]
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+def judge_command(*arguments: object) -> tuple[int, list[str | None], str]:
+    result = CliRunner().invoke(top.app, ["judge", *map(str, arguments)])
+    scores = [json.loads(line)["score"] for line in result.stdout.splitlines() if line[0] == "{"]
+    return result.exit_code, scores, str(result.exception) + result.stderr
+
+
+def test_the_command_line_leaves_rows_unscored(fitted: Path, rows: Path) -> None:
+    judge = ("--judge", f"token-similarity?calibration={fitted}", "--input", rows)
+    assert judge_command(*judge)[:2] == (0, ["PASS", "PASS", "FAIL"])
+    assert judge_command(*judge, "--abstain-at", "0.05")[:2] == (3, ["PASS", None, "FAIL"])
+    both = ("--judge", f"{judge[1]}&abstain=0.2", *judge[2:], "--abstain-at", "0.1")
+    code, _, error = judge_command(*both)
+    assert code == 2
+    assert "not both" in " ".join(error.split())
+    cascade = ("--judge", "cascade(token-similarity,lynx)", "--input", rows)
+    code, _, error = judge_command(*cascade, "--abstain-at", "0.1")
+    assert code == 2
+    assert "not with a cascade" in " ".join(error.split())
+
+
+def test_a_run_that_abstains_is_not_mixed_with_one_that_does_not(
+    fitted: Path, rows: Path, tmp_path: Path
+) -> None:
+    output = ("--input", rows, "--output", tmp_path / "verdicts.jsonl")
+    judge = ("--judge", f"token-similarity?calibration={fitted}")
+    assert judge_command(*judge, *output)[0] == 0
+    _, _, error = judge_command(*judge, *output, "--abstain-at", "0.05")
+    assert "belongs to a run with another spec" in error

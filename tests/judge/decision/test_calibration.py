@@ -1,0 +1,450 @@
+"""Calibration: thresholds and probabilities fitted to labelled rows, and their file."""
+
+import asyncio
+import hashlib
+import json
+import math
+import random
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moonlynx.judge.backends.fake import FakeBackend
+from moonlynx.judge.contract.base import AsyncJudge, Judge
+from moonlynx.judge.contract.types import Example, JudgeInfo, MoonlynxError, Verdict
+from moonlynx.judge.decision.calibration import (
+    Calibrated,
+    Calibration,
+    CalibrationError,
+    Isotonic,
+    Temperature,
+    fit_calibration,
+    load_calibration,
+    save_calibration,
+)
+from moonlynx.judge.judges.lynx import LynxJudge
+
+INFO = JudgeInfo(name="lynx:m", version="lynx-v1")
+SHA256 = hashlib.sha256(b"rows").hexdigest()
+METHODS = ["temperature", "isotonic"]
+
+
+def rows(count: int = 400, seed: int = 0, slope: float = 1.5, bias: float = 2.0):
+    """Raw scores of which the true P(FAIL) is sigmoid(slope * (score - bias))."""
+    source = random.Random(seed)
+    scores = [round(source.gauss(bias, 2.0), 4) for _ in range(count)]
+    labels = [
+        "FAIL" if source.random() < 1 / (1 + math.exp(-slope * (score - bias))) else "PASS"
+        for score in scores
+    ]
+    return scores, labels
+
+
+def fit(
+    scores: Sequence[float | None],
+    labels: Sequence[str],
+    method: str = "temperature",
+    objective: str = "balanced-accuracy",
+) -> Calibration:
+    return fit_calibration(
+        INFO, scores, labels, method=method, objective=objective, data_sha256=SHA256
+    )
+
+
+def balanced_accuracy(scores: Sequence[float], labels: Sequence[str], threshold: float) -> float:
+    caught = [
+        score >= threshold for score, label in zip(scores, labels, strict=True) if label == "FAIL"
+    ]
+    passed = [
+        score < threshold for score, label in zip(scores, labels, strict=True) if label == "PASS"
+    ]
+    return sum(caught) / len(caught) / 2 + sum(passed) / len(passed) / 2
+
+
+def precision_recall(
+    scores: Sequence[float], labels: Sequence[str], threshold: float
+) -> tuple[float, float]:
+    raised = [label for score, label in zip(scores, labels, strict=True) if score >= threshold]
+    caught = raised.count("FAIL")
+    return caught / len(raised) if raised else 0.0, caught / list(labels).count("FAIL")
+
+
+def at_every_threshold(scores: Sequence[float], labels: Sequence[str]) -> list[tuple[float, float]]:
+    """Precision and recall at each threshold that halves between -3 and 3 can be told apart by."""
+    return [precision_recall(scores, labels, step / 4) for step in range(-13, 15)]
+
+
+def test_temperature_finds_the_true_parameters() -> None:
+    parameters = fit(*rows(20_000)).parameters
+    assert parameters.bias == pytest.approx(2.0, abs=0.05)
+    assert parameters.temperature == pytest.approx(1 / 1.5, rel=0.05)
+
+
+def test_temperature_maximises_platts_likelihood() -> None:
+    """No step in either parameter makes the smoothed targets likelier."""
+    scores, labels = rows()
+    fails = labels.count("FAIL")
+    targets = [
+        (fails + 1) / (fails + 2) if label == "FAIL" else 1 / (len(labels) - fails + 2)
+        for label in labels
+    ]
+
+    def likelihood(bias: float, temperature: float) -> float:
+        curve = Temperature(bias=bias, temperature=temperature)
+        chances = [curve.probability(score) for score in scores]
+        return sum(
+            target * math.log(p) + (1 - target) * math.log(1 - p)
+            for target, p in zip(targets, chances, strict=True)
+        )
+
+    found = fit(scores, labels).parameters
+    best = likelihood(found.bias, found.temperature)
+    for step in (0.99, 1.01):
+        assert likelihood(found.bias * step, found.temperature) < best
+        assert likelihood(found.bias, found.temperature * step) < best
+
+
+def test_temperature_keeps_from_certainty_on_separable_rows() -> None:
+    scores = [float(score) for score in range(30)]
+    calibration = fit(scores, ["PASS"] * 15 + ["FAIL"] * 15)
+    assert 0.5 < calibration.probability(15.0) < 1
+    assert calibration.probability(29.0) == pytest.approx(16 / 17, abs=0.06)
+
+
+def test_isotonic_is_scikit_learns() -> None:
+    from sklearn.isotonic import IsotonicRegression
+
+    scores, labels = rows()
+    reference = IsotonicRegression(out_of_bounds="clip")
+    reference.fit(scores, [label == "FAIL" for label in labels])
+    calibration = fit(scores, labels, "isotonic")
+    points = np.linspace(min(scores) - 3, max(scores) + 3, 500)
+    found = [calibration.probability(float(point)) for point in points]
+    assert found == pytest.approx(reference.predict(points), abs=1e-4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_probabilities_are_calibrated_on_fresh_rows(method: str) -> None:
+    calibration = fit(*rows(4_000), method)
+    scores, labels = rows(20_000, seed=1)
+    by_bin: dict[int, list[tuple[float, bool]]] = {}
+    for score, label in zip(scores, labels, strict=True):
+        p = calibration.probability(score)
+        by_bin.setdefault(min(int(p * 10), 9), []).append((p, label == "FAIL"))
+    assert len(by_bin) == 10
+    error = sum(abs(sum(p - failed for p, failed in rows)) for rows in by_bin.values())
+    assert error / len(scores) < 0.02
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("raw_score", [-1e308, -745.0, 0.0, 2.0, 745.0, 1e308])
+def test_any_raw_score_has_a_probability(method: str, raw_score: float) -> None:
+    assert 0.0 <= fit(*rows(), method).probability(raw_score) <= 1.0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_probabilities_rise_with_the_score(method: str) -> None:
+    calibration = fit(*rows(), method)
+    found = [calibration.probability(score / 10) for score in range(-100, 140)]
+    assert found == sorted(found)
+    assert found[0] < found[-1]
+
+
+LABELLED = st.lists(
+    st.tuples(st.integers(-6, 6).map(lambda step: step / 2), st.sampled_from(["PASS", "FAIL"])),
+    min_size=20,
+    max_size=60,
+)
+
+
+@given(LABELLED)
+def test_no_threshold_has_better_balanced_accuracy(pairs: list[tuple[float, str]]) -> None:
+    scores, labels = zip(*pairs, strict=True)
+    try:
+        calibration = fit(scores, labels, "isotonic")
+    except CalibrationError:
+        return
+    found = balanced_accuracy(scores, labels, calibration.threshold)
+    others = [balanced_accuracy(scores, labels, step / 4) for step in range(-13, 15)]
+    assert found == pytest.approx(max(others))
+
+
+@given(LABELLED, st.sampled_from([0.5, 0.75, 0.9, 1.0]))
+def test_no_threshold_of_that_precision_has_more_recall(
+    pairs: list[tuple[float, str]], wanted: float
+) -> None:
+    scores, labels = zip(*pairs, strict=True)
+    try:
+        calibration = fit(scores, labels, "isotonic", f"precision>={wanted}")
+    except CalibrationError as error:
+        if "no threshold has" in str(error):
+            assert all(precision < wanted for precision, _ in at_every_threshold(scores, labels))
+        return
+    every = at_every_threshold(scores, labels)
+    precision, recall = precision_recall(scores, labels, calibration.threshold)
+    assert precision >= wanted
+    assert recall == max(recall for precision, recall in every if precision >= wanted)
+
+
+def test_the_threshold_stands_midway_and_highest_among_equals() -> None:
+    scores = [0.0] * 10 + [1.0] * 5 + [2.0] * 5 + [3.0] * 10
+    labels = ["PASS"] * 10 + ["FAIL", "PASS"] * 5 + ["FAIL"] * 10
+    assert fit(scores, labels).threshold == 2.5
+    assert fit(scores, labels, objective="precision>=0.7").threshold == 0.5
+    assert fit(scores, labels, objective="precision>=.1").threshold == 0.5, "of equals, the highest"
+
+
+def test_a_precision_that_cannot_be_had_says_what_can() -> None:
+    scores = [float(score) for score in range(40)]
+    labels = ["PASS", "FAIL"] * 18 + ["PASS", "FAIL", "FAIL", "PASS"]
+    with pytest.raises(CalibrationError, match=r"best precision on these rows is 0\.\d{4}"):
+        fit(scores, labels, objective="precision>=0.99")
+
+
+def test_what_is_recorded() -> None:
+    scores, labels = rows()
+    calibration = fit([None, *scores, None], ["FAIL", *labels, "PASS"], objective="precision>=0.9")
+    assert calibration.judge == INFO
+    assert calibration.rows == 400
+    assert calibration.fails == labels.count("FAIL")
+    assert calibration.rows_without_score == 2
+    assert calibration.objective == "precision>=0.9"
+    assert calibration.data_sha256 == SHA256
+    assert calibration.parameters == fit(scores, labels).parameters
+
+
+SCORES, LABELS = rows(60)
+UNFIT = {
+    "wrong way round": ([-score for score in SCORES], LABELS, r"AUROC 0\.[01]"),
+    "all the same": ([1.0] * 60, LABELS, r"AUROC 0\.500"),
+    "one class": (SCORES, ["PASS"] * 60, "all rows are labelled PASS"),
+    "few": (SCORES[:19], LABELS[:19], "19 labelled rows .* at least 20"),
+    "few with a score": ([*SCORES[:19], None], LABELS[:20], "19 labelled rows"),
+    "none": ([], [], "0 labelled rows"),
+    "all null": ([None] * 60, LABELS, "no row has a raw score"),
+    "infinite": ([*SCORES[1:], math.inf], LABELS, "not a finite number"),
+    "nan": ([*SCORES[1:], math.nan], LABELS, "not a finite number"),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("scores", "labels", "message"), UNFIT.values(), ids=UNFIT)
+def test_rows_that_allow_no_fit(
+    scores: list[float | None], labels: list[str], message: str, method: str
+) -> None:
+    with pytest.raises(CalibrationError, match=message):
+        fit(scores, labels, method)
+
+
+def test_one_label_for_each_score() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        fit(SCORES, LABELS[:-1])
+
+
+@pytest.mark.parametrize(
+    "objective", ["accuracy", "precision", "precision>=", "precision>=2", "precision>=1.5", ""]
+)
+def test_an_unknown_objective(objective: str) -> None:
+    with pytest.raises(CalibrationError, match=r"as in precision>=0\.9"):
+        fit(SCORES, LABELS, objective=objective)
+
+
+def test_a_sigmoid_that_falls_is_refused() -> None:
+    """One far outlier turns the slope, though most FAIL rows rank above most PASS rows."""
+    scores = [*(float(score) for score in range(30)), 1e6]
+    labels = ["PASS"] * 15 + ["FAIL"] * 15 + ["PASS"]
+    with pytest.raises(CalibrationError, match="use the method isotonic"):
+        fit(scores, labels)
+    assert fit(scores, labels, "isotonic").threshold == 14.5
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_file_is_the_same_bytes_and_reads_back(tmp_path: Path, method: str) -> None:
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    save_calibration(fit(*rows(), method), first)
+    save_calibration(fit(*rows(), method), second)
+    assert first.read_bytes() == second.read_bytes()
+    assert load_calibration(first) == fit(*rows(), method)
+    content = json.loads(first.read_text())
+    assert content["schema_version"] == "1.1"
+    assert content["parameters"]["method"] == method
+
+
+def test_the_order_of_the_rows_does_not_matter() -> None:
+    """But to the curve: which of them propose and which test is drawn by their places."""
+    scores, labels = rows()
+    shuffled = [scores[::-1], labels[::-1]]
+    for method in METHODS:
+        one, other = fit(scores, labels, method), fit(*shuffled, method)
+        assert one.model_copy(update={"curve": other.curve}) == other
+
+
+def test_a_file_of_the_version_before_is_still_read(tmp_path: Path) -> None:
+    content = fit(*rows()).model_dump(mode="json", exclude={"curve"}) | {"schema_version": "1.0"}
+    path = tmp_path / "older.json"
+    path.write_text(json.dumps(content))
+    older = load_calibration(path)
+    assert older.curve is None
+    assert older.probability(2.0) == fit(*rows()).probability(2.0)
+    save_calibration(older, path)
+    assert load_calibration(path) == older
+
+
+def _damaged(**changes: object) -> str:
+    return json.dumps(fit(*rows(60)).model_dump(mode="json") | changes)
+
+
+KNOTS = {"method": "isotonic", "raw_scores": [0.0, 1.0], "probabilities": [0.1, 0.9]}
+CURVE_OF_TWO = {
+    "raw_scores": [0.0, 1.0],
+    "proposing_rows": [2, 5],
+    "proposing_fails": [0, 3],
+    "testing_rows": [8, 15],
+    "testing_fails": [1, 9],
+}
+DAMAGED = {
+    "not JSON": ("{", "is not JSON"),
+    "not text": (b"\xff\xfe\x00", "is not JSON"),
+    "not an object": ("[1]", r"no calibration of version 1\.0 or 1\.1"),
+    "a verdict": (
+        '{"score": "PASS"}',
+        r"no calibration of version 1\.0 or 1\.1 \(its schema_version is None",
+    ),
+    "another version": (_damaged(schema_version="2.0"), "its schema_version is '2.0'"),
+    "a field too many": (_damaged(note="x"), "note: Extra"),
+    "no threshold": (_damaged(threshold=None), "threshold"),
+    "a threshold of infinity": (_damaged(threshold=math.inf), "threshold"),
+    "no such method": (_damaged(parameters={"method": "x"}), "parameters: .*temperature"),
+    "temperature 0": (
+        _damaged(parameters={"method": "temperature", "bias": 0, "temperature": 0}),
+        "temperature.*greater than 0",
+    ),
+    "knots that fall": (_damaged(parameters=KNOTS | {"probabilities": [0.9, 0.1]}), "not fall"),
+    "knots out of order": (_damaged(parameters=KNOTS | {"raw_scores": [1.0, 0.0]}), "must rise"),
+    "a knot too few": (_damaged(parameters=KNOTS | {"raw_scores": [0.0]}), "differ in length"),
+    "a probability of 2": (_damaged(parameters=KNOTS | {"probabilities": [0, 2]}), "probabilities"),
+    "a hash that is none": (_damaged(data_sha256="x"), "data_sha256"),
+    "an objective that is none": (_damaged(objective="luck"), "objective"),
+    "no curve": (_damaged(curve=None), r"curve belongs to version 1\.1"),
+    "a curve too early": (_damaged(schema_version="1.0"), r"curve belongs to version 1\.1"),
+    "scores of the curve out of order": (
+        _damaged(curve=CURVE_OF_TWO | {"raw_scores": [1.0, 0.0]}),
+        "curve: raw_scores must rise",
+    ),
+    "counts that fall": (_damaged(curve=CURVE_OF_TWO | {"testing_rows": [15, 8]}), "not fall"),
+    "a count too few": (_damaged(curve=CURVE_OF_TWO | {"testing_rows": [15]}), "differ in length"),
+    "more fails than rows": (_damaged(curve=CURVE_OF_TWO | {"proposing_fails": [3, 3]}), "more"),
+    "an empty curve": (_damaged(curve={key: [] for key in CURVE_OF_TWO}), "at least 1 item"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), DAMAGED.values(), ids=DAMAGED)
+def test_a_damaged_file_says_what_is_wrong(
+    tmp_path: Path, content: str | bytes, message: str
+) -> None:
+    path = tmp_path / "calibration.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(CalibrationError, match=message) as raised:
+        load_calibration(path)
+    assert str(path) in str(raised.value)
+    assert isinstance(raised.value, MoonlynxError)
+
+
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
+    with pytest.raises(CalibrationError, match=r"cannot read the calibration .*No such file"):
+        load_calibration(tmp_path / "none.json")
+
+
+EXAMPLE = Example(context="The bridge opened in 1932.", answer="It opened in 1950.")
+CURVE = fit(*rows())
+
+
+class Scoring:
+    """Gives a verdict for each raw score it was told, in turn; null stays null."""
+
+    info = INFO
+
+    def __init__(self, *raw_scores: float | None) -> None:
+        self._raw_scores = raw_scores
+
+    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        return [
+            Verdict(score="FAIL", raw_score=raw, reasoning=("x",), judge=INFO)
+            for raw, _ in zip(self._raw_scores, examples, strict=True)
+        ]
+
+
+def test_verdicts_gain_a_probability_and_nothing_else() -> None:
+    inner = Scoring(-1.0, 2.0, None)
+    calibrated = Calibrated(inner, CURVE)
+    assert isinstance(calibrated, Judge)
+    assert calibrated.info == INFO
+    plain, found = inner([EXAMPLE] * 3), calibrated([EXAMPLE] * 3)
+    assert [verdict.probability for verdict in found] == [
+        CURVE.probability(-1.0),
+        CURVE.probability(2.0),
+        None,
+    ]
+    assert [v.model_copy(update={"probability": None}) for v in found] == plain
+    assert found[1].probability == round(found[1].probability, 4)
+
+
+def test_the_unscored_stay_unscored() -> None:
+    judge = LynxJudge(FakeBackend(["I cannot say."]), model="m")
+    (verdict,) = Calibrated(judge, CURVE)([EXAMPLE])
+    assert (verdict.score, verdict.probability) == (None, None)
+    assert verdict.error.code == "unparsed"
+
+
+def test_the_async_twin_is_there_where_the_judge_has_one() -> None:
+    assert not isinstance(Calibrated(Scoring(), CURVE), AsyncJudge)
+    reply = '{"REASONING": ["x"], "SCORE": "FAIL"}'
+    calibrated = Calibrated(LynxJudge(FakeBackend(lambda _: reply), model="m"), CURVE)
+    assert isinstance(calibrated, AsyncJudge)
+    assert asyncio.run(calibrated.acall([EXAMPLE])) == calibrated([EXAMPLE])
+
+
+@pytest.mark.parametrize("change", [{"name": "lynx:other"}, {"version": "lynx-v2"}])
+def test_a_calibration_serves_no_other_judge(change: dict[str, str]) -> None:
+    other = INFO.model_copy(update=change)
+    calibration = CURVE.model_copy(update={"judge": other})
+    with pytest.raises(CalibrationError) as raised:
+        Calibrated(Scoring(), calibration)
+    for judge in (INFO, other):
+        assert f"{judge.name} version {judge.version}" in str(raised.value)
+
+
+def test_applying_needs_no_scikit_learn(tmp_path: Path) -> None:
+    for method in METHODS:
+        save_calibration(fit(*rows(), method), tmp_path / f"{method}.json")
+    code = f"""
+import sys
+from pathlib import Path
+sys.modules["sklearn"] = None
+from moonlynx.judge.decision.calibration import *
+for method in {METHODS}:
+    path = Path({str(tmp_path)!r}) / (method + ".json")
+    print(load_calibration(path).probability(2.0))
+try:
+    fit_calibration(
+        JudgeInfo(name="m", version="1"), [0.0, 1.0] * 10, ["PASS", "FAIL"] * 10,
+        method="isotonic", objective="balanced-accuracy", data_sha256="0" * 64,
+    )
+except MissingExtra as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *probabilities, message = done.stdout.splitlines()
+    assert probabilities == [str(fit(*rows(), method).probability(2.0)) for method in METHODS]
+    assert "moonlynx[eval]" in message
+
+
+def test_isotonic_of_one_knot_is_level() -> None:
+    level = Isotonic(raw_scores=(1.0,), probabilities=(0.3,))
+    assert [level.probability(score) for score in (-5.0, 1.0, 5.0)] == [0.3, 0.3, 0.3]

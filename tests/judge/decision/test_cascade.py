@@ -1,0 +1,357 @@
+"""The cascade: who is asked about what, whose verdict stands, and what it cost."""
+
+import asyncio
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from moonlynx import cli as top
+from moonlynx.judge.backends.base import ChatReply, ChatRequest
+from moonlynx.judge.backends.fake import FakeBackend
+from moonlynx.judge.contract.base import AsyncJudge, Judge, unscored
+from moonlynx.judge.contract.spec import SpecError
+from moonlynx.judge.contract.types import Example, JudgeError, JudgeInfo, Usage, Verdict
+from moonlynx.judge.decision.cascade import Cascade
+from moonlynx.judge.decision.policy import Policy, PolicyError, load_policy, save_policy
+from moonlynx.judge.judges.detectors.token_similarity import TokenSimilarity
+from moonlynx.judge.judges.lynx import LynxJudge
+from moonlynx.judge.registry import load_judge
+
+from ..test_conformance import CLAIMLESS, EXAMPLES, REPLY, keeps_the_contract
+
+FIRST = TokenSimilarity()
+LYNX = JudgeInfo(name="lynx:fake", version="lynx-v1")
+# Word overlap stands where all words are found, and where hardly any is.
+POLICY = Policy(
+    first=FIRST.info,
+    second=LYNX,
+    pass_up_to=0.1,
+    fail_from=0.9,
+    chosen_for="accuracy with share<=0.5",
+    rows=100,
+    fails=50,
+    handed_on=0.5,
+    accuracy=0.8,
+    data_sha256="0" * 64,
+)
+SURE_PASS = Example(id="sure pass", context="The fee is 3.50.", answer="The fee is 3.50.")
+SURE_FAIL = Example(id="sure fail", context="The fee is 3.50.", answer="Tourists adore lanterns.")
+UNSURE = Example(
+    id="unsure", context="The bridge was opened.", answer="The bridge was opened in rainy weather."
+)
+ALL = [SURE_PASS, UNSURE, SURE_FAIL]
+SAYS_FAIL = json.dumps(REPLY)
+
+
+class Recording:
+    """A Lynx judge over scripted replies that writes down its batches."""
+
+    def __init__(self, reply: str | ChatReply = SAYS_FAIL) -> None:
+        self.batches: list[list[str]] = []
+        self._judge = LynxJudge(FakeBackend(lambda request: reply), model="fake")
+        self.info = self._judge.info
+
+    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        self.batches.append([str(example.id) for example in examples])
+        return self._judge(examples)
+
+
+TIMEOUT = ChatReply(
+    text="", finish="error", error=JudgeError(code="timeout", message="took too long")
+)
+FAILURES = {"timeout": TIMEOUT, "unparsed": "I would rather not say.", "refused": None}
+
+
+def failing(code: str) -> Recording:
+    return Recording(FAILURES[code] or ChatReply(text="I cannot.", finish="refused"))
+
+
+def test_the_second_judge_gets_one_batch_of_what_is_handed_on() -> None:
+    second = Recording()
+    verdicts = Cascade([FIRST, second], POLICY)([SURE_PASS, UNSURE, SURE_FAIL, UNSURE])
+    assert second.batches == [["unsure", "unsure"]]
+    assert [verdict.score for verdict in verdicts] == ["PASS", "FAIL", "FAIL", "FAIL"]
+    assert [verdict.id for verdict in verdicts] == ["sure pass", "unsure", "sure fail", "unsure"]
+
+
+def test_nothing_handed_on_asks_nobody() -> None:
+    second = Recording()
+    assert Cascade([FIRST, second], POLICY)([SURE_PASS])[0].score == "PASS"
+    assert Cascade([FIRST, second], POLICY)([]) == []
+    assert second.batches == []
+
+
+def test_the_verdict_names_the_stages_and_adds_up_what_they_cost() -> None:
+    sure, unsure, _ = Cascade([FIRST, Recording()], POLICY)(ALL)
+    assert [(s.judge, s.score, s.decided, s.degraded) for s in sure.stages] == [
+        ("token-similarity", "PASS", True, False)
+    ]
+    first, second = unsure.stages
+    assert (first.judge, first.decided, first.usage) == ("token-similarity", False, Usage())
+    assert (second.judge, second.score, second.decided) == ("lynx:fake", "FAIL", True)
+    assert second.usage.calls == 1
+    assert second.usage.output_tokens > 0
+    assert unsure.usage == second.usage
+    assert unsure.reasoning == ("It says so.", "Nothing else does.")
+    assert sure.raw_score is None, "scores of different judges do not rank together"
+
+
+@pytest.mark.parametrize("code", FAILURES)
+def test_where_the_second_judge_fails_the_answer_is_unscored(code: str) -> None:
+    sure, unsure, _ = Cascade([FIRST, failing(code)], POLICY)(ALL)
+    assert sure.score == "PASS"
+    assert unsure.score is None
+    assert unsure.error is not None
+    assert unsure.error.code == code
+    assert unsure.error.message.startswith("lynx:fake: ")
+    assert not any(stage.decided or stage.degraded for stage in unsure.stages)
+    assert unsure.usage.calls == 1
+
+
+@pytest.mark.parametrize("code", FAILURES)
+def test_or_the_first_verdict_is_kept_and_marked(code: str) -> None:
+    cascade = Cascade([FIRST, failing(code)], POLICY, on_failure="keep")
+    unsure = cascade([UNSURE])[0]
+    alone = FIRST([UNSURE])[0]
+    assert (unsure.score, unsure.sentences, unsure.spans) == (
+        alone.score,
+        alone.sentences,
+        alone.spans,
+    )
+    assert [(s.decided, s.degraded) for s in unsure.stages] == [(True, True), (False, False)]
+    assert unsure.usage.calls == 1, "what failed has cost too"
+
+
+class Broken:
+    """A judge that scores nothing."""
+
+    info = FIRST.info
+
+    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        return [unscored(self.info, example.id, "too_long", "too long") for example in examples]
+
+
+def test_what_the_first_judge_cannot_score_is_handed_on() -> None:
+    verdict = Cascade([Broken(), Recording()], POLICY)([SURE_PASS])[0]
+    assert verdict.score == "FAIL"
+    kept = Cascade([Broken(), failing("timeout")], POLICY, on_failure="keep")([SURE_PASS])[0]
+    assert kept.error is not None
+    assert kept.error.code == "timeout", "there is no verdict to keep"
+
+
+def test_a_score_without_a_raw_score_never_stands() -> None:
+    second = Recording()
+    policy = POLICY.model_copy(update={"first": LYNX})
+    Cascade([Recording(), second], policy)(ALL)
+    assert len(second.batches[0]) == 3
+
+
+def test_cascades_nest_and_their_stages_stand_side_by_side() -> None:
+    inner = Cascade([FIRST, failing("timeout")], POLICY, on_failure="keep")
+    policy = POLICY.model_copy(update={"pass_up_to": None, "second": inner.info})
+    verdict = Cascade([FIRST, inner], policy)([UNSURE])[0]
+    names = [(stage.judge, stage.decided, stage.degraded) for stage in verdict.stages]
+    assert names == [
+        ("token-similarity", False, False),
+        ("token-similarity", True, True),
+        ("lynx:fake", False, False),
+    ]
+    assert verdict.usage.calls == 1
+
+
+class SlowAsync(Recording):
+    """The same as an async judge."""
+
+    async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
+        await asyncio.sleep(0.01)
+        return self(examples)
+
+
+class SlowFirst(TokenSimilarity):
+    """Word overlap that takes its time."""
+
+    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        time.sleep(0.2)
+        return super().__call__(examples)
+
+
+def test_the_async_twin_says_the_same_and_does_not_block() -> None:
+    cascade = Cascade([SlowFirst(), SlowAsync()], POLICY)
+    assert isinstance(cascade, AsyncJudge)
+    ticks = 0
+
+    async def count() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.01)
+            ticks += 1
+
+    async def both() -> list[Verdict]:
+        counting = asyncio.create_task(count())
+        verdicts = await cascade.acall(ALL)
+        counting.cancel()
+        return verdicts
+
+    assert asyncio.run(both()) == cascade(ALL)
+    assert ticks > 5
+    assert not isinstance(Cascade([FIRST, Recording()], POLICY), AsyncJudge)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "lynx.jsonl"
+    path.write_text(json.dumps({"text": json.dumps(REPLY)}) + "\n")
+    return path
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    path = tmp_path / "policy.json"
+    save_policy(POLICY, path)
+    return path
+
+
+@pytest.mark.parametrize("options", ["", "&on-failure=keep", "&rules=on"])
+def test_the_contract(script: Path, policy: Path, options: str) -> None:
+    name = f"cascade(token-similarity,lynx@fake?script={script})?policy={policy}{options}"
+    judge = load_judge(name)
+    assert isinstance(judge, Judge)
+    assert judge([]) == []
+    together = judge(EXAMPLES)
+    for example, verdict in zip(EXAMPLES, together, strict=True):
+        keeps_the_contract(example, verdict)
+        assert verdict.judge == judge.info
+    claimless = together[EXAMPLES.index(CLAIMLESS)]
+    assert claimless.score == "PASS"
+    assert {sentence.label for sentence in claimless.sentences} == {"NO_INFO"}
+    assert judge(EXAMPLES[::-1]) == together[::-1]
+    assert [judge([example])[0] for example in EXAMPLES] == together
+    if isinstance(judge, AsyncJudge):
+        assert asyncio.run(judge.acall(EXAMPLES)) == together
+
+
+def test_the_version_names_all_that_can_change_a_verdict(policy: Path) -> None:
+    default = Cascade([FIRST, Recording()], load_policy(policy)).info
+    assert default.name == "cascade(token-similarity,lynx:fake)"
+    assert default.version == ("1 (1-overlap, lynx-v1; PASS to 0.1, FAIL from 0.9; unscored)")
+    other = POLICY.model_copy(update={"fail_from": 0.8})
+    assert Cascade([FIRST, Recording()], other).info != default
+    assert Cascade([FIRST, Recording()], POLICY, on_failure="keep").info != default
+
+
+def test_judges_that_abstain_need_no_policy(script: Path) -> None:
+    judge = load_judge(f"cascade(luna?abstain=0.3,lynx@fake?script={script})")
+    sure, unsure = judge([SURE_PASS, UNSURE])
+    assert [stage.judge for stage in sure.stages] == ["luna"]
+    assert sure.probability is not None
+    assert unsure.stages[0].judge == "luna"
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "says"),
+    [
+        ("cascade(token-similarity,{lynx})", SpecError, "fit it with `moonlynx cascade`"),
+        ("cascade(token-similarity,{lynx})?policy=none.json", PolicyError, "cannot read"),
+        ("cascade(token-similarity,{lynx})?polcy=x", SpecError, "it has policy, on-failure"),
+        ("cascade(token-similarity,{lynx})?on-failure=pass", SpecError, "one of unscored, keep"),
+        ("cascade(token-similarity?metric=bleu,{lynx})?policy={policy}", PolicyError, "1-overlap"),
+        (
+            "cascade(token-similarity,token-similarity,{lynx})?policy={policy}",
+            SpecError,
+            "write three as",
+        ),
+        ("cascade(token-similarity,token-similarity)?policy={policy}", PolicyError, "as second"),
+    ],
+)
+def test_a_cascade_that_cannot_work_says_why(
+    script: Path, policy: Path, name: str, error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error) as raised:
+        load_judge(name.format(lynx=f"lynx@fake?script={script}", policy=policy))
+    assert says in str(raised.value)
+
+
+ROWS = [
+    {"id": n, "context": "The bridge was opened in 1932.", "answer": answer, "label": label}
+    for n, (answer, label) in enumerate(
+        [("The bridge was opened.", "PASS"), ("Tourists adore lanterns.", "FAIL")] * 10
+        # Unsure ones: half of the words are there. The script says FAIL to all of them.
+        + [("The bridge was adored in rainy weather.", "FAIL")] * 6
+        + [("The bridge was opened in fine weather.", "FAIL")] * 4
+    )
+]
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> Path:
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+def run(*arguments: object) -> tuple[int, str, str]:
+    result = CliRunner().invoke(top.app, [*map(str, arguments)])
+    shown = " ".join((result.stderr + str(result.exception or "")).split())
+    return result.exit_code, result.stdout, shown
+
+
+def test_the_command_fits_a_policy_that_judges(script: Path, rows: Path, tmp_path: Path) -> None:
+    spec, output = f"cascade(token-similarity,lynx@fake?script={script})", tmp_path / "policy.json"
+    arguments = ("cascade", "--judge", spec, "--data", rows, "--output", output)
+    code, _, shown = run(*arguments, "--budget", "share<=0.2")
+    assert code == 0, shown
+    fitted = load_policy(output)
+    assert "13.3 % of 30 rows are handed on" in shown
+    assert (fitted.handed_on, fitted.accuracy) == (pytest.approx(4 / 30), 1.0)
+    first = output.read_bytes()
+    assert run(*arguments, "--budget", "share<=0.2")[0] == 0
+    assert output.read_bytes() == first
+    code, out, _ = run("judge", "--judge", f"{spec}?policy={output}", "--input", rows)
+    assert code == 0
+    assert [json.loads(line)["score"] for line in out.splitlines()] == [r["label"] for r in ROWS]
+
+
+def test_the_command_takes_a_time_and_a_risk(script: Path, rows: Path, tmp_path: Path) -> None:
+    spec = f"cascade(token-similarity,lynx@fake?script={script})"
+    for name, how in (("p95", ("--budget", "p95<=30")), ("risk", ("--risk", "0.45"))):
+        output = tmp_path / f"{name}.json"
+        code, _, shown = run("cascade", "--judge", spec, "--data", rows, "--output", output, *how)
+        assert code == 0 or "cannot vouch" in shown, shown
+        assert (tmp_path / f"{name}.json.stage-2.jsonl").exists() == (name == "p95")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--judge", "{spec}"), "one of the two"),
+        (("--judge", "{spec}", "--budget", "share<=0.2", "--risk", "0.1"), "one of the two"),
+        (("--judge", "token-similarity", "--budget", "share<=0.2"), "a cascade of two judges"),
+        (("--judge", "{spec}?policy=x", "--budget", "share<=0.2"), "without policy="),
+        (("--judge", "{spec}", "--budget", "20 %"), "is no budget"),
+        (("--judge", "{spec}", "--budget", "money<=1"), "no price for fake"),
+        (("--judge", "{spec}", "--risk", "1.5"), "risk must be above 0"),
+    ],
+)
+def test_a_fit_that_cannot_work_says_why(
+    script: Path, rows: Path, tmp_path: Path, arguments: Sequence[str], says: str
+) -> None:
+    spec = f"cascade(token-similarity,lynx@fake?script={script})"
+    filled = [argument.format(spec=spec) for argument in arguments]
+    code, _, shown = run("cascade", *filled, "--data", rows, "--output", tmp_path / "p.json")
+    assert code != 0
+    assert says in shown
+
+
+def test_requests_are_made_for_what_is_handed_on_alone() -> None:
+    asked: list[ChatRequest] = []
+
+    def reply(request: ChatRequest) -> str:
+        asked.append(request)
+        return json.dumps(REPLY)
+
+    Cascade([FIRST, LynxJudge(FakeBackend(reply), model="fake")], POLICY)(ALL)
+    assert len(asked) == 1

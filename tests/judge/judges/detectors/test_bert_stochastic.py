@@ -1,0 +1,226 @@
+import asyncio
+
+import numpy as np
+import pytest
+
+from moonlynx.judge.backends.base import ChatReply
+from moonlynx.judge.backends.fake import FakeBackend
+from moonlynx.judge.contract.types import Example, JudgeError, Turn, Usage
+from moonlynx.judge.judges.detectors.bert_stochastic import BertStochastic, bert_score
+
+DOCUMENT = "The bridge was built in 1894. It is ninety metres long."
+QUESTION = "When was the bridge built?"
+
+
+class OneVectorPerWord:
+    """Gives every different word a direction of its own: cosines are 1 or 0."""
+
+    name = version = "words"
+
+    def __init__(self):
+        self.axes = {}
+        self.asked = []
+
+    def embed_tokens(self, texts):
+        self.asked.append(list(texts))
+        rows = np.eye(64, dtype=np.float32)
+        return [
+            rows[[self.axes.setdefault(w, len(self.axes)) for w in text.lower().split()]]
+            for text in texts
+        ]
+
+
+def ask(answer, **fields):
+    return Example(question=QUESTION, context=DOCUMENT, answer=answer, **fields)
+
+
+def row(*values):
+    vector = np.array(values, dtype=np.float32)
+    return vector / np.linalg.norm(vector)
+
+
+def test_bert_score_by_hand():
+    candidate = np.stack([row(1, 0), row(0, 1)])
+    reference = np.stack([row(1, 0), row(1, 1), row(1, -1)])
+    # The candidate's tokens match at 1 and √½, the reference's at 1, √½ and √½.
+    precision, recall = (1 + 0.5**0.5) / 2, (1 + 2 * 0.5**0.5) / 3
+    expected = 2 * precision * recall / (precision + recall)
+    assert bert_score(candidate, reference) == pytest.approx(expected, abs=1e-6)
+    assert bert_score(reference, candidate) == pytest.approx(expected, abs=1e-6)
+    assert bert_score(candidate, candidate) == pytest.approx(1.0)
+    assert bert_score(candidate, -candidate) == 0.0
+    assert bert_score(candidate, np.empty((0, 2), np.float32)) == 0.0
+
+
+def test_given_samples_are_compared_and_no_model_is_asked():
+    def never(request):
+        raise AssertionError("the model was asked")
+
+    samples = (
+        "It rains. The bridge was built in 1894.",
+        "The bridge was built in 1901.",
+        "No one knows.",
+    )
+    example = ask("Thanks! The bridge was built in 1894.", samples=samples)
+    (verdict,) = BertStochastic(FakeBackend(never), OneVectorPerWord(), 2, 0.5)([example])
+    # The best sentence of each sample shares 6, 5 and 0 of 6 words.
+    assert verdict.raw_score == pytest.approx(1 - (1 + 5 / 6 + 0) / 3, abs=1e-4)
+    assert [s.label for s in verdict.sentences] == ["NO_INFO", "SUPPORTED"]
+    assert verdict.usage == Usage()
+    assert "mean BERTScore of 0.61 with 3 other answers" in verdict.reasoning[1]
+
+
+def test_a_list_mark_is_no_part_of_a_sentence():
+    example = ask("- In 1894.", samples=("1. In 1894.\n2. By hand.",))
+    (verdict,) = BertStochastic(None, OneVectorPerWord())([example])
+    assert verdict.raw_score == 0.0
+
+
+def test_answers_are_drawn_one_per_seed():
+    requests = []
+
+    def reply(request):
+        requests.append(request)
+        return ("In 1894.", "In 1901.", "In 1894.")[request.seed]
+
+    judge = BertStochastic(FakeBackend(reply), OneVectorPerWord(), 3)
+    (verdict,) = judge([ask("In 1894.")])
+    assert verdict.raw_score == pytest.approx(1 - (1 + 1 / 2 + 1) / 3, abs=1e-4)
+    assert [(r.seed, r.temperature) for r in requests] == [(0, 1.0), (1, 1.0), (2, 1.0)]
+    (turn,) = requests[0].messages
+    assert turn.role == "user"
+    assert DOCUMENT in turn.content
+    assert QUESTION in turn.content
+    assert verdict.usage.calls == 3
+    assert verdict.usage.output_tokens == 6
+    assert judge.info.version == "1-words-answer-v1-3-fake"
+
+
+def test_the_judged_answer_is_not_shown_to_the_model():
+    prompts = []
+
+    def reply(request):
+        prompts.append(request.messages[-1].content)
+        return "In 1894."
+
+    turns = (
+        Turn(role="user", content="Tell me of bridges."),
+        Turn(role="assistant", content="Yes?"),
+    )
+    example = ask("A heron did it.", conversation=turns)
+    BertStochastic(FakeBackend(reply), OneVectorPerWord(), 1)([example])
+    assert "heron" not in prompts[0]
+    assert "user: Tell me of bridges.\nassistant: Yes?\nuser: When was" in prompts[0]
+
+
+def test_a_sentence_no_sample_shares_fails():
+    judge = BertStochastic(FakeBackend(lambda _: "In 1894."), OneVectorPerWord(), 2)
+    (verdict,) = judge([ask("In 1894. Sailors paid for everything.")])
+    assert [s.label for s in verdict.sentences] == ["SUPPORTED", "UNSUPPORTED"]
+    assert [span.text for span in verdict.spans] == ["Sailors paid for everything."]
+
+
+FAULTS = {
+    "backend": ChatReply("", "error", error=JudgeError(code="backend", message="gone")),
+    "timeout": ChatReply("", "error", error=JudgeError(code="timeout", message="late")),
+    "truncated": ChatReply("In 18", "length", output_tokens=512),
+    "refused": ChatReply("No.", "refused"),
+}
+
+
+@pytest.mark.parametrize("code", FAULTS)
+def test_one_failed_sample_leaves_its_example_unscored(code):
+    def reply(request):
+        is_bad = "BAD" in request.messages[0].content and request.seed == 1
+        return FAULTS[code] if is_bad else "In 1894."
+
+    judge = BertStochastic(FakeBackend(reply), OneVectorPerWord(), 3)
+    bad = Example(id="x", context=f"BAD {DOCUMENT}", answer="In 1894.")
+    before, verdict, after = judge([ask("In 1894."), bad, ask("In 1894.")])
+    assert (verdict.id, verdict.score, verdict.error.code) == ("x", None, code)
+    assert verdict.error.message.startswith("sample 2: ")
+    assert verdict.usage.calls == 3
+    assert before == after
+    assert before.score == "PASS"
+
+
+def test_a_sample_without_text_is_no_sample():
+    judge = BertStochastic(FakeBackend(lambda _: " \n"), OneVectorPerWord(), 2)
+    drawn, given = judge([ask("In 1894."), ask("In 1894.", samples=("In 1894.", " "))])
+    assert (drawn.error.code, given.error.code) == ("backend", "bad_input")
+    assert "sample 2" in given.error.message
+
+
+def test_without_samples_and_model_there_is_no_score():
+    judge = BertStochastic(None, OneVectorPerWord())
+    none, some = judge([ask("In 1894."), ask("In 1894.", samples=("In 1894.",))])
+    assert (none.score, none.error.code) == (None, "bad_input")
+    assert "no chat model" in none.error.message
+    assert some.score == "PASS"
+    assert judge.info.version == "1-words"
+
+
+def test_for_what_claims_nothing_no_samples_are_drawn():
+    (verdict,) = BertStochastic(FakeBackend([]), OneVectorPerWord())([ask("Hello!")])
+    assert (verdict.score, verdict.usage) == ("PASS", Usage())
+    (verdict,) = BertStochastic(None, OneVectorPerWord())([ask("Hello!")])
+    assert verdict.score == "PASS"
+
+
+def test_less_than_one_sample_is_refused():
+    with pytest.raises(ValueError, match="at least 1"):
+        BertStochastic(None, OneVectorPerWord(), 0)
+
+
+def test_each_text_is_embedded_once_for_a_batch():
+    words = OneVectorPerWord()
+    samples = ("In 1894. It is long.", "In 1894.")
+    BertStochastic(None, words)([ask("In 1894.", samples=samples), ask("Hello!", samples=("Hi.",))])
+    assert words.asked == [["In 1894.", "It is long."]]
+
+
+def test_the_async_twin_says_the_same():
+    judge = BertStochastic(FakeBackend(lambda r: f"In {r.seed}."), OneVectorPerWord(), 2)
+    examples = [ask("In 1."), ask("In 2.", samples=("In 2.",))]
+    assert asyncio.run(judge.acall(examples)) == judge(examples)
+
+
+@pytest.mark.heavy
+def test_with_a_real_encoder_and_given_samples(minilm):
+    from moonlynx.judge.backends.embeddings import load_token_embeddings
+
+    samples = (
+        "The bridge was finished in 1894. It crosses the river.",
+        "It was completed in 1894 and crosses the river.",
+    )
+    examples = [
+        ask("The bridge was completed in 1894.", samples=samples),
+        ask("The engineer kept eleven parrots in a cellar.", samples=samples),
+        ask("It crosses the river. Nobody ever paid for it with a cow.", samples=samples),
+    ]
+    judge = BertStochastic(None, load_token_embeddings(minilm))
+    together = judge(examples)
+    assert [v.score for v in together] == ["PASS", "FAIL", "FAIL"]
+    assert [s.label for s in together[2].sentences] == ["SUPPORTED", "UNSUPPORTED"]
+    assert [judge([example])[0] for example in examples[::-1]] == together[::-1]
+
+
+@pytest.mark.heavy
+def test_with_a_real_chat_model(minilm, tiny_llama):
+    from moonlynx.judge.backends import load_chat_backend
+    from moonlynx.judge.backends.embeddings import load_token_embeddings
+
+    chat = load_chat_backend("transformers", str(tiny_llama), {"device": "cpu"})
+    judge = BertStochastic(chat, load_token_embeddings(minilm), 1)
+    examples = [
+        Example(id=n, context=f"It is {n} metres long.", answer="It is long. It is a bridge.")
+        for n in (2, 3)
+    ]
+    together = judge(examples)
+    # Random weights end a reply by chance, or not in time: what was cut is said to be.
+    scored = [verdict for verdict in together if verdict.error is None]
+    assert scored
+    assert all(verdict.raw_score > 0.5 for verdict in scored)
+    assert {v.error.code for v in together if v.error} <= {"truncated"}
+    assert all(v.usage.calls == 1 and v.usage.output_tokens > 0 for v in together)
+    assert judge(examples[::-1]) == together[::-1]

@@ -1,0 +1,175 @@
+import numpy as np
+import pytest
+
+from moonlynx.judge.backends.base import EmbeddingError
+from moonlynx.judge.contract.types import Example
+from moonlynx.judge.judges.detectors.semantic_similarity import (
+    DEFAULT_THRESHOLD,
+    SemanticSimilarity,
+)
+
+HALF = 3**0.5 / 2
+VECTORS = {
+    "It opened in May.": (1, 0, 0),
+    "It is tall.": (0, 1, 0),
+    "Dogs are allowed.": (0, 0, 1),
+    "May was when it opened.": (1, 0, 0),
+    "It opened, rather tall, in May.": (HALF, 0.5, 0),
+    "Cats are banned.": (0, 0, -1),
+}
+
+
+class TableOfVectors:
+    """Looks vectors up, and keeps a log of what it was asked."""
+
+    name = version = "table"
+
+    def __init__(self, refused=()):
+        self.asked = []
+        self.refused = refused
+
+    def embed(self, texts):
+        assert texts
+        self.asked.append(list(texts))
+        for text in texts:
+            if text in self.refused:
+                raise EmbeddingError(self.refused[text], f"{text} was refused")
+        return np.array([VECTORS[text] for text in texts], dtype=np.float32)
+
+
+DOCUMENTS = ("It opened in May. It is tall.", "Dogs are allowed.")
+
+
+def ask(answer, context=DOCUMENTS, **fields):
+    return Example(context=context, answer=answer, **fields)
+
+
+def test_a_sentence_is_as_far_as_its_nearest_document_sentence():
+    judge = SemanticSimilarity(TableOfVectors())
+    (verdict,) = judge([ask("May was when it opened. It opened, rather tall, in May. Hello!")])
+    same, near, hello = verdict.sentences
+    assert (same.raw_score, same.label) == (0.0, "SUPPORTED")
+    assert near.raw_score == pytest.approx(1 - HALF, abs=1e-4)
+    assert (hello.raw_score, hello.label) == (None, "NO_INFO")
+    assert verdict.raw_score == near.raw_score
+    assert (verdict.judge.name, verdict.judge.version) == ("semantic-similarity", "1-table")
+
+
+def test_the_score_stays_within_0_and_1():
+    judge = SemanticSimilarity(TableOfVectors())
+    (verdict,) = judge([ask("Cats are banned.", "Dogs are allowed.")])
+    assert (verdict.raw_score, verdict.score) == (1.0, "FAIL")
+    assert [span.text for span in verdict.spans] == ["Cats are banned."]
+
+
+def test_evidence_is_what_would_support_alone():
+    answer = ask("It opened, rather tall, in May.")
+
+    def evidence(threshold):
+        (verdict,) = SemanticSimilarity(TableOfVectors(), threshold)([answer])
+        return [answer.context[e.document][e.start : e.end] for e in verdict.sentences[0].evidence]
+
+    assert evidence(0.6) == ["It opened in May.", "It is tall."]
+    assert evidence(DEFAULT_THRESHOLD) == ["It opened in May."]
+    assert evidence(0.1) == []
+
+
+def test_a_list_mark_is_no_part_of_a_sentence():
+    judge = SemanticSimilarity(TableOfVectors())
+    example = ask("- It is tall.", "1. It opened in May.\n2. It is tall.")
+    (verdict,) = judge([example])
+    (sentence,) = verdict.sentences
+    assert sentence.raw_score == 0.0
+    assert example.answer[sentence.start : sentence.end] == "- It is tall."
+    (evidence,) = sentence.evidence
+    assert example.context[0][evidence.start : evidence.end] == "2. It is tall."
+
+
+def test_sentences_are_embedded_once_and_documents_are_kept():
+    table = TableOfVectors()
+    judge = SemanticSimilarity(table)
+    first = judge([ask("It is tall."), ask("Cats are banned. It is tall.")])
+    assert len(table.asked) == 1
+    assert sorted(table.asked[0]) == sorted(
+        {"It opened in May.", "It is tall.", "Dogs are allowed.", "Cats are banned."}
+    )
+    again = judge([ask("It is tall.")])
+    assert again == first[:1]
+    assert table.asked[1] == ["It is tall."]
+    judge([ask("Hello!")])
+    assert len(table.asked) == 2
+
+
+def test_few_documents_are_kept():
+    table = TableOfVectors()
+    VECTORS.update({f"Line {n} is here.": (1, 0, 0) for n in range(200)})
+    judge = SemanticSimilarity(table)
+    judge([ask("It is tall.", [f"Line {n} is here." for n in range(200)])])
+    judge([ask("It is tall.", ["Line 199 is here."])])
+    judge([ask("It is tall.", ["Line 0 is here."])])
+    assert table.asked[1:] == [["It is tall."], ["Line 0 is here.", "It is tall."]]
+
+
+def test_blank_documents_hold_no_sentences_but_keep_their_number():
+    judge = SemanticSimilarity(TableOfVectors())
+    (verdict,) = judge([ask("Dogs are allowed.", ["", " \n", "Dogs are allowed."])])
+    assert [e.document for e in verdict.sentences[0].evidence] == [2]
+
+
+def test_a_text_too_long_leaves_its_neighbours_alone():
+    table = TableOfVectors(refused={"It is tall.": "too_long"})
+    verdicts = SemanticSimilarity(table)(
+        [ask("Dogs are allowed.", "Dogs are allowed."), ask("It is tall.", "It is tall.", id="b")]
+    )
+    assert verdicts[0].score == "PASS"
+    assert (verdicts[1].score, verdicts[1].error.code, verdicts[1].id) == (None, "too_long", "b")
+    assert "It is tall. was refused" in verdicts[1].error.message
+
+
+@pytest.mark.parametrize("code", ["backend", "timeout"])
+def test_an_outage_leaves_what_makes_claims_unscored_after_one_call(code):
+    table = TableOfVectors(refused={"It is tall.": code})
+    examples = [ask("Dogs are allowed."), ask("Hello!", id=2), ask("It is tall.", id=3)]
+    verdicts = SemanticSimilarity(table)(examples)
+    assert [v.error and v.error.code for v in verdicts] == [code, None, code]
+    assert [v.score for v in verdicts] == [None, "PASS", None]
+    assert [v.id for v in verdicts] == [None, 2, 3]
+    assert len(table.asked) == 1
+
+
+def test_for_what_claims_nothing_nothing_is_embedded():
+    table = TableOfVectors()
+    (verdict,) = SemanticSimilarity(table)([ask("Hello!", "Never seen before.")])
+    assert (verdict.score, verdict.sentences[0].label) == ("PASS", "NO_INFO")
+    assert table.asked == []
+
+
+@pytest.mark.heavy
+def test_with_a_real_encoder(minilm):
+    from moonlynx.judge.backends.embeddings import load_embeddings
+
+    context = (
+        "The ferry to the island leaves every two hours from the north pier.",
+        "Bicycles travel free of charge. Dogs need a ticket and have to be on a lead.",
+    )
+    examples = [
+        ask(answer, context)
+        for answer in (
+            "You can take a bike along for free.",
+            "The museum shows paintings from the last century.",
+            "Ferries start at the north pier every two hours. The captain was born in Norway.",
+            "Dogs need a ticket. " + "They have to be on a lead, " * 100 + "always.",
+            "Thank you!",
+        )
+    ]
+    judge = SemanticSimilarity(load_embeddings(minilm, None, {"device": "cpu"}))
+    together = judge(examples)
+    assert [v.score for v in together[:3]] == ["PASS", "FAIL", "FAIL"]
+    assert [s.label for s in together[2].sentences] == ["SUPPORTED", "UNSUPPORTED"]
+    assert together[0].sentences[0].evidence[0].document == 1
+    assert together[1].raw_score > together[2].raw_score > together[0].raw_score
+    # The same to the last digit, alone, in other company, and with documents read before.
+    fresh = SemanticSimilarity(load_embeddings(minilm, None, {"device": "cpu"}))
+    assert [fresh([example])[0] for example in examples[::-1]] == together[::-1]
+    assert judge(examples[1:]) == together[1:]
+    assert judge.info.version == "1-53aa5117-be50c362"

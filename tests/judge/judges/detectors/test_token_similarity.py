@@ -1,0 +1,128 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moonlynx.judge.contract.types import Example
+from moonlynx.judge.judges.detectors.token_similarity import METRICS, TokenSimilarity
+
+CONTEXT = (
+    "The lighthouse at the cape was built in 1874. It stands 35 metres high and burns gas.",
+    "Since 1990 the keeper's house has been a museum. Entry costs 3.50 euros.",
+)
+
+
+def judge(answer, context=CONTEXT, metric="overlap", **options):
+    (verdict,) = TokenSimilarity(metric, **options)([Example(context=context, answer=answer)])
+    return verdict
+
+
+def test_words_that_stand_in_the_documents_support():
+    answer = "The lighthouse was built in 1874. Today the house is a brewery of 1990."
+    verdict = judge(answer, threshold=0.5)
+    built, brewery = verdict.sentences
+    assert (built.label, built.raw_score) == ("SUPPORTED", 0.0)
+    assert [(e.document, CONTEXT[0][e.start : e.end]) for e in built.evidence] == [
+        (0, "The lighthouse at the cape was built in 1874.")
+    ]
+    # Of today, house, brewery and 1990 two are found.
+    assert (brewery.label, brewery.raw_score) == ("UNSUPPORTED", 0.5)
+    assert [span.text for span in verdict.spans] == ["Today", "brewery"]
+    assert (verdict.score, verdict.raw_score) == ("FAIL", 0.5)
+    assert "not found: today, brewery" in verdict.reasoning[1]
+
+
+def test_tokens_are_words_and_not_characters():
+    # Every letter of it occurs in the documents.
+    assert judge("Sailors adore the ocean.").raw_score == 1.0
+
+
+@pytest.mark.parametrize("answer", ["No", "42", "Gas.", "Tin"])
+def test_short_answers_are_judged(answer):
+    supported = answer == "Gas."
+    assert judge(answer).score == ("PASS" if supported else "FAIL")
+
+
+def test_numbers_stay_whole():
+    assert judge("Entry costs 3.50 euros.").raw_score == 0.0
+    assert judge("Entry costs 350 euros.").raw_score == 1.0
+    assert judge("It is 3.5 metres high.").raw_score == 1.0
+
+
+def test_one_wrong_number_spoils_a_sentence_but_the_number_of_a_list_item_does_not():
+    verdict = judge("2. The lighthouse was built in 1874.\n3. The lighthouse was built in 1875.")
+    assert [sentence.raw_score for sentence in verdict.sentences] == [0.0, 1.0]
+    assert [span.text for span in verdict.spans] == ["1875"]
+
+
+def test_evidence_comes_from_each_document_that_adds_to_it():
+    verdict = judge("A lighthouse built in 1874 at the cape, and a keeper's house, now a museum.")
+    assert sorted(e.document for e in verdict.sentences[0].evidence) == [0, 1]
+
+
+def test_a_run_of_missing_words_is_one_span():
+    verdict = judge("The lighthouse burns solar power at night.", threshold=0.5)
+    assert [span.text for span in verdict.spans] == ["solar power at night"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "score"),
+    [
+        # Of lighthouse, built and offshore two are found; "the" and "was" do not count.
+        ("overlap", 1 - 2 / 3),
+        # 1- to 4-grams: 4/5, 2/4, 0/3, 0/2.
+        ("bleu", 1 - (4 / 5 + 2 / 4) / 4),
+        # ROUGE-1 4/5, ROUGE-2 2/4, ROUGE-L 4/5.
+        ("rouge", 1 - (4 / 5 + 2 / 4 + 4 / 5) / 3),
+    ],
+)
+def test_scores_by_hand(metric, score):
+    verdict = judge("The lighthouse was built offshore.", metric=metric)
+    assert verdict.raw_score == pytest.approx(score, abs=1e-4)
+    assert verdict.judge.version == f"1-{metric}"
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_copied_answer_is_supported(metric):
+    verdict = judge(CONTEXT[0], metric=metric)
+    assert (verdict.score, verdict.raw_score) == ("PASS", 0.0)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_one_word(metric):
+    assert judge("Museum.", metric=metric).raw_score == 0.0
+    assert judge("Castle.", metric=metric).raw_score == 1.0
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_what_claims_nothing_has_no_score(metric):
+    verdict = judge("Hello! I don't know.", metric=metric)
+    assert {s.label for s in verdict.sentences} == {"NO_INFO"}
+    assert verdict.score == "PASS"
+
+
+def test_the_threshold_is_kept():
+    answer = "Today the house is a brewery of 1990."
+    assert judge(answer, threshold=0.51).score == "PASS"
+    assert judge(answer, threshold=0.5).score == "FAIL"
+
+
+TEXT = st.text(st.sampled_from("ab 1.,\n'’-é語🎉\u0301%?!"), min_size=1, max_size=60).filter(
+    str.strip
+)
+
+
+@pytest.mark.fuzz
+@given(answer=TEXT, context=TEXT, metric=st.sampled_from(METRICS))
+def test_any_text_gets_a_verdict_with_true_offsets(answer, context, metric):
+    example = Example(context=(context, " "), answer=answer)
+    alone = TokenSimilarity(metric)([example])
+    together = TokenSimilarity(metric)([Example(context="a b", answer="b 1"), example])
+    assert together[1:] == alone
+    (verdict,) = alone
+    assert 0.0 <= verdict.raw_score <= 1.0
+    for span in verdict.spans:
+        assert answer[span.start : span.end] == span.text
+    for sentence in verdict.sentences:
+        assert (sentence.raw_score is None) == (sentence.label == "NO_INFO")
+        for evidence in sentence.evidence:
+            assert example.context[evidence.document][evidence.start : evidence.end].strip()

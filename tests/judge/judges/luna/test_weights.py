@@ -1,0 +1,173 @@
+"""A weights folder is what its manifest says, or it is not used."""
+
+import json
+import shutil
+
+import pytest
+
+from moonlynx.judge.backends.base import BackendError
+from moonlynx.judge.contract.spec import SpecError
+from moonlynx.judge.contract.types import Example, JudgeInfo
+from moonlynx.judge.decision.calibration import fit_calibration, save_calibration
+from moonlynx.judge.judges.luna import weights as module
+from moonlynx.judge.judges.luna.config import LunaConfig, LunaError, load_config
+from moonlynx.judge.judges.luna.weights import load_tokenizer, open_weights, write_manifest
+from moonlynx.judge.registry import load_judge
+
+from .tiny import CONFIG
+
+EXAMPLE = Example(context="The tower is red.", answer="The bridge was green.")
+
+
+@pytest.fixture
+def own(folder, tmp_path):
+    """Give a copy of the weights folder, to change."""
+    return shutil.copytree(folder, tmp_path / "own")
+
+
+def test_a_folder_is_opened(folder):
+    found = open_weights(str(folder), None)
+    assert (found.path, found.config, found.calibration) == (folder, CONFIG, None)
+
+
+def test_the_tokenizer_cuts_and_pads_nothing(folder):
+    tokenizer = load_tokenizer(folder / "tokenizer.json")
+    assert len(tokenizer.encode("red " * 30, add_special_tokens=False).ids) == 30
+    assert len(tokenizer.encode("red", add_special_tokens=False).ids) == 1
+    sep = tokenizer.token_to_id("[SEP]")
+    assert sep not in tokenizer.encode("[SEP]", add_special_tokens=False).ids
+
+
+def test_the_registry_makes_the_judge(folder):
+    judge = load_judge(f"luna:{folder}")
+    (verdict,) = judge([EXAMPLE])
+    assert verdict.score == "FAIL"
+    assert [span.text for span in verdict.spans] == ["bridge was green"]
+    assert load_judge(f"luna:{folder}@onnx?windows=0").info.version.startswith("tiny-w0-")
+    assert load_judge(f"luna:{folder}?threshold=1")([EXAMPLE])[0].score == "PASS"
+
+
+@pytest.mark.parametrize("name", ["luna.json", "tokenizer.json", "model.onnx"])
+def test_a_changed_or_missing_file_is_named(own, name):
+    with (own / name).open("ab") as file:
+        file.write(b" ")
+    with pytest.raises(LunaError, match=rf"{name} has the SHA-256 .*fetch the folder anew"):
+        open_weights(str(own), "onnx")
+    (own / name).unlink()
+    with pytest.raises(LunaError, match=rf"{name} is missing"):
+        open_weights(str(own), "onnx")
+    write_manifest(own)
+    with pytest.raises(LunaError, match=rf"{name} is not in"):
+        open_weights(str(own), "onnx")
+
+
+def test_only_the_files_of_the_backend_are_asked_for(own):
+    with pytest.raises(LunaError, match=r"config\.json is not in"):
+        open_weights(str(own), "torch")
+    (own / "model.safetensors").write_bytes(b"not read")
+    open_weights(str(own), "onnx")
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"files": {"luna.json": "0"}}', '{"file": {}}'])
+def test_a_broken_manifest_is_refused(own, content):
+    (own / "manifest.json").write_text(content)
+    with pytest.raises(LunaError, match=r"manifest\.json is no manifest"):
+        open_weights(str(own), "onnx")
+
+
+def test_a_folder_without_a_manifest_is_refused(own):
+    (own / "manifest.json").unlink()
+    with pytest.raises(LunaError, match="write_manifest"):
+        open_weights(str(own), "onnx")
+
+
+def test_a_tokenizer_without_separators_is_refused(own):
+    tokenizer = json.loads((own / "tokenizer.json").read_text())
+    tokenizer["added_tokens"] = []
+    tokenizer["model"]["vocab"].pop("[SEP]")
+    (own / "tokenizer.json").write_text(json.dumps(tokenizer))
+    with pytest.raises(LunaError, match=r"tokenizer\.json is no tokenizer that Luna can use"):
+        load_tokenizer(own / "tokenizer.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"version": "a b"}, "version"),
+        ({"threshold": "high"}, "threshold"),
+        ({"aggregation": "mean"}, "aggregation"),
+        ({"token_threshold": 1.5}, "token_threshold"),
+        ({"windows": -1}, "windows"),
+        ({"claim": 60}, "window"),
+        ({"schema_version": "2.0"}, "schema_version"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_a_wrong_configuration_names_the_field(tmp_path, change, field):
+    path = tmp_path / "luna.json"
+    path.write_text(json.dumps(CONFIG.model_dump() | change))
+    with pytest.raises(LunaError, match=rf"luna\.json: {field}"):
+        load_config(path)
+
+
+def test_a_configuration_survives_its_file(tmp_path):
+    path = tmp_path / "luna.json"
+    path.write_text(CONFIG.model_dump_json())
+    assert load_config(path) == CONFIG
+    assert LunaConfig(version="1").limits == (256, 48, 96)
+
+
+def calibrate(folder, judge, by=0.0):
+    """Write a calibration whose threshold is 0.5 and `by`."""
+    calibration = fit_calibration(
+        judge,
+        [0.1 + by, 0.9 + by] * 10,
+        ["PASS", "FAIL"] * 10,
+        method="temperature",
+        objective="balanced-accuracy",
+        data_sha256="0" * 64,
+    )
+    save_calibration(calibration, folder / "calibration.json")
+    write_manifest(folder)
+
+
+def test_the_folders_calibration_gives_probabilities(own):
+    (bare,) = load_judge(f"luna:{own}")([EXAMPLE])
+    calibrate(own, bare.judge)
+    (verdict,) = load_judge(f"luna:{own}")([EXAMPLE])
+    assert verdict.probability is not None
+    assert verdict.model_copy(update={"probability": None}) == bare
+    # The calibration's threshold decides, unless another is given.
+    calibrate(own, bare.judge, by=2.0)
+    assert load_judge(f"luna:{own}")([EXAMPLE])[0].score == "PASS"
+    assert load_judge(f"luna:{own}?threshold=0.5")([EXAMPLE])[0].score == "FAIL"
+    # Fitted for another number of windows, it says nothing.
+    assert load_judge(f"luna:{own}?windows=0")([EXAMPLE])[0].probability is None
+
+
+def test_a_calibration_for_another_judge_is_not_applied(own):
+    calibrate(own, JudgeInfo(name="luna", version="other"))
+    assert load_judge(f"luna:{own}")([EXAMPLE])[0].probability is None
+
+
+def test_a_calibration_that_the_manifest_does_not_know_is_refused(own):
+    (own / "calibration.json").write_text("{}")
+    with pytest.raises(LunaError, match=r"calibration\.json is not in"):
+        load_judge(f"luna:{own}")
+
+
+def test_what_is_not_there_is_named(monkeypatch, tmp_path):
+    with pytest.raises(BackendError, match="/nowhere/luna"):
+        load_judge("luna:/nowhere/luna")
+    with pytest.raises(LunaError, match="nobody/nothing is no folder here"):
+        load_judge("luna:nobody/nothing")
+    monkeypatch.setattr(module, "EMBEDDED", tmp_path)
+    with pytest.raises(LunaError, match="luna:FOLDER_OR_HUB_ID"):
+        load_judge("luna")
+
+
+def test_wrong_options_are_named(folder):
+    with pytest.raises(SpecError, match="no option 'window'; it has windows"):
+        load_judge(f"luna:{folder}?window=2")
+    with pytest.raises(SpecError, match="no encoder runs on 'vllm'"):
+        load_judge(f"luna:{folder}@vllm")

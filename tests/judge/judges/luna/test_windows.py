@@ -1,0 +1,145 @@
+"""Blocks have true offsets; windows hold what is to be read and no more than goes in."""
+
+import json
+import time
+from itertools import chain
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moonlynx.judge.contract.steps import finish
+from moonlynx.judge.judges.luna.blocks import read_blocks
+from moonlynx.judge.judges.luna.reading import Limits, premise_room
+from moonlynx.judge.judges.luna.windows import choose_windows, read_claims
+
+from ....strategies import filled, prose
+
+LIMITS = Limits(64, 12, 20)
+LONGEST = premise_room(LIMITS, LIMITS.lead, LIMITS.claim) // 2
+NOISE = [f"Fact {number} is about a thing of no use." for number in range(40)]
+
+
+def texts(found):
+    return [window.text for one in found for window in one.windows]
+
+
+def test_a_short_context_is_read_as_it_is(tokenizer):
+    found = finish(
+        read_claims(
+            "",
+            "It is red. It is wide.",
+            ["The bridge is red.", "It is wide."],
+            tokenizer,
+            LIMITS,
+            1,
+        )
+    )
+    assert texts(found) == ["The bridge is red. It is wide."] * 2
+    assert [block.document for block in found[0].windows[0].blocks] == [0, 1]
+
+
+def test_records_are_read_as_lines(tokenizer):
+    document = json.dumps({"fee": 3, "open": True})
+    (block,) = list(read_blocks(document, 2, tokenizer, LONGEST))
+    assert (block.text, block.document) == ("fee: 3; open: yes.", 2)
+    assert (block.start, block.end) == (0, len(document))
+
+
+def test_the_blocks_that_fit_best_are_read(tokenizer):
+    document = " ".join([*NOISE[:20], "The tower opened in 1932.", *NOISE[20:]])
+    (one,) = finish(read_claims("", "The tower opened in 1950.", [document], tokenizer, LIMITS, 1))
+    (window,) = one.windows
+    assert "The tower opened in 1932." in window.text
+    # What stands beside it comes along.
+    assert "no use. The tower opened in 1932. Fact 20" in window.text
+    claim = "The tower is no use in 1950."
+    (two,) = finish(read_claims("", claim, [document], tokenizer, LIMITS, 2))
+    assert len(two.windows) == 2
+    read = [block.start for window in two.windows for block in window.blocks]
+    assert read == sorted(read)
+    assert any("The tower opened" in window.text for window in two.windows)
+
+
+def test_the_question_helps_to_choose(tokenizer):
+    documents = [*NOISE[:10], "The river is wide.", *NOISE[10:]]
+    (one,) = finish(
+        read_claims("How wide is the river?", "It is so.", documents, tokenizer, LIMITS, 1)
+    )
+    assert "river" in one.windows[0].text
+
+
+def test_a_claim_that_shares_no_word_is_read_with_the_first_blocks(tokenizer):
+    (one,) = finish(read_claims("", "Zebras gallop.", NOISE, tokenizer, LIMITS, 1))
+    assert one.windows[0].text.startswith(NOISE[0])
+
+
+def test_a_document_without_a_token_is_read_as_nothing(tokenizer):
+    (one,) = finish(read_claims("", "It is red.", ["\u200b\u200d\x01"], tokenizer, LIMITS, 1))
+    (window,) = one.windows
+    assert (window.text, len(window.ids)) == ("", 0)
+
+
+def test_a_document_is_tokenised_once(tokenizer):
+    document = "A river that no other test reads. It is wide."
+    first = list(read_blocks(document, 0, tokenizer, LONGEST))
+    second = list(read_blocks(document, 3, tokenizer, LONGEST))
+    assert {block.document for block in second} == {3}
+    assert all(a.ids is b.ids for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.fuzz
+@given(filled | prose.map(lambda text: text.encode("utf-8", "ignore").decode()))
+def test_blocks_of_any_document_have_true_ranges(tokenizer, document):
+    for block in read_blocks(document, 0, tokenizer, LONGEST):
+        assert 0 <= block.start < block.end <= len(document)
+        assert 0 < len(block.ids) <= LONGEST
+        assert block.text.strip()
+
+
+@pytest.mark.fuzz
+@given(st.lists(filled, min_size=1, max_size=4), filled, st.integers(0, 3))
+def test_every_claim_is_read_and_windows_are_kept(tokenizer, context, answer, windows):
+    blocks = list(
+        chain(*(read_blocks(text, i, tokenizer, LONGEST) for i, text in enumerate(context)))
+    )
+    for claim, chosen, _ in finish(read_claims("", answer, context, tokenizer, LIMITS, windows)):
+        assert bool(chosen) != claim.empty
+        assert not windows or len(chosen) <= windows
+        room = premise_room(LIMITS, len(claim.lead_ids), len(claim.ids))
+        assert all(len(window.ids) <= room for window in chosen)
+        for window in chosen:
+            assert window.ids.tolist() == [i for block in window.blocks for i in block.ids]
+            # Training tokenises the text, judging joins the blocks' tokens: both read the same.
+            encoded = tokenizer.encode(window.text, add_special_tokens=False).ids
+            assert window.ids.tolist() == encoded
+        if chosen and not windows:
+            read = [(b.document, b.start, b.end) for window in chosen for b in window.blocks]
+            assert read == [(b.document, b.start, b.end) for b in blocks]
+
+
+@pytest.mark.fuzz
+@given(st.data())
+def test_windows_are_full_and_in_order(data):
+    room, windows = data.draw(st.integers(8, 40)), data.draw(st.integers(1, 4))
+    lengths = data.draw(st.lists(st.integers(1, room // 2), min_size=1, max_size=40))
+    scores = data.draw(
+        st.lists(st.floats(0, 9), min_size=len(lengths), max_size=len(lengths)).map(np.array)
+    )
+    chosen = choose_windows(np.array(lengths), scores, room, windows)
+    flat = [index for window in chosen for index in window]
+    assert 1 <= len(chosen) <= windows
+    assert flat == sorted(set(flat))
+    assert all(0 < sum(lengths[i] for i in window) <= room for window in chosen)
+    left = set(range(len(lengths))) - set(flat)
+    assert max((scores[i] for i in left), default=0) <= min(scores[i] for i in flat)
+
+
+def test_a_long_context_is_aligned_quickly(tokenizer):
+    context = [" ".join(f"Word{i % 977} is beside word{i % 91}." for i in range(4_000))]
+    answer = "Word5 is beside word80. " * 40
+    finish(read_claims("", answer, context, tokenizer, LIMITS, 1))
+    start = time.process_time()
+    finish(read_claims("", answer, context, tokenizer, LIMITS, 1))
+    assert time.process_time() - start < 2

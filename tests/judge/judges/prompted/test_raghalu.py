@@ -1,0 +1,97 @@
+"""RAGHalu's prompts: a label for each sentence, in one call or in several."""
+
+import re
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from moonlynx.judge.backends.base import ChatReply
+from moonlynx.judge.judges.prompted.raghalu import RagHaluPrompt
+from moonlynx.judge.judges.prompted.talk import PromptedJudge
+from moonlynx.judge.prompts import load_prompt
+
+from .scripted import EXAMPLE, Scripted, section
+
+LABELS = {"It was built in 1894.": "SUPPORTED", "It is made of tin.": "UNSUPPORTED"}
+
+
+def judge(reply, **options):
+    backend = Scripted(reply)
+    return backend, PromptedJudge(backend, RagHaluPrompt("m", **options))
+
+
+def label_all(request):
+    facts = re.findall(r"^(\d+)\. (.*)$", section(request, "FACT LIST"), re.MULTILINE)
+    return {number: LABELS.get(fact, "NO-INFO") for number, fact in facts}
+
+
+@pytest.mark.parametrize(("sentences", "calls"), [("one", 2), ("many", 1)])
+@pytest.mark.parametrize("labels", [2, 3])
+def test_each_sentence_is_labelled(labels, sentences, calls):
+    backend, asking = judge(label_all, labels=labels, sentences=sentences)
+    (verdict,) = asking([EXAMPLE])
+    assert [s.label for s in verdict.sentences] == ["NO_INFO", "SUPPORTED", "UNSUPPORTED"]
+    assert (verdict.id, verdict.score, verdict.raw_score) == (3, "FAIL", 1.0)
+    assert [span.text for span in verdict.spans] == ["It is made of tin."]
+    assert verdict.usage.calls == len(backend.requests) == calls
+    assert asking.info.name == "raghalu-prompt:m"
+    assert asking.info.version == f"raghalu-{labels}-label-v1-{sentences}"
+
+
+def test_the_third_label_is_no_info():
+    (verdict,) = judge(lambda _: {"1": "no_info"}, labels=3)[1]([EXAMPLE])
+    assert (verdict.score, {s.label for s in verdict.sentences}) == ("PASS", {"NO_INFO"})
+    (verdict,) = judge(lambda _: {"1": "NO-INFO"}, labels=2)[1]([EXAMPLE])
+    assert (verdict.score, verdict.error.code) == (None, "unparsed"), "two labels have no third"
+
+
+@pytest.mark.parametrize(
+    ("reply", "score", "code"),
+    [
+        ({"1": "SUPPORTED"}, None, "unparsed"),
+        ({"1": "UNSUPPORTED"}, "FAIL", None),
+        ({"2": "UNSUPPORTED"}, "FAIL", None),
+        ({"1": "SUPPORTED", "2": "PARTLY"}, None, "unparsed"),
+        ({"1": "SUPPORTED", "2": None}, None, "unparsed"),
+        ({"1": "SUPPORTED", "2": ["SUPPORTED"]}, None, "unparsed"),
+        ({"0": "SUPPORTED", "1": "SUPPORTED"}, None, "unparsed"),
+        ('{"1": "SUPPORTED", "1": "UNSUPPORTED"}', None, "contradictory"),
+        (ChatReply('{"1": "SUPP', "length"), None, "truncated"),
+        ({"1": "SUPPORTED", "2": "SUPPORTED", "3": "UNSUPPORTED"}, "PASS", None),
+    ],
+)
+def test_a_sentence_that_was_left_out_is_not_supported(reply, score, code):
+    (verdict,) = judge(lambda _: reply, sentences="many")[1]([EXAMPLE])
+    assert verdict.score == score
+    assert (verdict.error and verdict.error.code) == code
+
+
+def test_requests_are_short_greedy_and_bound():
+    backend, asking = judge(label_all, labels=3, sentences="many")
+    asking([EXAMPLE])
+    (request,) = backend.requests
+    Draft202012Validator.check_schema(request.schema)
+    assert request.schema["required"] == ["1", "2"]
+    assert request.schema["properties"]["2"]["enum"] == ["SUPPORTED", "UNSUPPORTED", "NO-INFO"]
+    assert request.temperature == 0.0
+    assert request.max_tokens < 100
+    assert section(request, "FACT LIST") == "1. It was built in 1894.\n2. It is made of tin."
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_the_instructions_are_the_papers_word_for_word(labels):
+    """Appendix A.2, its line wraps undone."""
+    words = """The "Fact List" below represents responses to a user question. Your job is to
+        determine whether each response in the "Fact List" is supported by the information in the
+        "Provided Text". Apply one of the following labels to each response in the "Fact List":
+        * SUPPORTED: use this label if the response is found in the "Provided Text".
+        * UNSUPPORTED: use this label if the response is either not found or contradicted in the
+        "Provided Text"."""
+    if labels == 3:
+        words += """ * NO-INFO: use if the response does not present information that can be
+        factually verified. This includes responses like "Is there anything else I can help you
+        with?", as well as greetings and small talk that is not intended to convey verifiable
+        truths or falsehoods. Examples: 1. How are you today? - NO-INFO"""
+    prompt = load_prompt(f"raghalu-{labels}-label-v1").split()
+    assert prompt[: len(words.split())] == words.split()
+    assert prompt[-2:] == ["Fact", "Check:"]

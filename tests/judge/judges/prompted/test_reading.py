@@ -1,0 +1,124 @@
+"""What is read out of a reply, and what is not; what missing scores come to."""
+
+import pytest
+
+from moonlynx.judge.backends.base import ChatReply
+from moonlynx.judge.contract.types import Example, JudgeError, JudgeInfo
+from moonlynx.judge.judges.detectors.common import Finding
+from moonlynx.judge.judges.prompted.reading import (
+    read_flag,
+    read_object,
+    read_text,
+    read_texts,
+    read_whole,
+)
+from moonlynx.judge.judges.prompted.scoring import Missing, mean_of, sentences_verdict
+from moonlynx.judge.text import split_sentences
+
+ERROR = JudgeError(code="unparsed", message="no score")
+TRUNCATED = JudgeError(code="truncated", message="cut")
+JUDGE = JudgeInfo(name="m", version="1")
+
+
+def read(text, finish="stop"):
+    return read_object(ChatReply(text, finish))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": true}', ' \n{"a":\ttrue}\n', '```json\n{"a": true}\n```', '```\n{"a": true}```\n'],
+)
+def test_an_object_is_read(text):
+    assert read(text) == {"a": True}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "true",
+        '[{"a": true}]',
+        '{"a": true',
+        'Here it is: {"a": true}',
+        '{"a": true} as the answer says',
+        '{"a": true}{"a": true}',
+        '{"a": NaN}',
+        "{'a': True}",
+        "[" * 100_000,
+    ],
+)
+def test_all_else_is_unparsed(text):
+    assert read(text).code == "unparsed"
+
+
+def test_a_key_given_twice_is_contradictory():
+    assert read('{"a": true, "a": false}').code == "contradictory"
+    assert read('{"b": {"a": 1, "a": 1}}').code == "contradictory"
+
+
+def test_faults_of_the_backend_come_first():
+    assert read('{"a": true}', "length").code == "truncated"
+    assert read('{"a": true}', "refused").code == "refused"
+    assert read_object(ChatReply("", "error", error=ERROR)) == ERROR
+
+
+def test_values_are_of_the_kind_asked_for_or_missing():
+    value = read(
+        '{"flag": false, "one": 1, "half": 1.5, "text": "x\\ud800", "texts": ["a\\nb", " "]}'
+    )
+    assert read_flag(value, "flag") is False
+    assert read_whole(value, "one", 1, 10) == 1
+    assert read_text(value, "text") == "x\ufffd"
+    assert read_texts(value, "texts") == ["a b"]
+    for missing in (
+        read_flag(value, "one"),
+        read_flag(value, "none"),
+        read_whole(value, "half", 1, 10),
+        read_whole(value, "one", 2, 10),
+        read_whole(value, "flag", 0, 10),
+        read_text(value, "flag"),
+        read_texts(value, "text"),
+    ):
+        assert missing.code == "unparsed"
+
+
+@pytest.mark.parametrize(
+    ("scores", "mean"),
+    [
+        ([0.0, 1.0], 0.5),
+        ([1.0, ERROR], 0.5),  # it stands whatever the other would have been
+        ([1.0, 0.0, ERROR], ERROR),
+        ([0.0, 0.0, ERROR], ERROR),  # never taken for support
+        ([ERROR, TRUNCATED], ERROR),
+        ([TRUNCATED, ERROR, 0.0], TRUNCATED),
+    ],
+)
+def test_the_mean_of_scores_of_which_some_are_missing(scores, mean):
+    assert mean_of(scores, 0.5) == mean
+
+
+EXAMPLE = Example(context="x", answer="Tin is red. Tin is blue. Tin is old.")
+PIECES = split_sentences(EXAMPLE.answer)
+
+
+def verdict(*scores):
+    findings = [
+        Missing(piece, score) if isinstance(score, JudgeError) else Finding(piece, score)
+        for piece, score in zip(PIECES, scores, strict=True)
+    ]
+    return sentences_verdict(EXAMPLE, JUDGE, findings, 0.5)
+
+
+def test_a_sentence_without_a_score_leaves_the_answer_unscored():
+    for scores in ((0.0, ERROR, 0.0), (None, ERROR, None), (ERROR, ERROR, ERROR)):
+        found = verdict(*scores)
+        assert (found.score, found.error.code, found.sentences) == (None, "unparsed", ())
+    assert verdict(0.0, TRUNCATED, ERROR).error.code == "truncated"
+    assert "the sentence at 12" in verdict(0.0, TRUNCATED, ERROR).error.message
+
+
+def test_unless_another_is_unsupported():
+    found = verdict(ERROR, 0.9, 0.1)
+    assert (found.score, found.raw_score, found.error) == ("FAIL", 0.9, None)
+    assert [sentence.label for sentence in found.sentences] == ["UNSUPPORTED", "SUPPORTED"]
+    assert found.reasoning[-1] == "UNSCORED: “Tin is red.” no score."

@@ -1,0 +1,86 @@
+"""SelfCheckGPT by prompt; the NLI form is in test_nli.py."""
+
+import pytest
+
+from moonlynx.judge.backends.base import ChatReply
+from moonlynx.judge.judges.prompted.selfcheck import SelfCheck
+from moonlynx.judge.judges.prompted.talk import PromptedJudge
+
+from .scripted import EXAMPLE, Scripted, section
+
+
+class Model:
+    """Answers with the seed for a sample, and supports a statement by the samples in `by`."""
+
+    def __init__(self, **by):
+        self.by = by or {"tin": ("Sample 0.",)}
+
+    def __call__(self, request):
+        if request.schema is None:
+            return f"Sample {request.seed}."
+        statement, sample = section(request, "STATEMENT"), section(request, "TEXT")
+        holds = [samples for word, samples in self.by.items() if word in statement]
+        return {"supported": not holds or sample in holds[0]}
+
+
+def judge_one(model, example=EXAMPLE, **options):
+    backend = Scripted(model)
+    (verdict,) = PromptedJudge(backend, SelfCheck("m", **options))([example])
+    return backend, verdict
+
+
+def test_sentences_are_held_against_samples():
+    backend, verdict = judge_one(Model(), samples=4)
+    assert [s.label for s in verdict.sentences] == ["NO_INFO", "SUPPORTED", "UNSUPPORTED"]
+    assert [s.raw_score for s in verdict.sentences] == [None, 0.0, 0.75]
+    assert verdict.usage.calls == 4 + 2 * 4
+    assert {r.temperature for r in backend.requests[:4]} == {1.0}
+    assert {r.temperature for r in backend.requests[4:]} == {0.0}
+
+
+def test_an_examples_own_samples_are_taken():
+    example = EXAMPLE.model_copy(update={"samples": ("Sample 0.", "Another.")})
+    _, verdict = judge_one(Model(), example, samples=9)
+    assert verdict.usage.calls == 4
+    assert verdict.sentences[2].raw_score == 0.5
+
+
+def test_a_sample_that_fails_is_not_left_out():
+    def cut(request):
+        return ChatReply("Sam", "length") if request.seed == 1 else "Sample."
+
+    _, verdict = judge_one(cut)
+    assert (verdict.score, verdict.error.code) == (None, "truncated")
+    assert verdict.error.message.startswith("sample 2: ")
+    _, verdict = judge_one(lambda _: " ")
+    assert (verdict.error.code, verdict.error.message) == ("backend", "sample 1 holds no text")
+    blank = EXAMPLE.model_copy(update={"samples": ("x", " ")})
+    assert judge_one(Model(), blank)[1].error.code == "bad_input"
+
+
+def test_a_comparison_that_cannot_be_read_is_no_support():
+    model = Model(built=("none",), tin=("none",))
+    example = EXAMPLE.model_copy(update={"samples": ("a", "b", "c")})
+
+    def odd(request):
+        return "unsure" if section(request, "TEXT") == "b" else {"supported": True}
+
+    _, verdict = judge_one(odd, example)
+    assert (verdict.score, verdict.error.code) == (None, "unparsed")
+
+    def mostly(request):
+        return "unsure" if section(request, "TEXT") == "b" else model(request)
+
+    _, verdict = judge_one(mostly, example)
+    assert (verdict.score, verdict.raw_score) == ("FAIL", 0.6667)
+
+
+def test_what_changes_a_verdict_is_in_the_version():
+    assert SelfCheck("m", samples=3).info.version == "selfcheck-v1-answer-v1-3"
+    assert SelfCheck("m").info.name == "selfcheck:m"
+
+
+@pytest.mark.parametrize("threshold", [0.2, 0.9])
+def test_the_threshold_decides(threshold):
+    _, verdict = judge_one(Model(), samples=2, threshold=threshold)
+    assert verdict.score == ("FAIL" if threshold < 0.5 else "PASS")

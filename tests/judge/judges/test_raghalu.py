@@ -1,0 +1,190 @@
+"""RAGHalu: tier 1 sets aside what claims nothing, tier 2 reads the rest, one wrong claim fails."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from moonlynx.judge.backends.encoder import load_encoder
+from moonlynx.judge.contract.types import Example
+from moonlynx.judge.judges.luna.support import SupportModel
+from moonlynx.judge.judges.luna.weights import CALIBRATION, MANIFEST, open_weights
+from moonlynx.judge.judges.raghalu.checkable import CheckableModel, Term, terms
+from moonlynx.judge.judges.raghalu.judge import RagHaluJudge, conversation_form
+from moonlynx.judge.judges.raghalu.weights import (
+    EMBEDDED,
+    HEADS,
+    RagHaluError,
+    open_heads,
+    save_heads,
+)
+from moonlynx.judge.registry import load_judge
+from moonlynx.recipes.raghalu.families import load_families, of_split
+
+MOST_MB = 1
+CONTEXT = "The bridge is 90 m long. It was opened in 1932."
+
+
+@pytest.fixture(scope="module")
+def judge():
+    return load_judge("raghalu")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return open_heads(EMBEDDED).heads.checkable
+
+
+def judged(judge, answer, **fields):
+    (verdict,) = judge([Example.from_row({"context": CONTEXT, "answer": answer, **fields})])
+    return verdict
+
+
+def labels(verdict):
+    return [sentence.label for sentence in verdict.sentences]
+
+
+def test_the_folder_is_small_and_holds_what_its_manifest_says():
+    files = json.loads((EMBEDDED / MANIFEST).read_text())["files"]
+    assert {path.name for path in EMBEDDED.iterdir()} == {*files, MANIFEST}
+    assert sum(path.stat().st_size for path in EMBEDDED.iterdir()) < MOST_MB * 1e6
+
+
+def test_each_sentence_has_its_label(judge):
+    answer = "Sure, I can help with that! It was opened in 1932. I hope this helps!"
+    verdict = judged(judge, answer, question="When was it opened?")
+    assert labels(verdict) == ["NO_INFO", "SUPPORTED", "NO_INFO"]
+    assert verdict.score == "PASS"
+    assert [answer[s.start : s.end] for s in verdict.sentences][1] == "It was opened in 1932."
+    assert verdict.sentences[0].raw_score is None
+    assert "makes no claim" in verdict.reasoning[0]
+
+
+def test_one_unsupported_sentence_fails_the_answer(judge):
+    verdict = judged(judge, "Good question! It was opened in 1932. It was built by Roman slaves.")
+    assert verdict.score == "FAIL"
+    assert labels(verdict) == ["NO_INFO", "SUPPORTED", "UNSUPPORTED"]
+    assert verdict.spans
+    assert verdict.raw_score == max(s.raw_score for s in verdict.sentences if s.raw_score)
+
+
+def test_small_talk_alone_passes_without_being_read(judge):
+    verdict = judged(judge, "Hello and welcome! How can I help you today?")
+    assert verdict.score == "PASS"
+    assert labels(verdict) == ["NO_INFO", "NO_INFO"]
+    assert verdict.usage.windows == verdict.usage.input_tokens == 0
+
+
+def test_the_conversation_is_three_turns():
+    turns = [
+        {"role": "user", "content": "Hi."},
+        {"role": "assistant", "content": "Hello!"},
+        {"role": "user", "content": "A loan."},
+        {"role": "assistant", "content": "Which kind?"},
+    ]
+    row = {"context": CONTEXT, "answer": "Yes.", "question": "An auto loan.", "conversation": turns}
+    expected = "USER: A loan.\nASSISTANT: Which kind?\nUSER: An auto loan."
+    assert conversation_form(Example.from_row(row)) == expected
+    assert conversation_form(Example.from_row(row | {"conversation": []})) == "An auto loan."
+    assert conversation_form(Example.from_row(row | {"question": ""})).endswith("Which kind?")
+
+
+def test_the_conversation_is_read(judge):
+    turns = [{"role": "user", "content": "The bridge."}, {"role": "assistant", "content": "Yes?"}]
+    alone = judged(judge, "It was opened in 1932.", question="When was it opened?")
+    row = {"question": "When was it opened?", "conversation": turns}
+    assert judged(judge, "It was opened in 1932.", **row).usage.input_tokens > (
+        alone.usage.input_tokens
+    )
+
+
+def test_tier_one_holds_on_families_that_it_never_saw(model):
+    from sklearn.metrics import f1_score
+
+    for split in ("validation", "test"):
+        sentences = of_split(load_families(), split)
+        called = np.array([model.claims_nothing(sentence.text) for sentence in sentences])
+        silent = np.array([not sentence.verifiable for sentence in sentences])
+        assert f1_score(silent, called) > 0.8
+        assert f1_score(~silent, ~called) > 0.85
+
+
+@pytest.mark.parametrize(
+    ("sentence", "silent"),
+    [
+        ("Is there anything else I can help you with?", True),
+        ("- Let me know if you have any other questions.", True),
+        ("---", True),
+        ("The documents do not say.", True),
+        ("The fee is 30 dollars.", False),
+        ("Thanks for asking, the fee is 30 dollars.", False),
+        ("Let me know by the 20th, when the offer runs out. " * 9, False),
+    ],
+)
+def test_plain_sentences(sentence, silent, model):
+    assert model.claims_nothing(sentence) is silent
+
+
+def test_terms_fold_case_and_numbers():
+    assert terms("It costs 30.") == terms("IT costs 4000.")
+    assert {"it", "costs", "0", "^ it", ". $", "#_it"} <= set(terms("It costs 30."))
+    assert terms("Don’t") == terms("don't")
+
+
+def test_the_probability_is_the_regressions():
+    known = {"yes": Term(2.0, 1.0), "no": Term(2.0, -3.0)}
+    model = CheckableModel(bias=0.5, threshold=0.5, terms=known)
+    assert model.probability("Yes") == pytest.approx(1 / (1 + 2.718281828 ** -(0.5 + 1.0)))
+    # Two terms of one length: each takes a share of 1 / sqrt(2) of the unit vector.
+    assert model.probability("yes no") == pytest.approx(
+        1 / (1 + 2.718281828 ** -(0.5 - 2.0 / 2**0.5))
+    )
+    assert model.probability("maybe") == pytest.approx(1 / (1 + 2.718281828**-0.5))
+    assert model.probability("...") == 1.0
+
+
+@pytest.fixture(scope="module")
+def parts():
+    folder = open_weights(None, None)
+    return load_encoder(folder.path, None), folder.tokenizer, folder.config
+
+
+def test_tier_two_that_is_fitted_changes_the_scores(parts):
+    heads = open_heads(EMBEDDED).heads
+    strict = heads.model_copy(update={"support": SupportModel(bias=-30.0)})
+    answer = "It was opened in 1932."
+    assert judged(RagHaluJudge(*parts, heads, 0.99), answer).score == "PASS"
+    verdict = judged(RagHaluJudge(*parts, strict, 0.99), answer)
+    assert verdict.score == "FAIL"
+    assert verdict.raw_score == 1.0
+
+
+def copied(tmp_path):
+    return shutil.copytree(EMBEDDED, tmp_path / "raghalu")
+
+
+def test_a_changed_file_is_refused(tmp_path):
+    folder = copied(tmp_path)
+    (folder / HEADS).write_text((folder / HEADS).read_text().replace("0.1", "0.2", 1))
+    with pytest.raises(RagHaluError, match=r"raghalu\.json is not what manifest\.json says"):
+        load_judge(f"raghalu:{folder}")
+
+
+def test_a_missing_folder_or_file_is_named(tmp_path):
+    with pytest.raises(RagHaluError, match="is no folder"):
+        load_judge(f"raghalu:{tmp_path / 'nosuch'}")
+    folder = copied(tmp_path)
+    (folder / HEADS).unlink()
+    with pytest.raises(RagHaluError, match=r"raghalu\.json is missing"):
+        load_judge(f"raghalu:{folder}")
+
+
+def test_a_calibration_of_other_weights_gives_no_probability(tmp_path):
+    folder = copied(tmp_path)
+    heads = open_heads(folder).heads
+    save_heads(heads.model_copy(update={"version": "other"}), folder)
+    judge = load_judge(f"raghalu:{folder}")
+    assert judge.info.version.startswith("other-")
+    assert judged(judge, "It was opened in 1932.").probability is None
+    assert (folder / CALIBRATION).exists() == (EMBEDDED / CALIBRATION).exists()

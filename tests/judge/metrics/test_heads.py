@@ -1,0 +1,298 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from moonlynx.judge.backends.base import BackendError
+from moonlynx.judge.contract.spec import SpecError
+from moonlynx.judge.contract.types import MetricInput
+from moonlynx.judge.judges.luna import weights as luna
+from moonlynx.judge.metrics import heads as module
+from moonlynx.judge.metrics.definition import DefinitionError, load_definition
+from moonlynx.judge.metrics.encoder.features import BUCKETS, Words, hash_words
+from moonlynx.judge.metrics.encoder.head import (
+    EMBEDDED,
+    EncoderHead,
+    Scorer,
+    Shares,
+    StateWeights,
+    WordWeights,
+    join,
+    pack,
+    save_heads,
+    unpack,
+)
+from moonlynx.judge.metrics.encoder.parts import read_parts
+from moonlynx.judge.metrics.encoder.states import StateEncoder
+from moonlynx.judge.metrics.encoder.tools import CUES, read_call
+from moonlynx.judge.metrics.head import HeadError
+from moonlynx.judge.metrics.heads import EncoderMetric, load_head
+
+pytestmark = pytest.mark.heavy
+
+FORMS = {
+    "toxicity": "text",
+    "tone": "text",
+    "pii": "text",
+    "context_relevance": "documents",
+    "answer_relevance": "answer",
+    "tool_selection_quality": "tools",
+}
+TOOL = {
+    "name": "get_weather",
+    "description": "Give the weather of a city.",
+    "parameters": {"properties": {"city": {"type": "string"}}, "required": ["city"]},
+}
+CALL = json.dumps([{"name": "get_weather", "arguments": {"city": "Rome"}}])
+ONE = MetricInput(
+    id="a", input="How is the weather in Rome?", output=CALL, context="Rome is hot.", tools=(TOOL,)
+)
+OTHER = MetricInput(
+    id="b",
+    input="Where is Oslo?",
+    output="In Norway.",
+    context="Oslo lies far north.",
+    tools=(TOOL,),
+)
+LAYERS = ("layer_norm", "layer_norm_12")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Give a folder of random heads on the embedded encoder, one for each form and kind."""
+    found = tmp_path_factory.mktemp("heads")
+    save_heads([build(metric) for metric in FORMS], found)
+    return found
+
+
+def build(metric):
+    definition = load_definition(metric)
+    rng = np.random.default_rng(0)
+    outputs = tuple(definition.classes)
+    if definition.kind == "boolean":
+        outputs = (definition.positive,)
+    form, width, n = FORMS[metric], 384, len(outputs)
+    cues = {"text": 0, "documents": 3, "answer": 3, "tools": len(CUES)}[form]
+    numbers = 4 * width if form == "text" else 5 * width + 1 + cues
+    words = None
+    if form == "text":
+        words = WordWeights(
+            held=pack(np.packbits(np.arange(BUCKETS) % 2 == 0)),
+            idf=pack(np.ones(BUCKETS // 2, dtype=np.float16)),
+            weights=pack(rng.integers(-127, 128, (n, BUCKETS // 2)).astype(np.int8)),
+            scales=(0.1,) * n,
+            bias=(0.0,) * n,
+        )
+    weights = rng.normal(0, 0.05, (n, numbers)).astype(np.float16)
+    return EncoderHead(
+        version="test",
+        metric=metric,
+        kind=definition.kind,
+        form=form,
+        encoder=StateEncoder(luna.EMBEDDED, LAYERS).version,
+        layers=LAYERS,
+        outputs=outputs,
+        words=words,
+        states=StateWeights(weights=pack(weights), bias=(0.0,) * n),
+        shares=Shares(words=1.0 if words else 0.0),
+        thresholds={},
+    )
+
+
+@pytest.mark.parametrize("metric", FORMS)
+def test_a_verdict_has_every_class_and_no_neighbour(folder, metric):
+    judge = EncoderMetric(metric, folder)
+    alone = [*judge([ONE]), *judge([OTHER])]
+    assert judge([ONE, OTHER]) == alone
+    assert judge([OTHER, ONE, ONE]) == [alone[1], alone[0], alone[0]]
+    assert alone[0] != alone[1]
+    for verdict in alone:
+        assert verdict.error is None
+        assert list(verdict.labels) == list(load_definition(metric).classes)
+        if judge.definition.kind != "multi-label":
+            assert sum(verdict.labels.values()) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("metric", ["toxicity", "answer_relevance"])
+def test_a_hundred_repeats_give_the_same_verdict(folder, metric):
+    judge = EncoderMetric(metric, folder)
+    first = judge([ONE, OTHER])
+    for repeat in range(100):
+        again = judge([OTHER, ONE] if repeat % 2 else [ONE, OTHER])
+        assert (again[::-1] if repeat % 2 else again) == first
+
+
+def test_states_as_outputs_leave_the_logit_as_it_is():
+    from moonlynx.judge.backends.onnx_encoder import OnnxEncoder
+
+    ids = np.array([101, 7592, 2088, 102, 2748, 102], dtype=np.int64)
+    types = np.array([0, 0, 0, 0, 1, 1], dtype=np.int64)
+    states = StateEncoder(luna.EMBEDDED, LAYERS)((ids, types))
+    assert states.layers.shape == (2, 6, 384)
+    plain = OnnxEncoder(luna.EMBEDDED).encode([(ids, types)])[0]
+    assert states.claim == pytest.approx(plain.claim, abs=1e-5)
+
+
+def test_a_tensor_that_the_network_lacks_is_named():
+    with pytest.raises(BackendError, match="nosuch"):
+        StateEncoder(luna.EMBEDDED, ["nosuch"])
+
+
+def test_a_long_text_is_read_in_windows_and_the_worst_counts(folder):
+    judge = EncoderMetric("toxicity", folder)
+    parts = ["Have a nice day, my dear friend. " * 30, "You are a swine. " * 60]
+    long = MetricInput(input="", output="".join(parts))
+    (verdict,) = judge([long])
+    assert verdict.usage.windows > 2
+    cut = read_parts("text", judge.definition, long, luna.open_weights(None, None).tokenizer)
+    assert len(cut) == verdict.usage.windows
+    each = judge([MetricInput(input="", output=part.premise) for part in cut])
+    assert verdict.labels["true"] == max(one.labels["true"] for one in each)
+
+
+def test_of_many_documents_the_one_that_holds_the_answer_counts(folder):
+    judge = EncoderMetric("context_relevance", folder)
+    documents = ("Oslo lies far north.", "Rome is hot.", "Bergen is wet.")
+    fields = {"input": "Where is Oslo?", "output": ""}
+    (verdict,) = judge([MetricInput(context=documents, **fields)])
+    each = judge([MetricInput(context=document, **fields) for document in documents])
+    assert verdict.labels["true"] == max(one.labels["true"] for one in each)
+
+
+@pytest.mark.parametrize("metric", ["tone", "answer_relevance", "tool_selection_quality"])
+def test_what_is_not_judged_by_parts_is_too_long(folder, metric):
+    long = ONE.model_copy(update={"input": "so it goes on and on " * 200})
+    verdicts = EncoderMetric(metric, folder)([long, ONE])
+    assert verdicts[0].error.code == "too_long"
+    assert verdicts[1].error is None
+
+
+@pytest.mark.parametrize(
+    ("metric", "field", "code"),
+    [
+        ("context_relevance", "context", "empty_context"),
+        ("context_relevance", "input", "bad_input"),
+        ("answer_relevance", "output", "bad_input"),
+        ("tool_selection_quality", "tools", "bad_input"),
+    ],
+)
+def test_a_blank_field_is_named(folder, metric, field, code):
+    blank = "" if field in ("input", "output") else None
+    (verdict,) = EncoderMetric(metric, folder)([ONE.model_copy(update={field: blank})])
+    assert verdict.error.code == code
+    assert field in verdict.error.message
+
+
+def test_damaged_weights_are_refused(tmp_path):
+    save_heads([build("toxicity")], tmp_path)
+    path = tmp_path / "toxicity.json"
+    content = path.read_text()
+    path.write_text(content.replace('"version":"test"', '"version":"best"'))
+    with pytest.raises(HeadError, match=r"is not what manifest\.json says"):
+        EncoderMetric("toxicity", tmp_path)
+    path.unlink()
+    with pytest.raises(HeadError, match="is missing"):
+        EncoderMetric("toxicity", tmp_path)
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(HeadError, match="cannot be read"):
+        EncoderMetric("toxicity", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value"),
+    [
+        ("states", "bias", (0.0, 0.0)),
+        ("words", "held", pack(np.packbits(np.arange(BUCKETS) % 4 == 0))),
+        ("words", "held", pack(np.zeros(BUCKETS // 8, dtype=np.uint8))),
+        ("words", "idf", pack(np.ones(BUCKETS, dtype=np.float16))),
+    ],
+)
+def test_weights_of_another_length_are_refused(tmp_path, part, field, value):
+    head = build("toxicity")
+    changed = getattr(head, part).model_copy(update={field: value})
+    save_heads([head.model_copy(update={part: changed})], tmp_path)
+    with pytest.raises(HeadError, match="not as long as the outputs say"):
+        EncoderMetric("toxicity", tmp_path)
+
+
+def test_words_that_training_lacked_say_nothing():
+    scorer = Scorer(build("toxicity"))
+    numbers = np.zeros(4 * 384, dtype=np.float32)
+    both = hash_words("so it goes on and on")
+    held = both.buckets % 2 == 0
+    assert 0 < held.sum() < len(held)
+    known = Words(both.buckets[held], both.counts[held])
+    assert scorer(numbers, both).tolist() == scorer(numbers, known).tolist()
+
+
+def test_a_head_of_another_encoder_is_refused(tmp_path):
+    save_heads([build("toxicity").model_copy(update={"encoder": "0" * 12})], tmp_path)
+    with pytest.raises(HeadError, match="is of the encoder 000000000000"):
+        EncoderMetric("toxicity", tmp_path)
+
+
+def test_a_metric_without_a_head_is_refused(folder):
+    with pytest.raises(HeadError, match="no head of 'sexism'"):
+        EncoderMetric("sexism", folder)
+    with pytest.raises(HeadError, match="judge luna"):
+        EncoderMetric("context_adherence", folder)
+    with pytest.raises(DefinitionError, match="no metric is called"):
+        EncoderMetric("nosuch", folder)
+    with pytest.raises(SpecError, match="onnx"):
+        load_head("toxicity", "torch", {})
+    with pytest.raises(SpecError, match="no options"):
+        load_head("toxicity", None, {"a": "b"})
+
+
+def test_arrays_come_back_as_they_were_packed():
+    for array in (np.array([1.5, -2], dtype=np.float16), np.array([-128, 127], dtype=np.int8)):
+        assert unpack(pack(array), array.dtype.type).tolist() == array.tolist()
+
+
+def test_probabilities_of_classes_sum_to_one_and_of_labels_stand_alone():
+    logits = np.array([1000.0, 0.0, -1000.0])
+    assert join("multi-class", logits).tolist() == [1, 0, 0]
+    assert join("multi-label", logits).tolist() == [1, 0.5, 0]
+
+
+def test_words_are_hashed_alike_in_every_process():
+    words = hash_words("Call 555 0199!")
+    assert words.buckets.tolist() == sorted(set(words.buckets.tolist()))
+    assert np.array_equal(hash_words("call 123 4567!").buckets, words.buckets)
+
+
+def test_the_cues_of_a_call_count_its_faults():
+    def cues(output):
+        return dict(zip(CUES, read_call(ONE.model_copy(update={"output": output}))[1], strict=True))
+
+    right, none = cues(CALL), cues("I cannot help.")
+    missing = cues(json.dumps({"name": "get_weather", "arguments": {}}))
+    unknown = cues(json.dumps({"name": "sing", "arguments": {}}))
+    other = cues(json.dumps({"name": "get_weather", "arguments": {"city": "Oslo"}}))
+    assert right["no call"] == 0
+    assert none["no call"] == 1
+    assert missing["share of required arguments missing"] == 1
+    assert unknown["unknown tool"] == 1
+    name = "share of the values that the request does not hold"
+    assert (right[name], other[name]) == (0, 1)
+
+
+@pytest.mark.skipif(not EMBEDDED.is_dir(), reason="no head ships with this encoder")
+def test_the_heads_that_ship_are_small_and_whole():
+    files = [path for path in EMBEDDED.iterdir() if path.suffix == ".json"]
+    assert sum(path.stat().st_size for path in files) < 10e6
+    for path in files:
+        if path.name != luna.MANIFEST:
+            judge = EncoderMetric(path.stem)
+            (verdict,) = judge([ONE])
+            assert verdict.error is None
+            assert judge.calibrated
+
+
+def test_the_encoder_is_read_once_for_all_heads(folder):
+    EncoderMetric("toxicity", folder)
+    before = module._load_reader.cache_info().misses
+    EncoderMetric("tone", folder)
+    assert module._load_reader.cache_info().misses == before
+    assert Path(luna.EMBEDDED).is_dir()

@@ -1,0 +1,126 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from moonlynx.judge.contract.types import BadInput, Example
+from moonlynx.judge.rows.examples import describe, read_rows
+
+GOOD = {"id": "a", "question": "Q?", "context": ["one", "two"], "answer": "yes"}
+
+
+def write(path: Path, lines: list[bytes]) -> Path:
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    return path
+
+
+def test_jsonl_rows_keep_order_id_and_line(tmp_path):
+    lines = [json.dumps(GOOD).encode(), b"", json.dumps(GOOD | {"id": 7, "context": "x"}).encode()]
+    rows = list(read_rows(write(tmp_path / "in.jsonl", lines)))
+    assert [(row.line, row.id) for row in rows] == [(1, "a"), (3, 7)]
+    assert rows[1].example == Example(id=7, question="Q?", context=("x",), answer="yes")
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "says"),
+    [
+        (b"{", "bad_input", "line 2, row: is not a JSON object"),
+        (b"[1]", "bad_input", "line 2, row: must be a JSON object"),
+        (b'{"answer": "\xff"}', "bad_input", "line 2, row: is not UTF-8 at byte 12"),
+        (b'{"context": "c"}', "bad_input", "line 2, answer: is missing"),
+        (b'{"context": 3, "answer": "a"}', "bad_input", "line 2, context: must be a string or"),
+        (b'{"context": " ", "answer": "a"}', "empty_context", "line 2, context: holds no text"),
+        (b'{"context": "c", "answer": ""}', "empty_answer", "line 2, answer: holds no text"),
+        (rb'{"context": "c", "answer": "\ud800"}', "bad_input", "line 2, answer: holds a lone"),
+        (b"[" * 100_000, "bad_input", "line 2, row: is not a JSON object"),
+    ],
+)
+def test_a_bad_row_names_line_and_field_and_the_rest_go_on(tmp_path, line, code, says):
+    good = json.dumps(GOOD).encode()
+    first, bad, last = read_rows(write(tmp_path / "in.jsonl", [good, line, good]))
+    assert isinstance(bad.example, BadInput)
+    assert bad.example.code == code
+    assert str(bad.example).startswith(says)
+    assert first.example == last.example == Example.from_row(GOOD)
+
+
+def test_a_bad_row_keeps_an_id_that_can_be_written(tmp_path):
+    lines = [b'{"id": "x"}', rb'{"id": "\ud800"}', b'{"id": true}', b'{"id": 1.5}']
+    rows = list(read_rows(write(tmp_path / "in.jsonl", lines)))
+    assert [row.id for row in rows] == ["x", None, None, None]
+
+
+def test_unknown_columns_are_left_aside(tmp_path):
+    line = json.dumps(GOOD | {"model": "m", "score": 3}).encode()
+    (row,) = read_rows(write(tmp_path / "in.jsonl", [line]))
+    assert row.example == Example.from_row(GOOD)
+
+
+def test_csv_reads_lists_texts_and_empty_cells(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text(
+        "id,question,context,answer,label\n"
+        'a,Q?,"[""one"", ""two""]",yes,\n'
+        'b,,"[sic] a text\nof two lines",no,FAIL\n'
+        "c,,,no,\n",
+        encoding="utf-8-sig",
+    )
+    listed, text, empty = read_rows(path)
+    assert listed.example == Example.from_row(GOOD)
+    assert text.example == Example(
+        id="b", context=("[sic] a text\nof two lines",), answer="no", label="FAIL"
+    )
+    assert isinstance(empty.example, BadInput)
+    assert empty.example.code == "empty_context"
+    assert describe(path).rows == 3
+
+
+def test_csv_without_the_columns_is_refused_as_a_whole(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_text("question,reply\nQ?,yes\n")
+    message = "has no column answer and context; its first row names question, reply; give --map"
+    with pytest.raises(BadInput, match=message):
+        list(read_rows(path))
+
+
+def test_csv_that_is_not_utf8_gives_bad_rows(tmp_path):
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"context,answer\nc,caf\xe9\nc,tea\n")
+    bad, good = read_rows(path)
+    assert isinstance(bad.example, BadInput)
+    assert "lone surrogate" in str(bad.example)
+    assert isinstance(good.example, Example)
+
+
+@pytest.mark.heavy
+def test_parquet_equals_jsonl(tmp_path):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [GOOD | {"label": None}, GOOD | {"id": "b", "label": "FAIL"}]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
+    lines = [json.dumps({k: v for k, v in row.items() if v}).encode() for row in rows]
+    write(tmp_path / "in.jsonl", lines)
+    parquet = [row.example for row in read_rows(tmp_path / "in.parquet")]
+    assert parquet == [row.example for row in read_rows(tmp_path / "in.jsonl")]
+    assert describe(tmp_path / "in.parquet").rows == 2
+
+
+@pytest.mark.heavy
+def test_a_file_that_is_not_parquet_is_refused(tmp_path):
+    write(tmp_path / "in.parquet", [b"{}"])
+    with pytest.raises(BadInput, match="is not a Parquet file"):
+        list(read_rows(tmp_path / "in.parquet"))
+
+
+def test_an_unknown_ending_is_refused(tmp_path):
+    with pytest.raises(BadInput, match=r"unknown kind of file; use one of .jsonl, .json, .csv, "):
+        list(read_rows(write(tmp_path / "in.xlsx", [])))
+
+
+def test_describe_changes_with_the_content(tmp_path):
+    path = write(tmp_path / "in.jsonl", [b"{}", b"", b"{}"])
+    before = describe(path)
+    assert before.rows == 2
+    write(path, [b"{}", b"{ }"])
+    assert describe(path).sha256 != before.sha256

@@ -1,0 +1,81 @@
+"""The bar of what takes long: rows, and the claims of the rows under way."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+
+import pytest
+
+from moonlynx import load_judge
+from moonlynx.judge.batch.judging import Tally, judge_batch
+from moonlynx.judge.contract.types import Example
+from moonlynx.judge.rows.examples import Row
+
+CLAIMS = 60
+ANSWER = " ".join(f"Bridge {number} is green." for number in range(CLAIMS))
+EXAMPLE = {"context": "The bridge is green.", "answer": ANSWER}
+# All that takes any time takes two seconds here.
+PROGRAM = (
+    "from moonlynx.judge.terminal import progress; progress._PATIENCE = 0.0\n"
+    "from moonlynx.cli import main; main()\n"
+)
+
+
+def judge(*arguments, stderr):
+    line = [sys.executable, "-c", PROGRAM, "judge", *map(str, arguments)]
+    environment = os.environ | {"COLUMNS": "140", "TERM": "xterm-256color"}
+    return subprocess.Popen(
+        line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, env=environment
+    )
+
+
+def on_terminal(*arguments):
+    """Run the command with a terminal for standard error; give what was written to both."""
+    ours, theirs = pty.openpty()
+    with judge(*arguments, stderr=theirs) as process:
+        os.close(theirs)
+        written = b""
+        while True:
+            try:
+                written += os.read(ours, 65_536)
+            except OSError:  # the other end is closed
+                break
+        printed = process.stdout.read()
+    os.close(ours)
+    return printed, re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", written.decode())
+
+
+def test_one_long_answer_shows_how_many_claims_are_read():
+    printed, shown = on_terminal("--context", EXAMPLE["context"], "--answer", ANSWER)
+    assert re.search(rf"\d+ of {CLAIMS} claims", shown)
+    assert len(json.loads(printed)["sentences"]) == CLAIMS  # and nothing else
+
+
+def test_so_does_a_file(tmp_path):
+    (tmp_path / "in.jsonl").write_text(f"{json.dumps(EXAMPLE)}\n" * 2)
+    _, shown = on_terminal("--input", tmp_path / "in.jsonl", "--output", tmp_path / "out.jsonl")
+    assert re.search(rf"\d+ of {2 * CLAIMS} claims", shown)
+    assert "2 rows: " in shown
+
+
+def test_where_nobody_watches_there_is_no_bar():
+    with judge("--context", "a", "--answer", ANSWER, stderr=subprocess.PIPE) as process:
+        printed, said = process.communicate()
+    assert json.loads(printed)["sentences"]
+    assert said == b""
+
+
+@pytest.mark.parametrize("name", ["luna", "luna?rules=on", "raghalu"])
+def test_a_judge_tells_of_every_claim_that_it_reads(name):
+    seen = []
+    example = Example.from_row(EXAMPLE)
+    rows = [Row(1, None, example), Row(2, None, example)]
+    tally = Tally()
+    judge_batch(load_judge(name), rows, tally, lambda one: seen.append(one.under_way))
+    assert [step.claims for step in seen] == list(range(2 * CLAIMS))
+    assert {step.known for step in seen} == {2 * CLAIMS}
+    assert [step.rows for step in seen] == sorted(step.rows for step in seen)
+    assert tally.under_way is None

@@ -1,0 +1,293 @@
+"""What others write is shown on a terminal, and neither obeyed nor hidden."""
+
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from rich.console import Console  # noqa: TID251 (widths and colours of our own)
+from typer.testing import CliRunner
+
+from moonlynx import cli as top
+from moonlynx.judge import registry
+from moonlynx.judge.cli import judge as judge_cli
+from moonlynx.judge.contract.types import BadInput, Example, JudgeInfo, Verdict
+from moonlynx.judge.contract.visible import visible
+from moonlynx.judge.registry import load_judge
+from moonlynx.judge.terminal.messages import Terminal
+from moonlynx.judge.terminal.show import render
+
+from ...strategies import any_strings
+
+CONTEXT = "The bridge is 90 m long and was opened in 1932."
+# By name: what each does to a terminal that obeys it, and how it is shown.
+ATTACKS = {
+    "colour": ("\x1b[32mPASS\x1b[0m", r"\x1b[32mPASS\x1b[0m"),
+    "clear": ("\x1b[2J\x1b[H", r"\x1b[2J\x1b[H"),
+    "link": ("\x1b]8;;http://x.test\x1b\\here\x1b]8;;\x1b\\", r"\x1b]8;;http://x.test\x1b\here"),
+    "title": ("\x1b]0;owned\x07", r"\x1b]0;owned\x07"),
+    "c1": ("\x9b2J\x9d0;t\x9c", r"\x9b2J\x9d0;t\x9c"),
+    "return": ("FAIL\rPASS", r"FAIL\x0dPASS"),
+    "backspace": ("FAIL\b\b\b\bPASS", r"FAIL\x08\x08\x08\x08PASS"),
+    "delete": ("a\x7fb", r"a\x7fb"),
+    "override": ("\u202eSSAP\u202c", "U+202ESSAPU+202C"),
+    "isolate": ("\u2066a\u2069", "U+2066aU+2069"),
+    "mark": ("a\u200fb\u061c", "aU+200FbU+061C"),
+    "zero-width": ("a\u200bb\u2060c\ufeff", "aU+200BbU+2060cU+FEFF"),
+    "tags": ("a\U000e0041\U000e007f", "aU+E0041U+E007F"),
+    "selectors": ("a\ufe01\U000e0101", "aU+FE01U+E0101"),
+    "separators": ("a\u2028b\u2029c\x85d", r"aU+2028bU+2029c\x85d"),
+    "filler": ("a\u3164b\u00adc", "aU+3164bU+00ADc"),
+    "markup": ("[bold red]x[/bold red] [link=http://x.test]y[/link]", "[bold red]x[/bold red] [li"),
+    "emoji code": (":warning:", ":warning:"),
+}
+HARMLESS = [
+    "line\nline\tcolumn",
+    "می\u200cخواهم",  # a joiner that the spelling needs
+    "क्\u200dष",
+    "👨\u200d👩\u200d👧 ❤\ufe0f\u200d🔥 ☀\ufe0f",
+    "caf\u0065\u0301 naïve — “quotes” … \u00a0 \u202f 全角",
+]
+hostile = st.lists(st.sampled_from([a for a, _ in ATTACKS.values()]) | any_strings).map("".join)
+
+
+def acts(text):
+    """Return the characters of an output that act on a terminal or hide on it."""
+    return {
+        one
+        for one in text
+        if one != "\n" and (unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") or one in BIDI)
+    }
+
+
+BIDI = set("\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069")
+
+
+def on_terminal(*arguments, columns=100):
+    """Run the command line on a terminal of its own; give exit code and all that it wrote there."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "moonlynx", *map(os.fsencode, arguments)]
+    environment = os.environ | {"COLUMNS": str(columns), "TERM": "xterm-256color"}
+    with subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, close_fds=True
+    ) as process:
+        os.close(theirs)
+        written = b""
+        while True:
+            try:
+                written += os.read(ours, 65_536)
+            except OSError:  # the terminal's other end is closed
+                break
+    os.close(ours)
+    return process.returncode, written.decode().replace("\r\n", "\n")
+
+
+def plain(written):
+    """Take our own colours away; none of them but those of Rich styles are ours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", written)
+
+
+@pytest.mark.parametrize(("attack", "shown"), ATTACKS.values(), ids=ATTACKS)
+def test_it_is_shown(attack, shown):
+    assert visible(attack).startswith(shown)
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_people_write_stays_as_it_is(text):
+    assert visible(text) == text
+
+
+def test_lines_are_shown_where_a_layout_has_but_one():
+    assert visible("a\r\nb\tc\n") == "a\nb\tc\n"
+    assert visible("a\r\nb\tc\n", lines=False) == r"a\x0d\x0ab\x09c\x0a"
+
+
+@pytest.mark.fuzz
+@given(hostile)
+def test_nothing_visible_acts(text):
+    shown = visible(text)
+    assert acts(shown) <= {"\t"}
+    assert visible(shown) == shown
+    assert acts(visible(text, lines=False)) == set()
+    shown.encode()
+
+
+@pytest.mark.fuzz
+@given(hostile.filter(str.strip), hostile, hostile, hostile)
+def test_nothing_in_a_verdict_acts(answer, question, context, word):
+    written = io.StringIO()
+    console = Terminal()
+    console.file = written
+    judge = load_judge("token-similarity")
+    row = {"id": word, "question": question, "context": context, "answer": answer}
+    try:
+        example = Example.from_row(row)
+    except BadInput:
+        assume(False)
+    (verdict,) = judge([example])
+    reasons = (word, *verdict.reasoning)
+    console.print(render(verdict.model_copy(update={"reasoning": reasons}), example))
+    console.print(word)
+    assert acts(written.getvalue()) == set()
+
+
+NAMES = ("Question", "Answer", "Unsupported", "Evidence", "Reason", "Error")
+
+
+@pytest.mark.fuzz
+@given(st.lists(st.sampled_from("╭╮╰╯─│ \nPASS\t") | st.sampled_from(NAMES)).map("".join))
+def test_no_answer_draws_a_panel_or_a_row_of_its_own(drawn):
+    written = io.StringIO()
+    console = Console(file=written, width=60)
+    judge = JudgeInfo(name="judge", version="1")
+    answer = f"x{drawn}"
+    span = {"start": 0, "end": len(answer), "text": answer}
+    verdict = Verdict(id=drawn, score="FAIL", judge=judge, spans=[span], reasoning=[drawn])
+    console.print(render(verdict, Example(context=CONTEXT, answer=answer, question=answer)))
+    first, *lines, last = written.getvalue().splitlines()
+    assert first.startswith("╭─ FAIL  ")
+    assert last.startswith("╰")
+    begins = {line[:15] for line in lines}
+    assert begins <= {"│ " + name.ljust(13) for name in ("", *NAMES[:3], "Reason")}
+
+
+@pytest.mark.fuzz
+@given(st.lists(st.tuples(st.text("ab[m\x1b\x7f\x9b\u202e\u200b"), st.booleans()), min_size=1))
+def test_spans_underline_their_own_characters(parts):
+    """Whatever stands before them and however long it is shown."""
+    parts = [(f"<{text}>", wrong) for text, wrong in parts]
+    answer, spans = "", []
+    for text, wrong in parts:
+        if wrong:
+            end = len(answer) + len(text)
+            spans.append({"start": len(answer), "end": end, "text": text})
+        answer += text
+    written = io.StringIO()
+    console = Console(file=written, width=100_000, force_terminal=True, color_system="standard")
+    verdict = Verdict(score="FAIL", judge=JudgeInfo(name="judge", version="1"), spans=spans)
+    console.print(render(verdict, Example(context=CONTEXT, answer=answer)))
+    line = next(line for line in written.getvalue().splitlines() if "Answer" in line)
+    underlined = re.findall("\x1b\\[1;4;31m(.*?)\x1b\\[0m", line)
+    assert "".join(underlined) == "".join(visible(text) for text, wrong in parts if wrong)
+    assert "".join(visible(text) for text, _ in parts) in plain(line)
+
+
+@pytest.mark.heavy
+def test_the_command_shows_it(tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(
+        "".join(
+            json.dumps(
+                {
+                    "id": f"id {attack}",
+                    "question": f"Question {attack}",
+                    "context": f"Lanterns {attack} hang.",
+                    "answer": f"Lanterns {attack} hang. Tourists {attack} adore them.",
+                }
+            )
+            + "\n"
+            for attack, _ in ATTACKS.values()
+        )
+    )
+    code, written = on_terminal("judge", "--input", rows, "--judge", "token-similarity")
+    assert code == 0
+    assert acts(plain(written)) == set()
+    seen = re.sub(r"[\s│]", "", plain(written))
+    for _, shown in ATTACKS.values():
+        for before in ("id", "Question", "Lanterns", "Tourists"):
+            assert before + re.sub(r"\s", "", shown) in seen
+
+
+@pytest.mark.heavy
+def test_json_stays_exact_on_a_terminal_too(tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    row = {"id": "\x1b[2J\u202e\x9b", "context": CONTEXT, "answer": "a"}
+    rows.write_text(json.dumps(row))
+    run = ("judge", "--input", rows, "--judge", "token-similarity", "--format", "json")
+    assert json.loads(on_terminal(*run)[1])["id"] == row["id"]
+
+
+EVIL = "x\x1b[2J\u202e\x9b\r\n\udcfferror: PASS"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("judge", "--context", "c", "--answer", "a", "--judge", EVIL),
+        ("judge", "--context", "c", "--answer", "a", "--judge", f"luna:{EVIL}"),
+        ("judge", "--context", "c", "--answer", "a", "--judge", f"luna?{EVIL}=1"),
+        ("judge", "--input", EVIL),
+        ("judge", "--input", f"{EVIL}.jsonl"),
+        ("judge", "--format", EVIL),
+        ("judge", f"--{EVIL}"),
+        (f"--{EVIL}",),
+        (EVIL,),
+        ("judge", EVIL),
+        ("calibrate", "--judge", "luna", "--data", f"{EVIL}.csv", "--output", "c.json"),
+        ("metric", "luna2:tone", "--input", EVIL),
+        ("eval", "--judge", "token-similarity", "--benchmark", EVIL, "--output", "o"),
+        ("rows", "--benchmark", f"{EVIL}.jsonl"),
+        ("halubench", "stats", EVIL),
+        ("halubench", "annotate", EVIL),
+        ("halubench", "blind-score", EVIL),
+        ("serve", "--keys", EVIL),
+        ("serve", "--host", EVIL),
+        ("train", "luna", EVIL, "--data", "."),
+    ],
+    ids=lambda arguments: " ".join(arguments).replace(EVIL, "EVIL"),
+)
+def test_errors_show_what_they_quote(arguments, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["moonlynx", *arguments])
+    with pytest.raises(SystemExit, match="2"):
+        top.main()
+    says_what_it_quotes(capsys.readouterr().err)
+
+
+def says_what_it_quotes(written):
+    assert acts(written) == set()
+    assert r"x\x1b[2JU+202E\x9b" in written or r"x\x1b[2J\u202e\x9b" in written
+    # No line of an argument begins a line.
+    assert not re.search("^error: PASS", written, re.MULTILINE)
+
+
+@pytest.mark.heavy
+def test_an_error_on_a_terminal():
+    code, written = on_terminal("judge", "--input", f"{EVIL}.jsonl")
+    assert code == 2
+    says_what_it_quotes(plain(written))
+
+
+def test_an_internal_error_shows_what_it_quotes(tmp_path, monkeypatch, capsys):
+    def broken(name):
+        raise RuntimeError(EVIL)
+
+    monkeypatch.setattr(judge_cli, "load_judge", broken)
+    monkeypatch.setattr(sys, "argv", ["moonlynx", "judge", "--context", "c", "--answer", "a"])
+    with pytest.raises(SystemExit, match="1"):
+        top.main()
+    written = capsys.readouterr().err
+    assert written.startswith("error: internal error; please report it\n  Traceback")
+    says_what_it_quotes(written)
+
+
+def test_a_judge_that_is_missing_an_extra_says_which(monkeypatch):
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    monkeypatch.setenv("COLUMNS", "200")
+    listed = CliRunner().invoke(top.app, ["judges"]).stdout
+    assert "runs here: no: pip install 'moonlynx[embed]'" in listed
+
+
+def test_the_list_of_judges_names_the_cascade(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    listed = CliRunner().invoke(top.app, ["judges"]).stdout
+    assert re.search(r"^cascade +Judges asked one after the other", listed, re.MULTILINE)
+    with pytest.raises(ValueError, match=r"as in cascade\(luna,lynx@URL\)"):
+        load_judge("cascade")

@@ -1,0 +1,222 @@
+"""Records and tables become lines with true offsets, and prose stays prose."""
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moonlynx.judge.text.flatten import flatten, row_text
+
+from ...strategies import any_strings, prose
+
+HOTEL = {
+    "name": "Harbour Inn",
+    "GoodForMeal": {"breakfast": True, "dinner": False, "lunch": None},
+    "hours": {"Monday": "8:0-17:30", "Sunday": "closed"},
+    "rooms": [
+        {"title": "Attic", "beds": 2, "view": "sea"},
+        {"title": "Cellar", "beds": 1, "tags": []},
+    ],
+    "specs": [{"name": "Weight", "value": "205 g"}, {"name": "Colour", "value": "red"}],
+    "reviews": [
+        {"stars": 5.0, "text": "We loved it. " + "The pool is wide and the bar is near. " * 6},
+        {"stars": 1.0, "text": "Too loud."},
+    ],
+}
+HOTEL_LINES = [
+    "name: Harbour Inn; good for meal breakfast: yes, dinner: no, lunch: not given; "
+    "hours Monday: 8:00 to 17:30, Sunday: closed.",
+    "rooms Attic beds: 2, view: sea; Cellar beds: 1, tags: none.",
+    "specs Weight: 205 g, Colour: red.",
+    "reviews 1 stars: 5.0.",
+    "reviews 1 text: We loved it.",
+    *["reviews 1 text: The pool is wide and the bar is near."] * 6,
+    "reviews 2 stars: 1.0, text: Too loud.",
+]
+
+# A document, what its lines say, and the ranges that they say.
+LINES = {
+    '{"a_b": 1}': [("a b: 1.", '{"a_b": 1}')],
+    "{'a': None, 'it\\'s': (1, 'x')}": [
+        ("a: not given; it's: 1, x.", "{'a': None, 'it\\'s': (1, 'x')}")
+    ],
+    '["red", "blue"]': [("red, blue.", '["red", "blue"]')],
+    '{"a": 1}\n{"a": "\\u00e9\\ud83c\\udf89\\n!"}': [
+        ("a: 1.", '{"a": 1}'),
+        ("a: é🎉 !", '{"a": "\\u00e9\\ud83c\\udf89\\n!"}'),
+    ],
+    'Data: {"a": 1}\nIt is new. It works.': [
+        ("Data:", "Data:"),
+        ("a: 1.", '{"a": 1}'),
+        ("It is new.", "It is new."),
+        ("It works.", "It works."),
+    ],
+    # Cut off in the middle: read up to there.
+    '{"a": 1, "b": 2, "c": "no e': [
+        ("a: 1; b: 2.", '{"a": 1, "b": 2,'),
+        ('"c": "no e', '"c": "no e'),
+    ],
+    '# unit: m\nplace,2020,height\nHill,3,\nDale,,"1,5 ""m"""\n': [
+        ("# unit: m", "# unit: m"),
+        ("place: Hill; 2020: 3.", "Hill,3"),
+        ('place: Dale; height: 1,5 "m".', 'Dale,,"1,5 ""m""'),
+    ],
+    "Wins:\n\n| Team | Won |\n|---|--:|\n| Reds \\| A | 12 |\n|| 3 |\n\nMore.": [
+        ("Wins:", "Wins:"),
+        ("Team: Reds | A; Won: 12.", "Reds \\| A | 12"),
+        ("Won: 3.", "3"),
+        ("More.", "More."),
+    ],
+    "Team|Won\nReds|12\nBlues|3": [
+        ("Team: Reds; Won: 12.", "Reds|12"),
+        ("Team: Blues; Won: 3.", "Blues|3"),
+    ],
+    "name\tage\nAda\t36\nAlan\t41": [
+        ("name: Ada; age: 36.", "Ada\t36"),
+        ("name: Alan; age: 41.", "Alan\t41"),
+    ],
+}
+
+PROSE = [
+    "",
+    "It opened in 1932. It is green.",
+    "[1] Smith, 2020.\n[2] Jones, 2021.",
+    "[1, 2] show this.",
+    "[citation needed]",
+    "{name} is a placeholder, and so is {'age'}.",
+    "body { color: red; }",
+    "if (a) {\n  b();\n}",
+    "Hello, world\nGoodbye, moon\nSo long, stars",
+    "Population 1,000\nArea 2,000\nRoads 3,000",
+    "- country: Chad\n- capital: N'Djamena\n- area: 1,284,000 km",
+    "Use a | b to pipe.\nThen go on.",
+    "To be|\nor not to be|",
+    "()\n[]\n{}",
+    "9:00-17:00",
+]
+
+
+def said(document):
+    pieces = flatten(document)
+    return pieces and [(piece.text, document[piece.start : piece.end]) for piece in pieces]
+
+
+@pytest.mark.parametrize(("document", "lines"), LINES.items())
+def test_lines(document, lines):
+    assert said(document) == lines
+
+
+@pytest.mark.parametrize("document", PROSE)
+def test_prose_stays_prose(document):
+    assert flatten(document) is None
+
+
+@pytest.mark.parametrize("write", [json.dumps, repr, lambda value: json.dumps(value, indent=2)])
+def test_a_record_however_it_is_written(write):
+    assert [text for text, _ in said(write(HOTEL))] == HOTEL_LINES
+
+
+def test_a_long_text_keeps_its_places_though_it_has_escapes():
+    text = '"Wide" pool. ' + "It is 5 °C in the water and the bar is near the sea. " * 5
+    document = json.dumps({"id": 7, "text": text})
+    lines = said(document)
+    assert lines[1] == ('text: "Wide" pool.', '\\"Wide\\" pool.')
+    assert set(lines[2:]) == {
+        (
+            "text: It is 5 °C in the water and the bar is near the sea.",
+            "It is 5 \\u00b0C in the water and the bar is near the sea.",
+        )
+    }
+
+
+def test_a_wide_row_goes_over_several_lines():
+    names = [f"column {number}" for number in range(40)]
+    rows = [[f"cell{row}x{number}" for number in range(40)] for row in range(2)]
+    lines = said("\n".join(",".join(row) for row in [names, *rows]))
+    assert len(lines) > 4
+    assert all(len(text.split()) <= 40 for text, _ in lines)
+    assert {text.split(";")[0] for text, _ in lines} == {"column 0: cell0x0", "column 0: cell1x0"}
+    for row in rows:
+        for cell in row:
+            assert any(f": {cell}" in text for text, _ in lines)
+
+
+def test_row_text_leaves_out_what_is_empty():
+    assert row_text(["Team", "", "Won"], [" Reds ", "x", ""]) == "Team: Reds; x"
+    assert row_text([], ["1", "2"]) == "1; 2"
+
+
+def check(document):
+    """Hold the pieces to their promises: in order, apart, inside the document, not empty."""
+    pieces = flatten(document)
+    previous = 0
+    for piece in pieces or ():
+        assert previous <= piece.start < piece.end <= len(document)
+        assert piece.text.strip()
+        previous = piece.end
+    return pieces
+
+
+@pytest.mark.fuzz
+@given(any_strings | prose)
+def test_any_string_is_taken(document):
+    check(document)
+
+
+_JSONISH = st.lists(
+    st.sampled_from([*"{}[](),:\"'|\n #\\", '"a": 1', "'b'", "None", "3.5", "x,y", "---"])
+).map("".join)
+
+
+@pytest.mark.fuzz
+@given(_JSONISH)
+def test_damaged_records_are_taken(document):
+    check(document)
+
+
+_WORDS = st.text("abcdeé🎉", min_size=1, max_size=8)
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | _WORDS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_WORDS, inner, max_size=4),
+)
+
+
+def leaves(value):
+    if isinstance(value, dict):
+        return [leaf for inner in value.values() for leaf in leaves(inner)]
+    if isinstance(value, list):
+        return [leaf for inner in value for leaf in leaves(inner)]
+    words = {None: "not given", True: "yes", False: "no"}
+    return [words[value] if value is None or isinstance(value, bool) else str(value)]
+
+
+@pytest.mark.fuzz
+@given(st.dictionaries(_WORDS, _VALUES, min_size=1, max_size=4))
+def test_every_value_is_said_in_json_and_in_python(record):
+    lines = check(json.dumps(record))
+    assert [piece.text for piece in check(repr(record))] == [piece.text for piece in lines]
+    text = " ".join(piece.text for piece in lines)
+    assert [leaf for leaf in leaves(record) if leaf not in text] == []
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "[" * 20_000,
+        '{"a":' * 20_000,
+        "[\n" * 10_000,
+        '["a",\n' * 10_000,
+        '{"a": "' + "b\\" * 20_000,
+        "|" * 20_000,
+        "a,b\n" * 10_000,
+        json.dumps([{"id": number, "text": "word " * 20} for number in range(600)]),
+        json.dumps({"a": "One two three. " * 2_000}),
+    ],
+    ids=lambda document: document[:8],
+)
+def test_a_long_document_takes_no_more_than_its_length(document):
+    start = time.process_time()
+    check(document)
+    assert time.process_time() - start < 5

@@ -1,0 +1,360 @@
+import json
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from moonlynx.eval.benchmarks.jsonl import read_file
+from moonlynx.recipes.data import answers, mixes, unseen
+from moonlynx.recipes.data.answers import RIGHT, SETS, load, load_right, split
+from moonlynx.recipes.data.answers.base import labelled, read_json
+from moonlynx.recipes.data.answers.records import _box_score, _locate, _within_box_score
+from moonlynx.recipes.data.answers.right import markdown
+from moonlynx.recipes.data.answers.summaries import _agreed, _edits
+from moonlynx.recipes.data.exclusions import DataNotFound, load_exclusions
+from moonlynx.recipes.data.licences import SOURCES, licence_table
+from moonlynx.recipes.data.mixes import RAGTRUTH, UNSEEN, Mix
+from moonlynx.recipes.luna.pair_sets import PAIR_SETS as PAIRS
+from moonlynx.recipes.runs import SettingsError
+
+from ...labelled_data import DATA, needs_data
+
+README = Path(answers.__file__).parents[1] / "README.md"
+TEST_ONLY = ("ragtruth_test", "halubench_sample", "faithbench")
+
+
+def reads_all_data(test):
+    """Skip where there is no data; all of it is read, which takes a while."""
+    return pytest.mark.heavy(needs_data(test))
+
+
+class Watched(dict):
+    """Rows to leave out, that remember which keys were asked for."""
+
+    def __init__(self, content):
+        super().__init__(content)
+        self.asked = set()
+
+    def __getitem__(self, key):
+        self.asked.add(key)
+        return super().__getitem__(key)
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory):
+    """Load every set once, from a folder that lacks what is test only."""
+    folder = tmp_path_factory.mktemp("data")
+    for entry in DATA.iterdir():
+        if entry.name not in TEST_ONLY:
+            (folder / entry.name).symlink_to(entry)
+    watched = Watched(load_exclusions(folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(answers, "load_exclusions", lambda _root: watched)
+        rows = {name: load(name, folder) for name in SETS}
+        right = {name: load_right(name, folder) for name in RIGHT}
+    return rows, right, watched
+
+
+def make(answer, label="FAIL", **more):
+    return labelled("set", 0, label, context="A document.", answer=answer, **more)
+
+
+# The form of a row
+
+
+def test_spans_are_merged_and_hold_their_text():
+    row = make("One two three.", spans=[(4, 7), (0, 3), (5, 13)])
+    assert [(s.start, s.end, s.text) for s in row.example.spans] == [
+        (0, 3, "One"),
+        (4, 13, "two three"),
+    ]
+    assert row.exact
+
+
+def test_a_pass_row_has_no_spans_and_an_unmarked_fail_row_has_unknown_ones():
+    assert make("One.", "PASS", spans=[(0, 3)]).example.spans == ()
+    assert make("One.", "PASS", exact=False).exact
+    unknown = make("One.")
+    assert unknown.example.spans is None
+    assert not unknown.exact
+
+
+def test_copies_of_a_document_share_a_group():
+    first = labelled("a", 0, "PASS", context="The end.Then rain, 2 days.", answer="Rain.")
+    second = labelled("b", 0, "PASS", context="the end. Then rain -- 2 days!", answer="Rain.")
+    assert first.group == second.group
+
+
+# Spans
+
+
+def test_one_edit_gives_the_words_themselves():
+    before, after = "He bought milk there.", "He bought ripe cheese there."
+    spans, exact = _edits(before, after)
+    assert [after[a:b] for a, b in spans] == ["ripe cheese"]
+    assert exact
+
+
+def test_two_edits_in_one_sentence_give_the_sentence():
+    after = "She sold milk here. All was well."
+    spans, exact = _edits("She bought milk there. All was well.", after)
+    assert [after[a:b] for a, b in spans] == ["She sold milk here."]
+    assert not exact
+
+
+def test_a_deletion_gives_its_sentence():
+    after = "Rain fell. They were late."
+    spans, exact = _edits("Rain fell. They were never late.", after)
+    assert [after[a:b] for a, b in spans] == ["They were late."]
+    assert not exact
+
+
+def test_edits_in_two_sentences_tell_only_the_label():
+    assert _edits("Rain fell. They left.", "Snow fell. They stayed.") == (None, False)
+
+
+def test_two_people_must_agree_on_a_span():
+    def mark(worker, start, span):
+        return {
+            "hallucination_type": "extrinsic" if span else "NULL",
+            "hallucinated_span": span or "NULL",
+            "hallucinated_span_start": str(start),
+            "worker_id": worker,
+        }
+
+    answer = "a veteran singer died on friday."
+    rows = [mark("a", 3, "veteran singer"), mark("b", 3, "veteran"), mark("c", 26, "friday")]
+    assert [answer[a:b] for a, b in _agreed(answer, rows)] == ["veteran"]
+    assert _agreed(answer, [mark("a", -1, None), mark("b", -1, None)]) == []
+
+
+def test_tokens_are_found_in_the_text_they_were_split_from():
+    text = "A 20 - 3  run, Friday's."
+    tokens = ["A", "20", "-", "3", "run", ",", "Friday", "'s", "."]
+    assert [text[a:b] for a, b in _locate(tokens, text)] == tokens
+    assert _locate(["B"], text) is None
+
+
+def test_unmarked_sentences_beyond_the_box_score_are_left_out():
+    text = "They won by 3. They host Utah next. He had 9 points in Wednesday's win."
+    marked = [(39, 40), (text.index("Wednesday"), text.index("'s"))]
+    answer, spans = _within_box_score(text, marked)
+    assert answer == "They won by 3. He had 9 points in Wednesday's win."
+    assert [answer[a:b] for a, b in spans][-1] == "Wednesday"
+
+
+def test_a_box_score_has_one_object_a_player():
+    box = {
+        "PLAYER_NAME": {"0": "Ann Lee", "1": "Bo Day"},
+        "FIRST_NAME": {"0": "Ann", "1": "Bo"},
+        "SECOND_NAME": {"0": "Lee", "1": "Day"},
+        "MIN": {"0": "12", "1": "N/A"},
+        "PTS": {"0": "7", "1": "N/A"},
+        "FT_PCT": {"0": "N/A", "1": "N/A"},
+    }
+    game = {"day": "02_03_17", "home_line": {"A": "1"}, "vis_line": {"A": "2"}, "box_score": box}
+    assert json.loads(_box_score(game)) == {
+        "day": "Friday, 3 February 2017",
+        "home": {"A": "1"},
+        "visitors": {"A": "2"},
+        "players": [{"PLAYER_NAME": "Ann Lee", "MIN": "12", "PTS": "7"}],
+    }
+
+
+def test_markdown_keeps_the_number_of_cells():
+    assert markdown(["a", "b"], [["1|2", "x\ny"]]) == "| a | b |\n| --- | --- |\n| 1/2 | x y |"
+
+
+# Folder, names and splits
+
+
+def test_a_missing_folder_is_named_with_the_way_out(tmp_path):
+    with pytest.raises(DataNotFound, match=r"exclude_from_training\.json.*set MOONLYNX_DATA"):
+        load("frank", tmp_path)
+    (tmp_path / "exclude_from_training.json").write_text('{"s": {"frank: hash": []}}')
+    with pytest.raises(DataNotFound, match=r"frank.*set MOONLYNX_DATA"):
+        load("frank", tmp_path)
+
+
+def test_an_unknown_set_is_named_with_those_there_are(tmp_path):
+    with pytest.raises(ValueError, match=r"'ragtruth_test'.*qa_feedback"):
+        load("ragtruth_test", tmp_path)
+
+
+def test_exclusions_of_all_sections_are_merged_as_strings(tmp_path):
+    content = {"note": "n", "one": {"k": [1, 2], "l": []}, "two": {"k": ["2", "x"]}}
+    (tmp_path / "exclude_from_training.json").write_text(json.dumps(content))
+    assert load_exclusions(tmp_path) == {"k": frozenset({"1", "2", "x"}), "l": frozenset()}
+
+
+def test_a_split_keeps_groups_together_and_follows_share_and_seed():
+    rows = [make("One.", "PASS", group=f"g{n // 2}") for n in range(400)]
+    train, validation = split(rows, 0.25, 1)
+    assert not {r.group for r in train} & {r.group for r in validation}
+    assert 70 <= len(validation) <= 130
+    assert {r.group for r in validation} <= {r.group for r in split(rows, 0.5, 1)[1]}
+    assert {r.group for r in validation} != {r.group for r in split(rows, 0.25, 2)[1]}
+    assert split(rows, 0.0, 1) == (rows, [])
+
+
+# Licences and mixes
+
+
+def test_readme_shows_the_table_of_licences():
+    assert licence_table() in README.read_text(encoding="utf-8")
+
+
+def test_every_set_that_is_read_has_its_licence():
+    assert set(SETS) | set(RIGHT) | set(PAIRS) <= set(SOURCES)
+    assert all(SOURCES[name].use == "pairs" for name in PAIRS)
+
+
+def test_nothing_non_commercial_or_without_licence_is_shipped():
+    shipped = [row.licence for row in SOURCES.values() if row.shipped]
+    assert not [licence for licence in shipped if "NC" in licence or "none" in licence]
+
+
+def test_what_each_mix_holds():
+    shipped, research, without = (Mix(n) for n in ("shipped", "research", "no-ragtruth"))
+    assert set(research.answers) == set(SETS) - set(UNSEEN)
+    assert set(research.right) == set(RIGHT)
+    assert set(without.answers) == set(shipped.answers) - set(RAGTRUTH)
+    assert "ragtruth_train_part" in shipped.answers
+    assert not {"faithjudge", "factscore_qcnli", "entfa"} & set(shipped.answers)
+
+
+def test_a_mix_refuses_what_it_does_not_hold(tmp_path):
+    with pytest.raises(SettingsError, match="none of shipped, research"):
+        Mix("all")
+    for name in ("ragtruth_train_part", "quintd-wikidata", "faithbench"):
+        with pytest.raises(SettingsError, match=f"{name} is not in the mix"):
+            Mix("no-ragtruth").training(name, tmp_path)
+    with pytest.raises(SettingsError, match="frank is not in the mix"):
+        Mix("shipped").training_right("frank", tmp_path)
+
+
+# The data
+
+
+@reads_all_data
+def test_rows_are_as_many_as_the_table_says(everything):
+    rows, right, _ = everything
+    for name in set(SETS) | set(RIGHT):
+        counts = [f"{len(rows[name]):,} answers"] if name in SETS else []
+        counts += [f"{len(right[name]):,} right answers"] if name in RIGHT else []
+        assert SOURCES[name].use.startswith(", ".join(counts)), (name, counts)
+
+
+@reads_all_data
+def test_every_row_is_labelled_with_its_set_and_spans(everything):
+    for name, rows in everything[0].items():
+        assert len({row.example.id for row in rows}) == len(rows)
+        for row in rows:
+            example = row.example
+            assert example.source == name
+            assert example.label in ("PASS", "FAIL")
+            assert (example.spans == ()) == (example.label == "PASS")
+            assert not row.exact or example.spans is not None
+
+
+@reads_all_data
+def test_right_answers_are_pass(everything):
+    for name, rows in everything[1].items():
+        assert {(row.example.label, row.example.source) for row in rows} == {("PASS", name)}
+        assert len({row.example.id for row in rows}) == len(rows)
+
+
+@reads_all_data
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("ragtruth_train_part", 245, 140),
+        ("qa_feedback", 302, 196),
+        ("frank", 765, 1321),
+        ("summedits", 345, 589),
+        ("e2e_cleaned", 858, 858),
+    ],
+)
+def test_labels_of_the_main_sets(everything, name, right, wrong):
+    labels = Counter(row.example.label for row in everything[0][name])
+    assert labels == {"PASS": right, "FAIL": wrong}
+
+
+@reads_all_data
+def test_excluded_rows_are_gone(everything):
+    rows, _, exclusions = everything
+    for name, key in (
+        ("frank", "frank: hash"),
+        ("ragtruth_train_part", "ragtruth_train_part: source_id"),
+        ("faithjudge", "ragtruth_train_part: source_id"),
+        ("xsum_hallucination", "aggrefact_unified xlsx and xsum_hallucination: id / bbcid"),
+    ):
+        ids = {row.example.id.split("/")[1].split("-")[0] for row in rows[name]}
+        assert exclusions[key]
+        assert not ids & exclusions[key]
+    ids = {row.example.id.split("/")[2] for row in rows["summedits"]}
+    assert not ids & exclusions["summedits evaluation split: id|summedits_test"]
+
+
+@reads_all_data
+def test_every_exclusion_of_a_set_that_is_read_is_asked_for(everything):
+    watched = everything[2]
+    folders = {name.split("-")[0] for name in (*SETS, *RIGHT)}
+    due = {key for key in watched if re.split("[/: ]", key)[0] in folders}
+    assert due - watched.asked == {"halueval/qa_sample200_conformaldrift.json: row index from 0"}
+
+
+@reads_all_data
+def test_no_row_of_the_summedits_test_split_is_read(everything):
+    documents = {row.example.context[0] for row in everything[0]["summedits"]}
+    of_split = defaultdict(set)
+    for path in (DATA / "summedits").glob("*.json*"):
+        for row in read_json(path):
+            of_split[row["split"]].add(row["doc"])
+    assert of_split["test"]
+    assert not documents & of_split["test"]
+    assert documents <= of_split["evaluation"]
+
+
+@pytest.fixture
+def research(everything, monkeypatch):
+    """Give the mix that holds all, over what is loaded already."""
+    monkeypatch.setattr(mixes, "load", lambda name, _root: everything[0][name])
+    monkeypatch.setattr(mixes, "load_right", lambda name, _root: everything[1][name])
+    return Mix("research")
+
+
+@reads_all_data
+def test_no_document_is_both_trained_on_and_validated_on(everything, research):
+    validation = research.validation(DATA)
+    held = {row.group for rows in validation.values() for row in rows}
+    trained = {row.group for name in research.right for row in research.training_right(name, DATA)}
+    for name in research.answers:
+        training = research.training(name, DATA)
+        assert 0 < len(training) < len(everything[0][name])
+        assert len(training) + len(validation[name]) == len(everything[0][name])
+        trained |= {row.group for row in training}
+    assert not trained & held
+
+
+@reads_all_data
+def test_validation_holds_both_labels_of_each_domain_of_summedits_and_task_of_ragtruth(research):
+    validation = research.validation(DATA)
+    found = {(row.example.id.split("/")[1], row.example.label) for row in validation["summedits"]}
+    assert len(found) == 16
+    found = {(bool(r.example.question), r.example.label) for r in validation["ragtruth_train_part"]}
+    assert len(found) == 4
+
+
+@reads_all_data
+def test_sources_held_back_are_written_as_a_benchmark(tmp_path):
+    result = CliRunner().invoke(unseen.app, ["--output", str(tmp_path / "unseen.jsonl")])
+    assert result.exit_code == 0, result.output
+    assert "1,496 rows of quintd-wikidata, scitab" in result.output
+    rows = read_file(tmp_path / "unseen.jsonl").rows
+    counts = Counter((row.subset, row.label) for row in rows)
+    assert counts["scitab", "PASS"] == 457
+    assert counts["scitab", "FAIL"] == 411 + 356
+    assert counts["quintd-wikidata", "PASS"] + counts["quintd-wikidata", "FAIL"] == 272

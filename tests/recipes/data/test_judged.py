@@ -1,0 +1,99 @@
+"""Another judge's verdict file becomes labels, soft ones where it is calibrated."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from moonlynx.judge.contract.types import JudgeError, JudgeInfo, Sentence, Verdict
+from moonlynx.judge.judges.luna.reading import Limits
+from moonlynx.recipes.data.answers.judged import VerdictsOfOthers, read_judged
+from moonlynx.recipes.data.mixes import Mix
+from moonlynx.recipes.luna.mix import Reader, stage_items
+from moonlynx.recipes.luna.settings import Stage
+
+from ..tiny_base import build_tokenizer
+
+CONTEXT = "The bridge was opened in 1894. It carried two tracks."
+ANSWER = "It was opened in 1894. It has five arches."
+BORDER = ANSWER.index("It has")
+BY = JudgeInfo(name="large", version="1")
+
+
+def verdict(number, score="FAIL", labels=("SUPPORTED", "UNSUPPORTED"), beliefs=(None, None)):
+    ranges = ((0, BORDER - 1), (BORDER, len(ANSWER)))
+    return Verdict(
+        id=number,
+        score=score,
+        judge=BY,
+        error=None if score else JudgeError(code="timeout", message="too slow"),
+        sentences=tuple(
+            Sentence(start=start, end=end, label=label, probability=belief)
+            for (start, end), label, belief in zip(ranges, labels, beliefs, strict=False)
+        ),
+    )
+
+
+@pytest.fixture
+def files(tmp_path):
+    def write(*verdicts):
+        rows, judged = tmp_path / "rows.jsonl", tmp_path / "verdicts.jsonl"
+        row = {"question": "When?", "context": CONTEXT, "answer": ANSWER}
+        ids = range(1, len(verdicts) + 1)
+        rows.write_text("".join(json.dumps(row | {"id": n}) + "\n" for n in ids))
+        judged.write_text("".join(each.model_dump_json() + "\n" for each in verdicts))
+        return rows, judged
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    path = tmp_path_factory.mktemp("judged") / "tokenizer.json"
+    return Reader(build_tokenizer(path, CONTEXT.lower().split()), Limits(120, 24, 40), 1)
+
+
+def test_sentences_become_labels(files, reader):
+    (answer,) = read_judged(*files(verdict(1)))
+    assert not answer.exact
+    items = list(reader.items(answer))
+    assert [(item.supported, item.spans, item.belief) for item in items] == [
+        (True, (), None),
+        (False, None, None),
+    ]
+    assert {item.source for item in items} == {"judged"}
+
+
+def test_a_calibrated_judges_beliefs_are_learned(files, reader):
+    (answer,) = read_judged(*files(verdict(1, beliefs=(0.125, 0.75))))
+    assert [item.belief for item in reader.items(answer)] == [0.875, 0.25]
+
+
+def test_a_verdict_without_sentences_labels_the_answer(files, reader):
+    wrong, right = read_judged(*files(verdict(1, labels=()), verdict(2, "PASS", labels=())))
+    assert [item.supported for item in reader.items(wrong)] == [None, None]
+    assert [item.supported for item in reader.items(right)] == [True, True]
+
+
+def test_what_has_no_score_is_left_out(files):
+    (answer,) = read_judged(*files(verdict(1, None, labels=()), verdict(2)))
+    assert answer.example.id == "judged/rows/2"
+
+
+def test_verdicts_on_other_rows_are_refused(files):
+    rows, judged = files(verdict(1), verdict(3))
+    with pytest.raises(VerdictsOfOthers, match=r"line 2: is not the verdict on row 2"):
+        list(read_judged(rows, judged))
+    rows, judged = files(verdict(1), verdict(2))
+    judged.write_text(judged.read_text().splitlines()[0] + "\n")
+    with pytest.raises(VerdictsOfOthers, match="line 2"):
+        list(read_judged(rows, judged))
+
+
+def test_a_stage_reads_them(files, reader, tmp_path):
+    rows, judged = files(verdict(1), verdict(2, beliefs=(0.25, 0.75)))
+    stage = Stage.model_validate(
+        {"judged": [{"rows": str(rows), "verdicts": str(judged)}], "epochs": 1}
+    )
+    items = stage_items(stage, Mix("shipped"), tmp_path, reader, 0)
+    assert Counter(item.belief for item in items) == {None: 2, 0.75: 1, 0.25: 1}

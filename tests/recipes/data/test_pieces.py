@@ -1,0 +1,44 @@
+import random
+
+from moonlynx.recipes.data.answers.base import labelled
+from moonlynx.recipes.data.pieces import LONGEST, cut
+
+SENTENCES = ["The bridge opened in 1894.", "It has five arches.", "It is grey.", "Trains cross it."]
+ANSWER = " ".join(SENTENCES)
+FIVE = (ANSWER.index("five"), ANSWER.index("five") + 4)
+
+
+def row(label="FAIL", answer=ANSWER, spans=(FIVE,)):
+    return labelled("set", 1, label, context="The bridge.", answer=answer, spans=spans)
+
+
+def pieces(*rows):
+    return [piece for seed in range(60) for piece in cut(rows, random.Random(seed))]
+
+
+def test_a_piece_is_a_run_of_few_sentences_with_its_own_label_and_spans():
+    found = pieces(row())
+    assert {piece.example.answer.count(".") for piece in found} == {1, 2, LONGEST}
+    for piece in found:
+        example = piece.example
+        assert example.answer in ANSWER
+        assert example.label == ("FAIL" if "five" in example.answer else "PASS")
+        assert [span.text for span in example.spans] == ["five"] * (example.label == "FAIL")
+        assert piece.group == row().group
+
+
+def test_pieces_of_one_answer_have_ids_of_their_own():
+    found = {piece.example.id: piece.example.answer for piece in pieces(row())}
+    assert len(set(found.values())) == len(found)
+
+
+def test_a_wrong_answer_without_marks_gives_none_for_nobody_knows_where_it_is_wrong():
+    assert pieces(row(spans=None)) == []
+
+
+def test_what_claims_nothing_gives_none():
+    assert pieces(row("PASS", "Thank you for asking!", ())) == []
+
+
+def test_a_right_answer_gives_right_pieces():
+    assert {piece.example.label for piece in pieces(row("PASS", spans=()))} == {"PASS"}

@@ -1,0 +1,242 @@
+import json
+import random
+from collections import Counter
+
+import pytest
+
+from moonlynx.judge.judges.luna.reading import Limits
+from moonlynx.recipes.data.answers.base import labelled
+from moonlynx.recipes.data.mixes import Mix
+from moonlynx.recipes.data.synthetic import HELD_OUT_SCHEMAS, generate
+from moonlynx.recipes.luna.items import Item
+from moonlynx.recipes.luna.mix import Reader, _balance, labelled_made, make, stage_items
+from moonlynx.recipes.luna.settings import Stage
+
+from ...labelled_data import DATA, needs_data
+from ..tiny_base import build_tokenizer
+
+QUESTION = "When was the bridge opened?"
+DOCUMENT = (
+    "The bridge over the Aare was opened in 1894. It carried two tracks until 1957. "
+    "The regional line crosses it every 12 minutes. Its arches are made of granite."
+)
+ANSWER = "The bridge was opened in 1894. It has five arches. Trains cross it every 20 minutes."
+FIVE, TWENTY = ((ANSWER.index(word), ANSWER.index(word) + len(word)) for word in ("five", "20"))
+OTHERS = (
+    "The museum in Thun opened its doors in 1887. It shows 45 paintings of the lake.",
+    "Wheat was sold for 12 francs a sack. In 1816 it cost 60 francs.",
+    "The ferry Blümlisalp carries 750 passengers. It was built in 1906 in Zurich.",
+)
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    path = tmp_path_factory.mktemp("mix") / "tokenizer.json"
+    words = {
+        word.strip(".?,").lower() for text in (QUESTION, ANSWER, DOCUMENT) for word in text.split()
+    }
+    return Reader(build_tokenizer(path, sorted(words)), Limits(120, 24, 40), 1)
+
+
+def answer(label="FAIL", text=ANSWER, context=DOCUMENT, **more):
+    return labelled("hand", 0, label, question=QUESTION, context=context, answer=text, **more)
+
+
+def words_of(item):
+    return None if item.spans is None else [item.claim[a:b] for a, b in item.spans]
+
+
+def test_each_claim_becomes_an_item(reader):
+    items = list(reader.items(answer(spans=[FIVE, TWENTY])))
+    assert [item.claim for item in items] == [
+        "The bridge was opened in 1894.",
+        "It has five arches.",
+        "Trains cross it every 20 minutes.",
+    ]
+    assert [item.supported for item in items] == [True, False, False]
+    assert [words_of(item) for item in items] == [[], ["five"], ["20"]]
+    assert {item.premises for item in items} == {(DOCUMENT,)}
+    assert {item.source for item in items} == {"hand"}
+    assert items[0].lead == QUESTION
+    assert items[1].lead == f"{QUESTION} {items[0].claim}"
+
+
+def test_a_span_over_two_claims_marks_both(reader):
+    start, end = ANSWER.index("arches"), ANSWER.index("cross")
+    _, second, third = reader.items(answer(spans=[(start, end)]))
+    assert [words_of(second), words_of(third)] == [["arches."], ["Trains "]]
+
+
+def test_a_marked_sentence_tells_the_label_but_not_the_words(reader):
+    start = ANSWER.index("It has")
+    rows = list(reader.items(answer(spans=[(start, start + 19)], exact=False)))
+    assert [item.supported for item in rows] == [True, False, True]
+    assert [item.spans for item in rows] == [(), None, ()]
+
+
+@pytest.mark.parametrize("spans", [None, []])
+def test_of_a_wrong_answer_without_marks_the_claims_are_unknown(reader, spans):
+    items = list(reader.items(answer(spans=spans)))
+    assert [(item.supported, item.spans) for item in items] == [(None, None)] * 3
+    assert {item.answer for item in items} == {"hand/0"}
+    (item,) = reader.items(answer(text="It has five arches.", spans=spans))
+    assert item.supported is False
+    assert (item.spans, item.answer) == (None, "")
+
+
+def test_a_cap_takes_answers_of_unknown_claims_whole():
+    known = [Item(f"claim {n}", ("text",), n % 2 == 0, "set") for n in range(20)]
+    unknown = [Item(f"part {n}", ("text",), None, "set", answer=f"{n // 3}") for n in range(9)]
+    kept = _balance([*known, *unknown], 25, random.Random(0))
+    assert len(kept) == 23
+    assert Counter(item.supported for item in kept) == {True: 10, False: 10, None: 3}
+    assert len({item.answer for item in kept}) == 2
+    assert len(_balance([*known, *unknown], None, random.Random(0))) == 29
+
+
+def test_a_right_answer_has_right_claims(reader):
+    items = list(reader.items(answer("PASS")))
+    assert [(item.supported, item.spans) for item in items] == [(True, ())] * 3
+
+
+def test_what_claims_nothing_is_no_item(reader):
+    (item,) = reader.items(answer("PASS", text="Sure, here you go: It has arches."))
+    assert item.claim.endswith("It has arches.")
+    assert list(reader.items(answer("PASS", text="Hello!"))) == []
+
+
+def test_long_contexts_are_read_in_windows(reader):
+    context = " ".join(OTHERS * 10) + " " + DOCUMENT
+    first, *_ = reader.items(answer("PASS", context=context))
+    assert len(first.premises) == 1
+    assert "The bridge over the Aare was opened in 1894." in first.premises[0]
+
+
+RIGHT = [
+    answer("PASS", text="The bridge over the Aare was opened in 1894. It carried two tracks."),
+    *(
+        answer("PASS", text=text, context=text, group=str(number))
+        for number, text in enumerate(OTHERS)
+    ),
+]
+SENTENCES = {s.rstrip(".") for row in RIGHT for s in row.example.answer.split(". ")}
+
+
+def pairs_of(items):
+    return zip(items[::2], items[1::2], strict=True)
+
+
+@pytest.mark.parametrize("kind", ["perturbed", "removed", "shuffled"])
+def test_each_wrong_claim_stands_beside_the_right_one(reader, kind):
+    items = make(kind, 30, RIGHT, reader, random.Random(0))
+    assert [item.supported for item in items] == [True, False] * 30
+    assert {item.source.partition(":")[0] for item in items} == {
+        "changed" if kind == "perturbed" else kind
+    }
+    for right, wrong in pairs_of(items):
+        assert right.claim.rstrip(".") in SENTENCES
+        assert right.source == wrong.source
+        assert right.lead == wrong.lead
+    again = make(kind, 30, RIGHT, reader, random.Random(0))
+    assert again == items != make(kind, 30, RIGHT, reader, random.Random(1))
+
+
+def test_of_a_changed_claim_the_changed_words_are_marked(reader):
+    items = make("perturbed", 60, RIGHT, reader, random.Random(0))
+    for right, wrong in pairs_of(items):
+        ((start, end),) = wrong.spans
+        assert right.claim != wrong.claim
+        assert right.premises == wrong.premises
+        before, after = wrong.claim[:start], wrong.claim[end:]
+        assert right.claim.startswith(before)
+        assert right.claim.endswith(after)
+
+
+def test_kinds_of_change_come_evenly(reader):
+    items = make("perturbed", 60, RIGHT, reader, random.Random(0))
+    kinds = Counter(item.source for item in items if not item.supported)
+    assert len(kinds) >= 4
+    assert max(kinds.values()) <= 60 / 3
+
+
+def test_of_an_unchanged_claim_all_is_marked_and_the_documents_do_not_hold_it(reader):
+    for kind in ("removed", "shuffled"):
+        for right, wrong in pairs_of(make(kind, 30, RIGHT, reader, random.Random(0))):
+            assert right.claim == wrong.claim
+            assert words_of(wrong) == [wrong.claim]
+            assert wrong.claim not in " ".join(wrong.premises)
+
+
+def test_sets_of_right_answers_are_drawn_equally(reader):
+    few = [
+        labelled("few", n, "PASS", context=text, answer=text.split(". ")[0] + ".")
+        for n, text in enumerate(OTHERS)
+    ]
+    many = [
+        labelled("many", n, "PASS", context=f"Arch {n}.", answer="It has arches.", group=str(n))
+        for n in range(90)
+    ]
+    items = make("shuffled", 200, few + many, reader, random.Random(0))
+    share = sum(item.claim != "It has arches." for item in items) / len(items)
+    assert 0.35 < share < 0.65
+
+
+def test_nothing_comes_of_nothing(reader):
+    assert make("removed", 5, [], reader, random.Random(0)) == []
+    wrong = [answer(spans=[FIVE])]
+    assert make("perturbed", 5, wrong, reader, random.Random(0)) == []
+
+
+def test_made_answers_keep_their_labels(reader):
+    count = Counter()
+    for number, row in enumerate(generate(60, 3)):
+        row_items = labelled_made(row, number)
+        marked = {row.answer[a:b] for sentence in row.sentences for a, b in sentence.spans}
+        assert {span.text for span in row_items.example.spans} == marked
+        assert row_items.example.label == ("FAIL" if marked else "PASS")
+        for item in reader.items(row_items):
+            count[item.supported] += 1
+            assert item.source == f"made:{row.schema}"
+    assert min(count.values()) > 10
+
+
+def test_a_stage_is_its_parts(reader, tmp_path):
+    (tmp_path / "exclude_from_training.json").write_text("{}")
+    folder = tmp_path / "fever_symmetric"
+    folder.mkdir()
+    for part, (claim, label) in {"dev": ("hot", "REFUTES"), "test": ("cold", "SUPPORTS")}.items():
+        row = {"claim": f"It is {claim}.", "evidence": "It is cold.", "gold_label": label}
+        (folder / f"fever_symmetric_{part}.jsonl").write_text(json.dumps(row))
+    stage = Stage(pairs={"fever-symmetric": 10}, made=80, epochs=1)
+    items = stage_items(stage, Mix("shipped"), tmp_path, reader, 0)
+    sources = Counter(item.source.partition(":")[0] for item in items)
+    assert sources["fever-symmetric"] == 2
+    made = [item for item in items if item.source.startswith("made:")]
+    assert {item.source.partition(":")[2] for item in made}.isdisjoint(HELD_OUT_SCHEMAS)
+    right = sum(item.supported for item in made)
+    assert 0 < right <= len(made) - right + 1
+    assert items == stage_items(stage, Mix("shipped"), tmp_path, reader, 0)
+
+
+@pytest.mark.heavy
+@needs_data
+def test_a_stage_of_real_answers(reader):
+    stage = Stage(
+        answers={"ragtruth_train_part": 60},
+        right=("xquad_en",),
+        right_claims=30,
+        changed={"perturbed": 20, "removed": 10, "shuffled": 5},
+        epochs=1,
+    )
+    items = stage_items(stage, Mix("shipped"), DATA, reader, 0)
+    sources = Counter(item.source.partition(":")[0] for item in items)
+    assert sources == {
+        "ragtruth_train_part": 60,
+        "xquad_en": 30,
+        "changed": 40,
+        "removed": 20,
+        "shuffled": 10,
+    }
+    for item in items:
+        assert item.supported == (item.spans == ()), item
+        assert item.premises

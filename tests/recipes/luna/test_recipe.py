@@ -1,0 +1,268 @@
+"""The whole recipe on tiny made data: one command from data to a judge."""
+
+import csv
+import json
+import shutil
+from itertools import product
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from moonlynx import cli
+from moonlynx.judge.contract.types import Example, MoonlynxError
+from moonlynx.judge.decision.calibration import load_calibration
+from moonlynx.judge.registry import load_judge
+from moonlynx.recipes.data import mixes
+from moonlynx.recipes.luna.export import app as export_app
+from moonlynx.recipes.luna.items import ITEMS
+from moonlynx.recipes.luna.recipe import TOGETHER, BaseNotFound, find_base, start_network
+from moonlynx.recipes.luna.record import read_record
+from moonlynx.recipes.luna.settings import Run
+from moonlynx.recipes.record import find_hardware
+from moonlynx.recipes.runs import SettingsError
+
+from ..tiny_base import build_base
+
+NAMES = ("Alimentum", "Bibimbap", "Cotto", "Dumpling", "Eagle", "Fitzbillies", "Giraffe", "Kebab")
+FOODS = ("Chinese", "English", "French", "Italian", "Japanese", "Indian")
+AREAS = ("riverside", "city centre", "harbour")
+RUN = {
+    "base": "tiny",
+    "window": 96,
+    "lead": 8,
+    "claim": 40,
+    "precision": "fp32",
+    "held_back": 0.1,
+    "stages": {
+        "pairs": {"pairs": {"fever-symmetric": 100}, "epochs": 2, "batch_tokens": 1024},
+        "answers": {
+            "answers": {"e2e_cleaned": 200},
+            "right": ["e2e_cleaned"],
+            "right_claims": 40,
+            "changed": {"removed": 10, "shuffled": 10},
+            "made": 10,
+            "epochs": 2,
+            "batch_tokens": 1024,
+        },
+    },
+}
+EXAMPLE = Example.from_row(
+    {
+        "context": ['{"name": "Cotto", "food": "Italian", "area": "riverside"}'],
+        "answer": "Cotto serves French food. It is in the riverside area.",
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Write tiny files in the forms of two real sets."""
+    root = tmp_path_factory.mktemp("data")
+    (root / "exclude_from_training.json").write_text("{}")
+    (root / "fever_symmetric").mkdir()
+    for part, label in (("dev", "SUPPORTS"), ("test", "REFUTES")):
+        rows = [
+            {
+                "claim": f"{name} serves {food} food.",
+                "evidence": f"{name} serves {food if label == 'SUPPORTS' else 'Thai'} food.",
+                "gold_label": label,
+            }
+            for name, food in product(NAMES, FOODS)
+        ]
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (root / "fever_symmetric" / f"fever_symmetric_{part}.jsonl").write_text(text)
+    (root / "e2e_cleaned").mkdir()
+    for part, names in (("devel-fixed.no-ol", NAMES[:4]), ("test-fixed", NAMES[4:])):
+        with (root / "e2e_cleaned" / f"{part}.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["mr", "ref", "fixed", "orig_mr"])
+            for name, food, area in product(names, FOODS, AREAS):
+                clean = f"name[{name}], food[{food}], area[{area}]"
+                text = f"{name} serves {food} food. It is in the {area} area."
+                writer.writerow([clean, text, 0, f"name[{name}], area[{area}]"])
+    return root
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    words = [
+        word.lower() for word in (*NAMES, *FOODS, "serves", "food", "area", "name", "the", "is")
+    ]
+    return build_base(tmp_path_factory.mktemp("base"), words)
+
+
+@pytest.fixture
+def one_set(monkeypatch):
+    """Leave of all sets of labelled answers the one that `data` has."""
+    monkeypatch.setattr(mixes, "SETS", {"e2e_cleaned": mixes.SETS["e2e_cleaned"]})
+
+
+def write(path, **changes):
+    path.write_text(yaml.safe_dump(RUN | changes, sort_keys=False), encoding="utf-8")
+    return path
+
+
+def moonlynx(*arguments):
+    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+
+
+@pytest.mark.heavy
+@pytest.mark.usefixtures("one_set")
+def test_one_command_trains_a_judge(data, base, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    recipe = write(tmp_path / "tiny.yaml")
+    command = ("train", "luna", recipe, "--data", data, "--base", base)
+    result = moonlynx(*command)
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    out = tmp_path / "runs" / "tiny"
+    assert "moonlynx judge --judge luna:runs/tiny/luna-int8" in result.output
+
+    for name in ("pairs", "answers"):
+        progress = json.loads((out / name / "progress.json").read_text())
+        assert progress["done"]
+        assert progress["items"] > 50
+    for folder, backend in ((out / "luna", "@torch"), (out / "luna-int8", "")):
+        judge = load_judge(f"luna:{folder}{backend}")
+        (verdict,) = judge([EXAMPLE])
+        assert verdict.error is None
+        assert 0 <= verdict.raw_score <= 1
+        assert [EXAMPLE.answer[s.start : s.end] for s in verdict.sentences] == [
+            "Cotto serves French food.",
+            "It is in the riverside area.",
+        ]
+    assert verdict.probability is not None  # the int8 form is the one that is calibrated
+    forms = [str(out / "luna"), str(tmp_path / "compared")]
+    compared = CliRunner().invoke(export_app, [*forms, "--against", str(data)])
+    assert compared.exit_code == 0, compared.output
+    figures = dict(line.split(": ") for line in compared.output.splitlines()[1:])
+    assert int(figures["inputs"]) > 20
+    assert 0 < float(figures["claim_mean"]) < 0.05
+    calibration = load_calibration(out / "luna-int8" / "calibration.json")
+    assert calibration.judge == judge.info
+    assert calibration.rows == 2 * calibration.fails >= 20
+
+    record = read_record(out / "luna-int8")
+    assert [stage.name for stage in record.stages] == ["pairs", "answers"]
+    assert record.hardware == find_hardware()
+    assert record.recipe == "tiny"
+    assert all(set(each.auroc) == {"e2e_cleaned", TOGETHER} for each in record.aggregations)
+
+    again = tmp_path / "again"
+    moved = moonlynx(*command, "--out", again)
+    assert moved.exit_code == 0
+    for name in ("luna/model.safetensors", "luna-int8/model.onnx", "luna-int8/calibration.json"):
+        assert (again / name).read_bytes() == (out / name).read_bytes(), name
+
+    other = write(recipe, seed=1)
+    refused = moonlynx("train", "luna", other, "--data", data, "--base", base)
+    assert isinstance(refused.exception, SettingsError)
+    assert "run.json has other settings" in str(refused.exception)
+
+
+@pytest.mark.heavy
+@pytest.mark.usefixtures("one_set")
+def test_a_stage_that_is_done_is_not_done_again(data, base, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    recipe = write(tmp_path / "tiny.yaml")
+    command = ("train", "luna", recipe, "--data", data, "--base", base, "--out", out)
+    assert moonlynx(*command).exit_code == 0
+    before = {path: path.read_bytes() for path in out.rglob("model.*")}
+    times = {path: path.stat().st_mtime_ns for path in (out / "pairs").iterdir()}
+    items = (out / "answers" / ITEMS).read_bytes()
+    shutil.rmtree(out / "answers")
+    (out / "answers").mkdir()
+    (out / "answers" / ITEMS).write_bytes(items)  # as they come from another machine
+    with monkeypatch.context() as patch:
+        patch.setattr("moonlynx.recipes.luna.recipe.stage_items", pytest.fail)  # not read anew
+        assert moonlynx(*command).exit_code == 0
+    assert times == {path: path.stat().st_mtime_ns for path in (out / "pairs").iterdir()}
+    assert before == {path: path.read_bytes() for path in out.rglob("model.*")}
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        ({"a": RUN["stages"]["pairs"], "b": {"pairs": {"sick": 9}, "epochs": 1}}, "sick is not in"),
+        ({"a": {"pairs": {"snli": 9}, "epochs": 1}}, "snli__"),
+        ({"a": {"changed": {"removed": 4}, "epochs": 1}}, "a: the stage has no item"),
+    ],
+)
+def test_what_cannot_be_trained_on_is_said(data, base, tmp_path, stages, message):
+    recipe = write(tmp_path / "tiny.yaml", stages=stages)
+    out = tmp_path / "out"
+    result = moonlynx("train", "luna", recipe, "--data", data, "--base", base, "--out", out)
+    assert isinstance(result.exception, MoonlynxError)
+    assert message in str(result.exception)
+    assert not list(out.rglob("*.safetensors"))
+
+
+def test_without_data_the_command_says_what_to_set(monkeypatch):
+    monkeypatch.delenv("MOONLYNX_DATA", raising=False)
+    result = moonlynx("train", "luna", "mini")
+    assert result.exit_code == 2
+    assert "MOONLYNX_DATA" in result.output
+
+
+def test_an_unknown_recipe_is_refused(tmp_path):
+    result = moonlynx("train", "luna", "micro", "--data", tmp_path)
+    assert isinstance(result.exception, SettingsError)
+    assert "known: deberta-v3-large, mini" in str(result.exception)
+
+
+def run_of(**settings):
+    return Run.model_validate(RUN | settings)
+
+
+def test_a_base_is_held_to_its_hash(tmp_path):
+    with pytest.raises(BaseNotFound, match=r"holds no model\.safetensors"):
+        find_base(run_of(), tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    assert find_base(run_of(), tmp_path) == tmp_path
+    with pytest.raises(BaseNotFound, match="the recipe names 0000"):
+        find_base(run_of(base_sha256="0" * 64), tmp_path)
+
+
+def test_a_base_that_the_hub_does_not_give():
+    with pytest.raises(BaseNotFound, match=r"no-one/tiny-trunk cannot be had.*--base"):
+        find_base(run_of(base="no-one/tiny-trunk"), None)
+
+
+@pytest.mark.heavy
+def test_heads_start_as_the_nli_classifier(base, tmp_path):
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification
+
+    labels = {0: "Entailment", 1: "neutral", 2: "contradiction"}
+    config = BertConfig.from_pretrained(
+        base, id2label=labels, label2id={v: k for k, v in labels.items()}
+    )
+    model = BertForSequenceClassification(config)
+    torch.nn.init.normal_(model.classifier.bias)
+    model.save_pretrained(tmp_path)
+    network = start_network(tmp_path, run_of(head_from="nli"))
+    for part in ("weight", "bias"):
+        rows = getattr(model.classifier, part)
+        for head in (network.claim, network.tokens):
+            assert torch.equal(getattr(head, part).reshape(-1), (rows[0] - rows[2]).reshape(-1))
+    trunk = dict(network.trunk.named_parameters())
+    for name, value in model.bert.named_parameters():
+        assert name.startswith("pooler") or torch.equal(trunk[name], value), name
+    with pytest.raises(BaseNotFound, match=r"no NLI classifier.*head_from: new"):
+        start_network(base, run_of(head_from="nli"))
+
+
+@pytest.mark.heavy
+def test_new_heads_are_the_seeds(base):
+    import torch
+
+    one, same, other = (start_network(base, run_of(seed=seed)).claim.weight for seed in (0, 0, 1))
+    assert torch.equal(one, same)
+    assert not torch.equal(one, other)
+
+
+@pytest.mark.heavy
+def test_a_window_longer_than_the_base_reads_is_refused(base):
+    with pytest.raises(SettingsError, match=r"window: 100000 tokens.*positions"):
+        start_network(base, run_of(window=100_000))

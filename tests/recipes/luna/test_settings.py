@@ -1,0 +1,117 @@
+from pathlib import Path
+
+import pytest
+import yaml
+
+from moonlynx.recipes.data.mixes import Mix
+from moonlynx.recipes.luna import settings
+from moonlynx.recipes.luna.mix import check_stage
+from moonlynx.recipes.luna.settings import Run, Stage
+from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
+
+RECIPES = sorted(path.stem for path in Path(settings.__file__).parent.glob("*.yaml"))
+LEAST = {"base": "some/trunk", "stages": {"pairs": {"pairs": {"snli": 10}, "epochs": 1}}}
+
+
+def write(folder, **changes):
+    path = folder / "run.yaml"
+    path.write_text(yaml.safe_dump(LEAST | changes), encoding="utf-8")
+    return path
+
+
+def test_the_recipes_that_there_are():
+    assert {name: read_run(find_recipe(name, settings.RECIPES), Run).mix for name in RECIPES} == {
+        "deberta-v3-large": "shipped",
+        "mini": "shipped",
+        "mini-no-ragtruth": "no-ragtruth",
+        "mini-research": "research",
+        "modernbert-base": "shipped",
+        "modernbert-large": "shipped",
+    }
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_is_a_run_over_sets_that_its_mix_allows(name):
+    run = read_run(find_recipe(name, settings.RECIPES), Run)
+    mix = Mix(run.mix)
+    for stage in run.stages.values():
+        check_stage(stage, mix)
+        assert stage.lr_trunk < stage.lr_heads
+        assert stage.batch_tokens >= run.window
+    assert run.stages["answers"].changed.keys() == {"perturbed", "removed", "shuffled"}
+
+
+def test_the_papers_settings():
+    run = read_run(find_recipe("deberta-v3-large", settings.RECIPES), Run)
+    (stage,) = run.stages.values()
+    assert (stage.lr_trunk, stage.lr_heads, stage.epochs) == (5e-6, 2e-5, 3)
+    assert (run.head_from, run.window) == ("nli", 512)
+
+
+def test_a_recipe_is_found_by_path_or_name(tmp_path):
+    path = write(tmp_path)
+    assert find_recipe(str(path), settings.RECIPES) == path
+    with pytest.raises(SettingsError, match=r"no recipe is called 'micro'.*deberta-v3-large, mini"):
+        find_recipe("micro", settings.RECIPES)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"bases": "x"}, "bases: Extra"),
+        ({"stages": {}}, "stages: "),
+        ({"stages": {"one": {}}}, "stages.one: give budget_tokens or epochs"),
+        ({"stages": {"one": {"epochs": 1, "budget_tokens": 9}}}, "and not both"),
+        ({"stages": {"one": {"epochs": 1, "changed": {"sung": 1}}}}, "stages.one.changed.sung"),
+        ({"window": 150}, "window: 150 tokens leave fewer than 16"),
+        ({"claim": 0}, "claim: "),
+        ({"precision": "int8"}, "precision: "),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, changes, message):
+    with pytest.raises(SettingsError, match=message) as caught:
+        read_run(write(tmp_path, **changes), Run)
+    assert "run.yaml" in str(caught.value)
+
+
+def test_a_file_that_is_none(tmp_path):
+    with pytest.raises(SettingsError, match="cannot read"):
+        read_run(tmp_path / "none.yaml", Run)
+    (tmp_path / "broken.yaml").write_text("a: [")
+    with pytest.raises(SettingsError, match="is not YAML"):
+        read_run(tmp_path / "broken.yaml", Run)
+
+
+def test_a_budget_is_tokens_or_epochs():
+    assert Stage(epochs=1.5).budget(1000) == 1500
+    assert Stage(budget_tokens=70).budget(1000) == 70
+
+
+def test_the_judge_is_read_as_it_was_trained():
+    run = Run.model_validate(LEAST | {"window": 200, "lead": 20, "claim": 50, "windows": 3})
+    config = run.config("min", "noisy-or")
+    assert config.limits == run.limits
+    assert (config.windows, config.aggregation, config.answer) == (3, "min", "noisy-or")
+
+
+@pytest.mark.parametrize(
+    ("mix", "sets"),
+    [
+        ("shipped", {"pairs": {"sick": 10}}),
+        ("shipped", {"answers": {"faithjudge": 0}}),
+        ("no-ragtruth", {"answers": {"ragtruth_train_part": 0}}),
+        ("research", {"answers": {"quintd-wikidata": 0}}),
+        ("research", {"answers": {"ragtruth_test": 0}}),
+        ("research", {"right": ["frank"]}),
+        ("research", {"pairs": {"nothing": 1}}),
+    ],
+)
+def test_a_set_that_the_mix_does_not_allow_is_refused(mix, sets):
+    (field,) = sets
+    (name,) = sets[field]
+    with pytest.raises(SettingsError, match=f"{field}: {name} is not in the mix '{mix}'"):
+        check_stage(Stage(epochs=1, **sets), Mix(mix))
+
+
+def test_the_research_mix_takes_pairs_of_any_licence():
+    check_stage(Stage(epochs=1, pairs={"sick": 10, "rte": 10}), Mix("research"))

@@ -1,0 +1,380 @@
+"""Lynx's recipes: every YAML is dry-run, and real TRL, PEFT and bitsandbytes train a tiny Llama."""
+
+import math
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from moonlynx import cli
+from moonlynx.halubench.overlap import Leaks
+from moonlynx.halubench.records import Provenance, QARow
+from moonlynx.judge.contract.types import BadInput, Example, MoonlynxError
+from moonlynx.judge.prompts.parsing import parse_lynx
+from moonlynx.recipes import lynx
+from moonlynx.recipes.chat.fitting import NothingToTrainOn
+from moonlynx.recipes.chat.record import read_record
+from moonlynx.recipes.chat.settings import Run
+from moonlynx.recipes.lynx.data import chat_of, fit, preferences_of
+from moonlynx.recipes.lynx.ragtruth_plus import draw_more
+from moonlynx.recipes.record import RecordError
+from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
+
+from ...tiny_llama import build_tiny_llama
+
+FOLDER = Path(lynx.__file__).parent
+RUNS = sorted(path.stem for path in FOLDER.glob("*.yaml"))
+HERE = {"gpus": 0, "memory_gb": 8, "tflops": 0.1, "utilisation": 0.5}
+TINY = {
+    "base": "tiny",
+    "precision": "fp32",
+    "attention": "sdpa",
+    "learning_rate": 3e-3,
+    "optimizer": "adamw_torch_fused",
+    "batch": 4,
+    "rows_at_once": 4,
+    "epochs": 3,
+    "warmup_steps": 1,
+    "checkpointing": False,
+    "hardware": HERE,
+}
+
+
+def row(number, *, words=8, label="PASS"):
+    year = 1900 + number
+    said = year if label == "PASS" else year + 20
+    return QARow(
+        id=f"made/{number}",
+        source="made",
+        question="When did it open?",
+        context=(f"The tower opened in {year}. " + "It is red. " * words,),
+        answer=f"It opened in {said}.",
+        label=label,
+        group=f"made/{number}",
+        provenance=Provenance(file="made", sha256="0" * 64, row=number, licence="Apache-2.0"),
+        reasoning=(f"The document gives {year} as the year.", f"The answer says {said}."),
+    )
+
+
+ROWS = [row(number, label="FAIL" if number % 2 else "PASS") for number in range(8)]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return build_tiny_llama(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture
+def rows_file(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(each.model_dump_json() + "\n" for each in ROWS))
+    return path
+
+
+def tiny(folder, **changes):
+    return Run.model_validate(TINY | {"base": str(folder)} | changes)
+
+
+def moonlynx(*arguments):
+    return CliRunner().invoke(cli.app, ["train", *map(str, arguments)])
+
+
+def test_the_papers_run():
+    run = read_run(find_recipe("lynx-8b", FOLDER), Run)
+    assert (run.method, run.max_length, run.epochs, run.learning_rate) == ("full", 8000, 3, 5e-7)
+    assert (run.optimizer, run.betas, run.clip) == ("lion_32bit", (0.9, 0.95), 1.0)
+    assert (run.warmup_steps, run.floor) == (100, 0.1)
+    assert run.steps(2400) == 225 > run.warmup_steps
+    paper = read_run(find_recipe("lynx-8b-batch-256", FOLDER), Run)
+    assert paper.steps(2400) == 30 > paper.warmup_steps
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("name", RUNS)
+def test_every_run_is_estimated(name, base, rows_file):
+    result = moonlynx(name, "--rows", rows_file, "--base", base, "--dry-run")
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    run = read_run(find_recipe(name, FOLDER), Run)
+    first, memory, time = result.output.splitlines()
+    rows = 8 if run.preference is None else 0
+    assert f"{run.method}: {rows} rows, 0 left out as longer than {run.max_length} tokens" in first
+    assert f"fits into {run.hardware.memory_gb:.0f} GB" in memory
+    assert f"on {run.processes} of" in time
+
+
+LLAMA_3_8B = {
+    "vocab_size": 128_256,
+    "hidden_size": 4096,
+    "intermediate_size": 14_336,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "max_position_embeddings": 8192,
+}
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [("lynx-8b-lora", "16.7 weights"), ("lynx-8b", "4.0 weights, 4.0 gradients, 4.0 optimiser")],
+)
+def test_the_real_8b_is_estimated_at_almost_8000_tokens(name, weights, tmp_path):
+    """Shape and parameters are those of the real model; of its weights there are none."""
+    from transformers import LlamaConfig
+
+    base = build_tiny_llama(tmp_path / "base")
+    (base / "model.safetensors").unlink()
+    LlamaConfig(**LLAMA_3_8B).save_pretrained(base)
+    rows = tmp_path / "long.jsonl"
+    rows.write_text(row(1, words=1_200).model_dump_json() + "\n")
+    result = moonlynx(name, "--rows", rows, "--base", base, "--dry-run")
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    first, memory, _ = result.output.splitlines()
+    assert "1 rows, 0 left out as longer than 8000 tokens" in first
+    assert weights in memory
+    assert "fits into 80 GB" in memory
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("path", sorted(FOLDER.rglob("accelerate/*.yaml")), ids=lambda p: p.stem)
+def test_accelerate_reads_its_configurations(path):
+    from accelerate.commands.config.config_args import load_config_from_file
+
+    config = load_config_from_file(str(path))
+    assert config.num_processes == int(path.stem.partition("-")[0])
+    assert config.mixed_precision == "bf16"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"method": "lora"}, "lora goes with"),
+        ({"lora": {"rank": 4}}, "lora goes with"),
+        ({"batch": 5}, "batch: 5 rows are no multiple of rows_at_once"),
+        ({"learning_rate": 0}, "learning_rate: "),
+        ({"methods": "full"}, "methods: Extra"),
+    ],
+)
+def test_what_is_wrong_in_a_yaml_is_named(tmp_path, changes, message):
+    path = tmp_path / "run.yaml"
+    path.write_text(yaml.safe_dump(TINY | changes))
+    with pytest.raises(SettingsError, match=message):
+        read_run(path, Run)
+
+
+def test_a_chat_asks_and_replies_as_the_judge_does():
+    chat = chat_of(ROWS[1])
+    (asked,), (replied,) = chat["prompt"], chat["completion"]
+    assert "It opened in 1921." in asked["content"]
+    parsed = parse_lynx(replied["content"], truncated=False)
+    assert (parsed.score, parsed.reasoning) == ("FAIL", ROWS[1].reasoning)
+    # As vLLM writes JSON under a schema: each blank learned would be one it must not say.
+    assert replied["content"].startswith('{"REASONING":["The document')
+    assert replied["content"].endswith('],"SCORE":"FAIL"}')
+
+
+@pytest.mark.heavy
+def test_rows_that_are_too_long_are_left_out_and_counted(base):
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    found = fit([*ROWS, row(90, words=500)], tiny(base, max_length=2000), tokenizer)
+    assert len(found.chats) == len(found.tokens) == len(ROWS)
+    assert found.too_long == ["made/90"]
+    assert max(found.tokens) <= 2000
+
+
+@pytest.mark.parametrize("field", ["label", "reasoning"])
+def test_a_row_that_teaches_nothing_is_named(field):
+    bad = ROWS[0].model_copy(update={field: None})
+    with pytest.raises(BadInput, match=f"row made/0, {field}: is missing"):
+        chat_of(bad)
+
+
+LORA = {"rank": 8, "alpha": 16, "dropout": 0.0}
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"optimizer": "lion_32bit", "learning_rate": 3e-4, "betas": [0.9, 0.95]},
+        {"method": "lora", "lora": LORA, "learning_rate": 3e-2},
+        {"method": "qlora", "lora": LORA, "learning_rate": 3e-2},
+    ],
+    ids=["full", "lion", "lora", "qlora"],
+)
+def test_the_loss_falls(base, tmp_path, changes):
+    from moonlynx.recipes.lynx.sft import train
+
+    run = tiny(base, epochs=6, **changes)
+    done = train(run, ROWS, ROWS[:2], tmp_path)
+    assert (done.rows, done.too_long, done.validation) == (8, 0, 2)
+    assert done.steps == run.steps(8) == len(done.losses) == 12
+    assert done.losses[-1] < 0.75 * done.losses[0]
+    assert len(done.validation_losses) == 6
+    assert done.validation_losses[-1] < done.validation_losses[0]
+    saved = "model.safetensors" if run.method == "full" else "adapter_model.safetensors"
+    assert (tmp_path / "model" / saved).stat().st_size > 0
+
+
+@pytest.mark.heavy
+def test_losses_are_reported_to_tensorboard(base, tmp_path):
+    event_accumulator = pytest.importorskip(
+        "tensorboard.backend.event_processing.event_accumulator", reason="needs tensorboard"
+    )
+    from moonlynx.recipes.lynx.sft import train
+
+    done = train(tiny(base, epochs=1), ROWS, [], tmp_path, "tensorboard")
+    (events,) = tmp_path.rglob("events.out.tfevents.*")
+    found = event_accumulator.EventAccumulator(str(events))
+    found.Reload()
+    assert [each.value for each in found.Scalars("train/loss")] == pytest.approx(done.losses)
+
+
+@pytest.mark.heavy
+def test_a_tracker_that_is_not_installed_is_named(tmp_path, monkeypatch):
+    from moonlynx.recipes.lynx import sft
+
+    monkeypatch.setattr(sft, "find_spec", lambda name: None)
+    with pytest.raises(SettingsError, match="log-to: wandb is not installed; pip install wandb"):
+        sft.train(tiny("base"), ROWS, [], tmp_path / "out", "wandb")
+    assert not (tmp_path / "out").exists()
+
+
+def ragtruth(number, group=None):
+    each = row(number, words=20)
+    return each.model_copy(update={"group": group or each.group})
+
+
+def test_more_rows_of_ragtruth_are_new_and_apart():
+    trained_on, validation = [ragtruth(1), ragtruth(2)], [ragtruth(3, group="held back")]
+    leaking = ragtruth(6).model_copy(update={"context": ("A long text of the test set. " * 4,)})
+    leaks = Leaks([Example(context=leaking.context[0], answer="Yes.")])
+    rows = [*trained_on, ragtruth(4, group="held back"), ragtruth(5), leaking, ragtruth(7)]
+    drawn = draw_more(rows, trained_on, validation, leaks, 2000, seed=0)
+    assert sorted(each.id for each in drawn) == ["made/5", "made/7"]
+    assert len(draw_more(rows, trained_on, validation, leaks, 1, seed=0)) == 1
+
+
+def pairs(count):
+    """Give rows in pairs over one question, one PASS and one FAIL."""
+    for number in range(count):
+        for label in ("PASS", "FAIL"):
+            each = row(number, label=label)
+            yield each.model_copy(update={"id": f"{each.id}/{label}"})
+
+
+def test_a_counterparts_reasoning_is_rejected():
+    alone = row(50)
+    found = dict(preferences_of([*pairs(2), alone]))
+    assert len(found) == 4
+    chat = found["made/1/FAIL"]
+    assert "It opened in 1921." in chat["prompt"][0]["content"]
+    (chosen,), (rejected,) = chat["chosen"], chat["rejected"]
+    assert parse_lynx(chosen["content"], truncated=False).score == "FAIL"
+    assert parse_lynx(rejected["content"], truncated=False).score == "PASS"
+
+
+@pytest.mark.heavy
+def test_preferences_are_learned(base, tmp_path):
+    from moonlynx.recipes.lynx.sft import train
+
+    run = tiny(base, preference={"beta": 0.5}, epochs=10, learning_rate=3e-4)
+    done = train(run, list(pairs(2)), [], tmp_path)
+    assert (done.rows, done.steps) == (4, 10)
+    assert done.losses[0] == pytest.approx(math.log(2), abs=0.01)
+    assert done.losses[-1] < 0.9 * done.losses[0]
+    alone = tiny(base, preference={"beta": 0.5})
+    with pytest.raises(NothingToTrainOn, match="none of 8 rows can be trained on"):
+        train(alone, ROWS, [], tmp_path / "none")
+
+
+@pytest.mark.heavy
+def test_a_stopped_run_goes_on(base, tmp_path):
+    from moonlynx.recipes.lynx.sft import train
+
+    first = train(tiny(base, epochs=1), ROWS, [], tmp_path)
+    assert first.steps == 2
+    with pytest.raises(SettingsError, match=r"run.json has other settings"):
+        train(tiny(base, epochs=3), ROWS, [], tmp_path)
+    (tmp_path / "run.json").unlink()
+    second = train(tiny(base, epochs=3), ROWS, [], tmp_path)
+    assert second.steps == 6
+    assert second.losses[:2] == first.losses  # they are of the checkpoint's log
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("changes", "rows", "message"),
+    [
+        ({"warmup_steps": 6}, ROWS, "warmup_steps: 6 is no less than the 6 steps"),
+        ({"max_length": 100}, ROWS, "none of 8 rows can be trained on within 100 tokens"),
+        ({"base": "/nowhere/model"}, ROWS, "base: cannot load the tokenizer"),
+    ],
+)
+def test_a_run_that_cannot_be_says_why(base, tmp_path, changes, rows, message):
+    from moonlynx.recipes.lynx.sft import train
+
+    with pytest.raises(MoonlynxError, match=message):
+        train(tiny(base, **changes), rows, [], tmp_path / "out")
+
+
+def test_a_record_that_is_missing_or_damaged_says_so(tmp_path):
+    with pytest.raises(RecordError, match=r"trained\.json: No such file.*; `moonlynx tr"):
+        read_record(tmp_path)
+    (tmp_path / "trained.json").write_text('{"base": "tiny"}')
+    with pytest.raises(RecordError, match=r"trained\.json: rows: Field required"):
+        read_record(tmp_path)
+
+
+@pytest.mark.heavy
+def test_the_command_trains(base, rows_file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"base": str(base)}))
+    result = moonlynx("lynx", "mine.yaml", "--rows", rows_file, "--validation", rows_file)
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    assert "6 steps over 8 rows (0 too long)" in result.output
+    assert "runs/mine/model" in result.output
+    record = read_record(Path("runs/mine"))
+    assert (record.steps, record.base, record.rows) == (6, str(base), 8)
+    ((source, licence, passes, fails),) = (tuple(dict(one).values()) for one in record.sources)
+    assert (source, passes, fails) == (ROWS[0].source, 4, 4)
+    assert licence == ROWS[0].provenance.licence
+    assert not [path for path in Path("runs/mine/model").iterdir() if path.suffix == ".bin"]
+    refused = moonlynx("lynx", "mine.yaml", "--rows", rows_file, "--log-to", "paper")
+    assert refused.exit_code == 2
+    assert "'paper' is none of none, tensorboard, wandb" in refused.output
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("method", ["full", "lora"])
+def test_the_estimate_of_what_weights_take_is_what_they_take(base, tmp_path, method):
+    """Weights, gradients and optimiser states are counted in the tensors of a real step."""
+    import torch
+
+    from moonlynx.recipes.chat.estimate import estimate, read_shape
+    from moonlynx.recipes.chat.model import adapters, load_model
+
+    run = tiny(base, method=method, lora=LORA if method == "lora" else None)
+    shape = read_shape(run)
+    found = estimate(run, shape, [100])
+    model = load_model(run)
+    if method == "lora":
+        from peft import get_peft_model
+
+        model = get_peft_model(model, adapters(run))
+    trained = [each for each in model.parameters() if each.requires_grad]
+    optimizer = torch.optim.AdamW(trained)
+    model(input_ids=torch.ones((1, 8), dtype=torch.long)).logits.sum().backward()
+    optimizer.step()
+
+    def gigabytes(tensors):
+        return sum(each.numel() * each.element_size() for each in tensors) / 1e9
+
+    states = [v for state in optimizer.state.values() for k, v in state.items() if k != "step"]
+    assert found.weights == pytest.approx(gigabytes(model.parameters()), rel=0.01)
+    assert found.gradients == pytest.approx(gigabytes([p.grad for p in trained]), rel=0.01)
+    assert found.optimizer == pytest.approx(gigabytes(states), rel=0.01)

@@ -1,9 +1,0 @@
-import pytest
-
-from moonlynx.recipes.luna.made import generate
-
-
-@pytest.fixture(scope="session")
-def answers():
-    """Give enough answers that every schema, form and error occurs."""
-    return list(generate(4000, seed=11))
