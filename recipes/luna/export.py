@@ -35,8 +35,8 @@ from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
 from ..data.mixes import Mix
 from .batches import encode_items
-from .mix import Reader
 from .quantise import quantise
+from .stage_items import Reader
 
 OPSET = 20
 _REAL = 1000  # claims to compare the forms on

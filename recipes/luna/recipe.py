@@ -49,12 +49,12 @@ from ..record import (
     write_record,
 )
 from ..runs import SettingsError, claim_folder
+from .aggregation import choose, failed_by_set, score_answers
 from .batches import encode_items, pad_id
-from .fit import choose, failed_by_set, score_answers
 from .items import ITEMS, kept_items
-from .mix import Reader, check_stage, stage_items
 from .record import StageRecord, TrainingRecord
 from .settings import Run
+from .stage_items import Reader, check_stage, stage_items
 from .train import HELD_BACK, read_progress, train
 
 if TYPE_CHECKING:

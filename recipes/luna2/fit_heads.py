@@ -25,8 +25,8 @@ from moonlynx.judge.metrics.encoder.head import (
     pack,
 )
 
+from .baselines import fit_logistic, targets_of
 from .features import FORMS, Read
-from .floor import fit_logistic, targets_of
 from .measure import Flags, Floats, fit_thresholds, flags_of
 
 VERSION = "2"

@@ -23,10 +23,10 @@ from moonlynx.judge.metrics.encoder.features import FeatureReader
 from moonlynx.judge.metrics.encoder.head import EncoderHead, save_heads
 from moonlynx.judge.metrics.encoder.states import StateEncoder
 
+from .baselines import FLOORS, Floor
 from .data import LabelledInput, load
 from .features import FORMS, KeptFeatures, cap, find_layers
 from .fit_heads import VERSION, fit_head, score
-from .floor import FLOORS, Floor
 from .heads_report import render
 from .measure import Floats, decide, fit_thresholds, flags_of, gains, measure, read_gold
 

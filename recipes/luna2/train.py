@@ -29,10 +29,10 @@ from moonlynx.judge.metrics.prompt import Prompter
 
 from ..runs import SettingsError, claim_folder
 from .data import Splits
-from .examples import Collator, Encodings, class_weights, encode
-from .fit import Fitted, fit
+from .encoding import Collator, Encodings, class_weights, encode
 from .loss import class_logits, trainer_class
 from .model import load_with_adapter, on_cpu
+from .scaling import Fitted, fit
 from .settings import Run
 
 log = logging.getLogger(__name__)

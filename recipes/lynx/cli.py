@@ -94,7 +94,7 @@ def _train(
     from ..chat.model import load_tokenizer
     from ..chat.settings import Run
     from ..chat.sft import MODEL, TRACKERS
-    from .data import fit
+    from .chats import fit
     from .sft import train
 
     if log_to not in TRACKERS:

@@ -13,7 +13,7 @@ from ..chat.record import TrainingRecord, count_sources
 from ..chat.settings import Run
 from ..chat.sft import tune
 from ..runs import SettingsError, claim_folder
-from .data import fit
+from .chats import fit
 
 
 def train(

@@ -8,9 +8,7 @@ from pathlib import Path
 
 from ..exclusions import load_exclusions
 from .base import Exclusions, LabelledAnswer
-from .facts import read_factscore, read_falke, read_halueval
-from .rag import read_faithjudge, read_qa_feedback, read_ragtruth
-from .records import (
+from .data_to_text import (
     QUINTD_KINDS,
     read_e2e,
     read_quintd,
@@ -18,6 +16,7 @@ from .records import (
     read_scitab,
     read_webnlg2020,
 )
+from .rag import read_faithjudge, read_qa_feedback, read_ragtruth
 from .right import (
     right_covid_qa,
     right_e2e,
@@ -27,6 +26,7 @@ from .right import (
     right_tatqa,
     right_xquad,
 )
+from .short import read_factscore, read_falke, read_halueval
 from .summaries import (
     read_entfa,
     read_frank,

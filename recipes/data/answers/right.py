@@ -11,7 +11,7 @@ from typing import Any
 from moonlynx.judge.text import Piece, split_sentences
 
 from .base import Exclusions, LabelledAnswer, labelled, overlap, read_csv, read_json, read_lines
-from .records import E2E_FILES, SLOT, e2e_record
+from .data_to_text import E2E_FILES, SLOT, e2e_record
 
 _LONGEST = 600  # characters of a passage's sentences that stand for an answer
 _WHAT = re.compile(r"What (is|was|are|were) the (.{3,120})\?")

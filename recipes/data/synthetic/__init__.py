@@ -1,6 +1,6 @@
 """Synthetic answers over synthetic records."""
 
-from .answers import MadeAnswer, MadeSentence, generate
 from .catalogue import ERRORS, HELD_OUT_SCHEMAS, SCHEMAS
+from .generator import MadeAnswer, MadeSentence, generate
 
 __all__ = ["ERRORS", "HELD_OUT_SCHEMAS", "SCHEMAS", "MadeAnswer", "MadeSentence", "generate"]

@@ -60,7 +60,7 @@ def rows(
 @app.command()
 def base(learned: FileArgument, output: OutputOption, seed: SeedOption = 0) -> None:
     """Write a Llama of random weights, with a tokenizer learned from the rows."""
-    from .base import build_base
+    from .tiny_base import build_base
 
     weights = build_base(read_rows(learned), output, seed)
     echo(f"{output}: a Llama of {weights / 1e6:.1f} million random weights")

@@ -10,13 +10,13 @@ from moonlynx.eval.benchmarks.jsonl import read_file
 from moonlynx.recipes.data import answers, mixes, unseen
 from moonlynx.recipes.data.answers import RIGHT, SETS, load, load_right, split
 from moonlynx.recipes.data.answers.base import labelled, read_json
-from moonlynx.recipes.data.answers.records import _box_score, _locate, _within_box_score
+from moonlynx.recipes.data.answers.data_to_text import _box_score, _locate, _within_box_score
 from moonlynx.recipes.data.answers.right import markdown
 from moonlynx.recipes.data.answers.summaries import _agreed, _edits
 from moonlynx.recipes.data.exclusions import DataNotFound, load_exclusions
 from moonlynx.recipes.data.licences import SOURCES, licence_table
 from moonlynx.recipes.data.mixes import RAGTRUTH, UNSEEN, Mix
-from moonlynx.recipes.luna.pair_sets import PAIR_SETS as PAIRS
+from moonlynx.recipes.data.pair_sets import PAIR_SETS as PAIRS
 from moonlynx.recipes.runs import SettingsError
 
 from ...labelled_data import DATA, needs_data

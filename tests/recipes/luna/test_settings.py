@@ -5,8 +5,8 @@ import yaml
 
 from moonlynx.recipes.data.mixes import Mix
 from moonlynx.recipes.luna import settings
-from moonlynx.recipes.luna.mix import check_stage
 from moonlynx.recipes.luna.settings import Run, Stage
+from moonlynx.recipes.luna.stage_items import check_stage
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
 RECIPES = sorted(path.stem for path in Path(settings.__file__).parent.glob("*.yaml"))

@@ -4,8 +4,8 @@ from sklearn.metrics import f1_score, roc_auc_score
 
 from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.metrics.definition import load_definition
+from moonlynx.recipes.luna2.baselines import by_source, majority
 from moonlynx.recipes.luna2.data import LabelledInput
-from moonlynx.recipes.luna2.floor import by_source, majority
 from moonlynx.recipes.luna2.measure import (
     decide,
     draw_groups,

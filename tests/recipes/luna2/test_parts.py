@@ -9,8 +9,8 @@ from moonlynx.judge.contract.types import JudgeError, JudgeInfo, MetricVerdict
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.head import probabilities
 from moonlynx.judge.metrics.preflight import TokenMap
-from moonlynx.recipes.luna2.examples import Collator, class_weights, targets_of
-from moonlynx.recipes.luna2.fit import fit
+from moonlynx.recipes.luna2.encoding import Collator, class_weights, targets_of
+from moonlynx.recipes.luna2.scaling import fit
 from moonlynx.recipes.luna2.score import score_metric
 
 from .rows import multi_label, row

@@ -208,7 +208,7 @@ def test_the_base_is_the_same_each_time_and_reads_its_rows(tmp_path):
     from safetensors.torch import load_file
     from transformers import AutoTokenizer
 
-    from moonlynx.recipes.lynx.chain.base import build_base
+    from moonlynx.recipes.lynx.chain.tiny_base import build_base
 
     write_rows(tmp_path / "rows.jsonl", ROWS)
     rows = read_rows(tmp_path / "rows.jsonl")

@@ -5,7 +5,7 @@ import weakref
 import pytest
 
 from moonlynx.recipes.chat.settings import Run
-from moonlynx.recipes.lynx.data import fit
+from moonlynx.recipes.lynx.chats import fit
 
 from .test_lynx import LORA, TINY, row
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import moonlynx.recipes.raghalu as package
 from moonlynx.recipes.data.mixes import Mix
-from moonlynx.recipes.luna.mix import check_stage
 from moonlynx.recipes.luna.settings import Run
+from moonlynx.recipes.luna.stage_items import check_stage
 from moonlynx.recipes.runs import read_run
 
 FOLDER = Path(package.__file__).parent

@@ -16,7 +16,7 @@ from moonlynx.judge.judges.luna.reading import Limits, find_specials
 from ..data.answers import LabelledAnswer
 from .batches import Encoded, batches, collate, encode_items, pad_id
 from .items import Item
-from .mix import Reader
+from .stage_items import Reader
 
 if TYPE_CHECKING:
     from torch import nn

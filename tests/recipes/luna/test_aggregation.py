@@ -7,7 +7,7 @@ import pytest
 from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support, answer_score, claim_support
 from moonlynx.recipes.data.answers.base import labelled
 from moonlynx.recipes.data.validation import rows_sha256
-from moonlynx.recipes.luna.fit import Scored, choose, raw_scores
+from moonlynx.recipes.luna.aggregation import Scored, choose, raw_scores
 
 
 def claim(logit, tokens):

@@ -13,7 +13,7 @@ from moonlynx.halubench.records import QARow
 from moonlynx.judge.files.atomic import written_whole
 
 from ...small_llama import draw_model, learn_tokenizer
-from ..data import chat_of
+from ..chats import chat_of
 
 POSITIONS = 1024
 _VOCABULARY = 2048

@@ -20,8 +20,8 @@ from moonlynx.halubench.perturb import Kind, perturb
 from moonlynx.judge.text import content_tokens, split_sentences
 from moonlynx.judge.text.flatten import row_text
 
-from ..data.answers.base import read_csv, read_json, read_lines
-from ..data.exclusions import DataNotFound
+from .answers.base import read_csv, read_json, read_lines
+from .exclusions import DataNotFound
 
 Exclusions = Mapping[str, frozenset[str]]
 Label = Literal["supported", "contradicted", "not_mentioned", "unsupported"]

@@ -24,10 +24,10 @@ from ..data.answers import LabelledAnswer
 from ..data.answers.judged import read_judged
 from ..data.licences import SOURCES
 from ..data.mixes import Mix
+from ..data.pair_sets import PAIR_SETS
 from ..data.synthetic import HELD_OUT_SCHEMAS, MadeAnswer, generate
 from ..runs import SettingsError
 from .items import Item
-from .pair_sets import PAIR_SETS
 from .pairs import load_pairs
 from .settings import Stage
 

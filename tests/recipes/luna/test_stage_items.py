@@ -9,8 +9,8 @@ from moonlynx.recipes.data.answers.base import labelled
 from moonlynx.recipes.data.mixes import Mix
 from moonlynx.recipes.data.synthetic import HELD_OUT_SCHEMAS, generate
 from moonlynx.recipes.luna.items import Item
-from moonlynx.recipes.luna.mix import Reader, _balance, labelled_made, make, stage_items
 from moonlynx.recipes.luna.settings import Stage
+from moonlynx.recipes.luna.stage_items import Reader, _balance, labelled_made, make, stage_items
 
 from ...labelled_data import DATA, needs_data
 from ..tiny_base import build_tokenizer
