@@ -13,14 +13,18 @@ from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.metrics.metric import Metric
 
-from . import batches, chat, guard, health, judging, measuring, proxy
-from .audit import routes as audit
-from .errors import answer_errors
-from .jobs import Jobs
-from .middleware import Limit, LimitBody, Observe, RequireKey
-from .origin import CheckOrigin, read_hosts, read_origins
+from .http.errors import answer_errors
+from .http.middleware import Limit, LimitBody, Observe, RequireKey
+from .http.origin import CheckOrigin, read_hosts, read_origins
 from .page.front import FILES, JUDGING, Page, route_of
 from .page.login import LARGEST, LOGIN, Login
+from .queue.jobs import Jobs
+from .routes import batch_files as batches
+from .routes import completions as chat
+from .routes import feedback as audit
+from .routes import guard, health, measuring
+from .routes import guarded as proxy
+from .routes import verdict as judging
 from .service import Service, Settings
 from .tracing import Tracing
 

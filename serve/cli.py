@@ -12,7 +12,7 @@ from moonlynx.judge.registry import DEFAULT_JUDGE
 from moonlynx.judge.terminal.messages import echo
 
 from .audit.cli import audit_app
-from .limits import Limits
+from .queue.limits import Limits
 from .triton.cli import export_app
 from .vllm.cli import app as run_batch_app
 
@@ -136,8 +136,8 @@ def serve(
     Runs until SIGTERM or Ctrl-C, then drains in-flight requests.
     """
     from .audit.recorder import AuditSettings
-    from .batching import Batching
-    from .middleware import read_keys
+    from .http.middleware import read_keys
+    from .queue.batching import Batching
     from .server import serve as serve_judge
     from .service import Settings
     from .vllm.cli import engine_of

@@ -14,9 +14,8 @@ from pydantic import TypeAdapter
 
 from moonlynx.judge.contract.types import Example, MoonlynxError, Range, Score, Verdict
 
-from .audit.records import Kept, example_sha256
 from .growing import GrowingAnswer, GuardEvent, may_be_judged
-from .job import Job, JobPage
+from .wire import Job, JobPage, Kept, example_sha256
 
 ADDRESS = "http://127.0.0.1:8000"
 _TRIES = 5

@@ -17,9 +17,9 @@ from moonlynx.judge.contract.types import BadInput, Example, JudgeInfo, Verdict
 from moonlynx.judge.rows.examples import Row
 
 from .audit.recorder import AuditSettings, Recorder
-from .batching import Batcher, Batching
-from .limits import Limits
-from .metrics import Metrics
+from .counters import Metrics
+from .queue.batching import Batcher, Batching
+from .queue.limits import Limits
 from .tracing import Tracing
 
 if TYPE_CHECKING:

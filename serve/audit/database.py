@@ -16,7 +16,7 @@ from uuid import uuid4
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.types import BadInput, Example, MoonlynxError, Score, Verdict
 
-from .records import COMPLETION, Feedback, Kept, example_sha256
+from ..wire import COMPLETION, Feedback, Kept, example_sha256
 from .tables import Tables
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from typing import NamedTuple
 from moonlynx.judge.contract.types import Example, MoonlynxError, Verdict
 from moonlynx.judge.contract.visible import visible
 
+from ..wire import Feedback, Kept
 from .database import AuditError, Database, Given, now
-from .records import Feedback, Kept
 
 _ROOM = 64 << 20  # characters of text that may wait to be written
 _ROW = 1_000  # what a row counts besides its texts

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.rows.examples import read_jsonl
 
-from ..errors import answer_errors
+from ..http.errors import answer_errors
 from ..service import Service
-from .asking import SEPARATOR, judge_answer
+from .answers import SEPARATOR, judge_answer
 from .files import routes
 from .markup import escape
 from .texts import OnlyTexts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from moonlynx.judge.contract.types import BadInput
 
 from ..service import Service
-from .asking import judge_file
+from .answers import judge_file
 from .front import FILES
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
-from ..middleware import is_known
+from ..http.middleware import is_known
 from .front import GUARDED, is_page, notice
 
 if TYPE_CHECKING:

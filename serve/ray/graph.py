@@ -21,8 +21,8 @@ from moonlynx.judge.contract.types import BadInput, Example, JudgeInfo, Record, 
 from moonlynx.judge.registry import DEFAULT_JUDGE, load_judge
 
 from ..app import create_app
-from ..batching import Batching
-from ..middleware import read_keys
+from ..http.middleware import read_keys
+from ..queue.batching import Batching
 from ..service import Settings
 from ..tracing import open_tracing
 from .sizes import characters

@@ -12,8 +12,8 @@ from moonlynx import Example, load_judge
 from moonlynx.judge.batch.judging import read_verdicts
 from moonlynx.judge.contract.types import JudgeInfo
 from moonlynx.judge.files.atomic import held
-from moonlynx.serve.batching import Batching
 from moonlynx.serve.client import AsyncClient, Client, ServerError
+from moonlynx.serve.queue.batching import Batching
 from moonlynx.serve.service import Settings
 
 from .loopback import EXAMPLE, WRONG, Gated, calling, metric, serving, until

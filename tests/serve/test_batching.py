@@ -7,7 +7,7 @@ import pytest
 
 from moonlynx import Example, load_judge
 from moonlynx.judge.contract.types import JudgeInfo, Verdict
-from moonlynx.serve.batching import Batcher, Batching, QueueFull
+from moonlynx.serve.queue.batching import Batcher, Batching, QueueFull
 
 JUDGE = load_judge("token-similarity")
 

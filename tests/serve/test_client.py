@@ -6,8 +6,8 @@ import hashlib
 import pytest
 
 from moonlynx import Example, load_judge
-from moonlynx.serve.batching import Batching
 from moonlynx.serve.client import AsyncClient, Client, ServerError
+from moonlynx.serve.queue.batching import Batching
 from moonlynx.serve.service import Settings
 
 from .loopback import EXAMPLE, WRONG, Gated, serving, until

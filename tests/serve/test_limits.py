@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from moonlynx.judge.contract.types import BadInput, MoonlynxError
-from moonlynx.serve.batching import Batching
-from moonlynx.serve.metrics import Metrics
-from moonlynx.serve.middleware import Observe, read_keys
+from moonlynx.serve.counters import Metrics
+from moonlynx.serve.http.middleware import Observe, read_keys
+from moonlynx.serve.queue.batching import Batching
 from moonlynx.serve.service import Settings
 
 from .loopback import EXAMPLE, WRONG, Gated, calling, metric, serving, until

@@ -12,7 +12,7 @@ from moonlynx.judge.contract.types import MetricInput, MetricVerdict
 from moonlynx.judge.metrics.encoder.head import save_heads
 from moonlynx.judge.metrics.heads import EncoderMetric
 from moonlynx.serve.app import create_app
-from moonlynx.serve.batching import Batching
+from moonlynx.serve.queue.batching import Batching
 from moonlynx.serve.server import ServeError, load_metrics
 from moonlynx.serve.service import Settings
 

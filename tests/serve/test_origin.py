@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from moonlynx import load_judge
 from moonlynx.judge.contract.types import BadInput
 from moonlynx.serve.app import create_app
-from moonlynx.serve.batches import KINDS
+from moonlynx.serve.routes.batch_files import KINDS
 from moonlynx.serve.service import Settings
 
 from .loopback import EXAMPLE, calling

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from moonlynx.judge.batch.judging import read_verdicts
-from moonlynx.serve.limits import Limits
+from moonlynx.serve.queue.limits import Limits
 from moonlynx.serve.service import Settings
 
 from .loopback import EXAMPLE, calling, until

@@ -13,7 +13,7 @@ import pytest
 
 from moonlynx import Example
 from moonlynx.judge.batch.judging import read_verdicts
-from moonlynx.serve.batching import Batcher, Batching
+from moonlynx.serve.queue.batching import Batcher, Batching
 from moonlynx.serve.service import Settings
 
 from .loopback import EXAMPLE, Pieces, calling, metric, serving, until

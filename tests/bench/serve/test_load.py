@@ -11,7 +11,7 @@ import pytest
 
 from moonlynx import load_judge
 from moonlynx.judge.judges.luna.weights import EMBEDDED, TOKENIZER, load_tokenizer
-from moonlynx.serve.batching import Batching
+from moonlynx.serve.queue.batching import Batching
 from moonlynx.serve.service import Settings
 
 from ...serve.loopback import EXAMPLE, Gated, serving

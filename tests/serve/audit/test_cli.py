@@ -13,7 +13,7 @@ from moonlynx.judge.rows.examples import read_rows
 from moonlynx.serve.audit.database import Correction, Database, Day, Given, now
 from moonlynx.serve.audit.drift import periods
 from moonlynx.serve.audit.export import label_rows
-from moonlynx.serve.audit.records import Feedback
+from moonlynx.serve.wire import Feedback
 
 from ..loopback import EXAMPLE, WRONG
 

@@ -9,7 +9,7 @@ import pytest
 from moonlynx import Example, Verdict, load_judge
 from moonlynx.judge.contract.types import BadInput, JudgeInfo
 from moonlynx.serve.audit.database import AuditError, Correction, Database, Day, Given, NotKept
-from moonlynx.serve.audit.records import Feedback, example_sha256
+from moonlynx.serve.wire import Feedback, example_sha256
 
 from ..loopback import EXAMPLE, WRONG
 

@@ -10,9 +10,9 @@ from moonlynx import Example
 from moonlynx.judge.contract.types import Range
 from moonlynx.serve.audit.database import Database
 from moonlynx.serve.audit.recorder import AuditSettings
-from moonlynx.serve.audit.records import example_sha256
 from moonlynx.serve.client import AsyncClient, Client, ServerError
 from moonlynx.serve.service import Settings
+from moonlynx.serve.wire import example_sha256
 
 from ..loopback import EXAMPLE, WRONG, calling, metric, until
 

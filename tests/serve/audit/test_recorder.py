@@ -12,7 +12,7 @@ from moonlynx import Example, load_judge
 from moonlynx.serve.audit import recorder as module
 from moonlynx.serve.audit.database import AuditError, Database, Given, NotKept, now
 from moonlynx.serve.audit.recorder import AuditSettings, NoRoom, Recorder
-from moonlynx.serve.audit.records import Feedback
+from moonlynx.serve.wire import Feedback
 
 from ..loopback import WRONG, until
 

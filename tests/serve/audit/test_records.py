@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from moonlynx import Example
-from moonlynx.serve.audit.records import Feedback, example_sha256
+from moonlynx.serve.wire import Feedback, example_sha256
 
 from ..loopback import EXAMPLE
 

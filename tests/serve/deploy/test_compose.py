@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from moonlynx.judge.contract.base import unscored
 from moonlynx.judge.contract.types import JudgeInfo
-from moonlynx.serve.metrics import Metrics
+from moonlynx.serve.counters import Metrics
 
 SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
 

@@ -4,8 +4,8 @@ import json
 import pytest
 
 from moonlynx import Verdict, load_judge
-from moonlynx.serve.batching import Batching
-from moonlynx.serve.page.asking import judge_answer, judge_file, split_documents
+from moonlynx.serve.page.answers import judge_answer, judge_file, split_documents
+from moonlynx.serve.queue.batching import Batching
 from moonlynx.serve.service import Service, Settings
 
 from ..loopback import EXAMPLE, WRONG, Gated

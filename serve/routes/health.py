@@ -5,8 +5,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from .errors import responses
-from .service import Service
+from ..http.errors import responses
+from ..service import Service
 
 if TYPE_CHECKING:
     from fastapi import APIRouter

@@ -12,7 +12,7 @@ from moonlynx.judge.contract.base import unscored
 from moonlynx.judge.contract.types import BadInput, Example, Verdict
 from moonlynx.judge.rows.examples import Row, read_jsonl
 
-from ..batching import QueueFull
+from ..queue.batching import QueueFull
 from ..service import Service
 from .overview import Overview
 from .verdict import render_error, render_verdict

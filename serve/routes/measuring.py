@@ -26,10 +26,9 @@ from moonlynx.judge.contract.types import (
 from moonlynx.judge.contract.visible import visible
 from moonlynx.judge.metrics.metric import Metric
 
-from .batching import QueueFull
-from .errors import responses
-from .service import Service
-from .strict import strict_router
+from ..http.errors import responses, strict_router
+from ..queue.batching import QueueFull
+from ..service import Service
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, Request

@@ -11,7 +11,7 @@ from moonlynx.judge.contract.types import BadInput, Example
 if TYPE_CHECKING:
     from moonlynx.judge.rows.examples import Row
 
-    from .growing import GrowingAnswer
+    from ..growing import GrowingAnswer
 
 _BYTES = 4  # of UTF-8 that count as a token, whatever the judge's tokenizer
 _LEAST = 2  # characters that a sentence takes

@@ -9,10 +9,9 @@ answered with 422 and the verdict's error, streamed or not.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .chat_form import ChatRequest, chunks, completion, read_example
-from .errors import responses
-from .service import Service, verdict_id
-from .strict import strict_router
+from ..http.errors import responses, strict_router
+from ..service import Service, verdict_id
+from .messages import ChatRequest, chunks, completion, read_example
 
 if TYPE_CHECKING:
     from fastapi import APIRouter

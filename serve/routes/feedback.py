@@ -5,11 +5,10 @@
 import asyncio
 from typing import TYPE_CHECKING
 
-from ..errors import responses
-from ..strict import strict_router
-from .database import AuditError, NotKept
-from .recorder import NoRoom, Recorder
-from .records import Feedback, Kept
+from ..audit.database import AuditError, NotKept
+from ..audit.recorder import NoRoom, Recorder
+from ..http.errors import responses, strict_router
+from ..wire import Feedback, Kept
 
 if TYPE_CHECKING:
     from fastapi import APIRouter

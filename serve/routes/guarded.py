@@ -21,13 +21,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from moonlynx.judge.backends.endpoint import KEY_VARIABLE
 from moonlynx.judge.contract.types import Probability
 
-from .batching import QueueFull
-from .chat_form import Message as AnyMessage
-from .chat_form import last_text
-from .errors import responses
-from .growing import GrowingAnswer, GuardEvent, WrittenDocuments
+from ..growing import GrowingAnswer, GuardEvent, WrittenDocuments
+from ..http.errors import responses
+from ..queue.batching import QueueFull
+from ..service import Service
 from .guard import guard_events
-from .service import Service
+from .messages import Message, last_text
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, Request
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
 Chunk = dict[str, Any]
 
 
-class Message(AnyMessage):
+class GuardedMessage(Message):
     """A message whose other fields are the chat endpoint's."""
 
     model_config = ConfigDict(extra="allow")
@@ -46,7 +45,7 @@ class GuardedChat(BaseModel):
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    messages: list[Message] = Field(min_length=1)
+    messages: list[GuardedMessage] = Field(min_length=1)
     documents: WrittenDocuments
     halt_at: Probability = 0.5
     stream: bool = False

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
-from .errors import responses
-from .job import Job, JobPage
-from .jobs import Jobs
+from ..http.errors import responses
+from ..queue.jobs import Jobs
+from ..wire import Job, JobPage
 
 if TYPE_CHECKING:
     from fastapi import APIRouter

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field
 
 from moonlynx.judge.contract.types import ERROR_CODES, BadInput, Unscored
+from moonlynx.judge.rows.fields import load_json
 
-from .batching import QueueFull
+from ..queue.batching import QueueFull
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Coroutine, Mapping
 
-    from fastapi import FastAPI
+    from fastapi import APIRouter, FastAPI
     from fastapi.exceptions import RequestValidationError
     from starlette.exceptions import HTTPException
     from starlette.requests import Request
@@ -84,6 +85,27 @@ def error_response(
     # In ASCII: a field's name may hold what UTF-8 cannot.
     content = json.dumps({"error": error})
     return Response(content, status, headers=headers, media_type="application/json")
+
+
+def strict_router() -> APIRouter:
+    """Return a router whose JSON is read as the rows of files are: a repeated key is refused."""
+    from fastapi import APIRouter, Request
+    from fastapi.routing import APIRoute
+
+    class StrictRequest(Request):
+        async def json(self) -> Any:
+            return load_json(await self.body())
+
+    class StrictRoute(APIRoute):
+        def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+            handle = super().get_route_handler()
+
+            async def handle_strictly(request: Request) -> Response:
+                return await handle(StrictRequest(request.scope, request.receive))
+
+            return handle_strictly
+
+    return APIRouter(route_class=StrictRoute)
 
 
 def answer_errors(app: FastAPI) -> None:

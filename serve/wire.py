@@ -1,15 +1,15 @@
-"""User feedback on a verdict, and how an example is identified without its texts."""
+"""What client and server exchange beside the contract's records: batch files, and feedback."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from moonlynx.judge.contract.types import Example, Range, Record, Score, Text
+from moonlynx.judge.contract.types import Count, Example, Range, Record, Score, Text
 
 COMPLETION = "chatcmpl-"  # how the id of a chat completion begins, before its verdict's
 _JUDGED = ("question", "context", "answer", "conversation", "samples")
@@ -25,6 +25,26 @@ def _without_nul(text: str) -> str:
 VerdictId = Annotated[Text, StringConstraints(pattern=r"^(?:chatcmpl-)?[0-9a-f]{32}$")]
 Sha256 = Annotated[Text, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Comment = Annotated[Text, StringConstraints(max_length=10_000), AfterValidator(_without_nul)]
+
+
+class Job(Record):
+    """How far a batch file came: `passed`, `hallucinated` and `unscored` add up to `judged`."""
+
+    id: Text
+    status: Literal["waiting", "running", "done", "failed"] = "waiting"
+    rows: Count
+    judged: Count = 0
+    passed: Count = 0
+    hallucinated: Count = 0
+    unscored: dict[Text, Count] = Field(default_factory=dict, description="Counts by error code.")
+    message: Text | None = Field(default=None, description="Why it failed.")
+
+
+class JobPage(Record):
+    """Some of the batch files, the newest first."""
+
+    data: tuple[Job, ...]
+    next: Text | None = Field(description="What to send as `after` for older ones; null: none.")
 
 
 class Feedback(Record):

@@ -14,9 +14,8 @@ from moonlynx.judge.contract.types import BadInput, Example, Verdict
 from moonlynx.judge.rows.examples import Row
 from moonlynx.judge.rows.fields import id_of, read_example
 
-from .errors import responses
-from .service import Service, verdict_id
-from .strict import strict_router
+from ..http.errors import responses, strict_router
+from ..service import Service, verdict_id
 
 if TYPE_CHECKING:
     from fastapi import APIRouter

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING
 from moonlynx.judge.contract.types import JudgeError, Verdict
 from moonlynx.judge.text import Piece
 
-from .errors import responses
-from .growing import GrowingAnswer, GuardEvent, place
-from .service import Service
-from .strict import strict_router
+from ..growing import GrowingAnswer, GuardEvent, place
+from ..http.errors import responses, strict_router
+from ..service import Service
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, Request

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.contract.visible import visible
 
+from ..counters import Metrics
 from .errors import error_response
-from .metrics import Metrics
 
 if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from .page.login import Login
+    from ..page.login import Login
 
 OPEN_ROUTES = ("/healthz", "/readyz")
 # Each has counters of its own; a client may make up any number of others.

@@ -22,7 +22,7 @@ from moonlynx.judge.prompts import load_prompt
 from moonlynx.judge.rows.fields import load_json
 from moonlynx.judge.rows.fields import read_example as read_row
 
-from .audit.records import COMPLETION
+from ..wire import COMPLETION
 
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
 

@@ -27,9 +27,9 @@ from moonlynx.judge.contract.types import BadInput, Example, MoonlynxError, Verd
 from moonlynx.judge.files.atomic import InUse, written_whole
 from moonlynx.judge.rows.examples import describe, read_rows
 
+from ..service import Service
+from ..wire import Job, JobPage
 from .batching import QueueFull
-from .job import Job, JobPage
-from .service import Service
 
 _PAUSE = 0.5  # seconds before rows of a file are offered to a full queue again
 _ID = re.compile(r"[0-9a-f]{32}")

@@ -1,0 +1,1 @@
+"""What surrounds the routes: middleware, and the one form of errors."""

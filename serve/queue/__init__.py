@@ -1,0 +1,1 @@
+"""The queue before a judge: limits, turns, batches, and files that wait."""
