@@ -6,7 +6,7 @@ from typing import Protocol
 
 from moonlynx.judge.backends.base import ChatRequest
 from moonlynx.judge.contract.types import JudgeError, Record, Text
-from moonlynx.judge.judges.prompted.reading import AnyReply, read_as
+from moonlynx.judge.judges.prompted.objects import AnyReply, read_as
 
 from .records import QARow
 

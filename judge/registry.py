@@ -253,7 +253,7 @@ def _prompted(
     """
 
     def build(spec: JudgeSpec, threshold: float | None) -> Judge:
-        from .judges.prompted.talk import PromptedJudge
+        from .judges.talk import PromptedJudge
 
         options = _own_options(spec, readers)
         if threshold is not None:
@@ -272,7 +272,7 @@ def _labels(text: str) -> int:
 def _selfcheck(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .judges.prompted.nli_model import NliModel
     from .judges.prompted.selfcheck import SelfCheck
-    from .judges.prompted.talk import PromptedJudge
+    from .judges.talk import PromptedJudge
 
     readers: dict[str, Callable[[str], object]] = {"samples": whole(1), "nli": str}
     options = _own_options(spec, readers)
@@ -328,7 +328,7 @@ def _raghalu(spec: JudgeSpec, threshold: float | None) -> Judge:
 
 def _luna2(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .metrics.judge import MetricJudge
-    from .metrics.registry import build_metric
+    from .metrics.loading import build_metric
 
     if spec.model is None:
         raise SpecError(f"{spec.name} needs a metric, as in {spec.name}:context_adherence")

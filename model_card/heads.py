@@ -10,9 +10,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from moonlynx.eval.markdown import table
 from moonlynx.judge.contract.types import first_fault
+from moonlynx.judge.metrics.adapter import HeadError
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.encoder.head import EncoderHead, Shares, open_head, read_manifest
-from moonlynx.judge.metrics.head import HeadError
 from moonlynx.recipes.luna2.data.licences import SETS
 from moonlynx.recipes.luna2.heads import OURS, TO_BEAT
 from moonlynx.recipes.luna2.heads_report import write_value

@@ -15,8 +15,8 @@ from ipaddress import ip_address
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.spec import CascadeSpec, JudgeSpec, parse_spec
 from moonlynx.judge.contract.types import ExitCode, MoonlynxError
+from moonlynx.judge.metrics.loading import load_metric
 from moonlynx.judge.metrics.metric import Metric
-from moonlynx.judge.metrics.registry import load_metric
 from moonlynx.judge.registry import load_judge
 
 from .app import create_app

@@ -21,8 +21,8 @@ from ..contract.types import JudgeError
 from .base import BackendError, ChatReply, ChatRequest, MissingExtra
 from .local import check_template, encode_prompt, find_model
 from .options import one_of, read_options, whole
+from .pretrained import DEVICES, PRECISIONS, load_weights
 from .replies import TOP, Step, aligned, faulty, spell
-from .weights import DEVICES, PRECISIONS, load_weights
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from .base import BackendError, MissingExtra
 from .labels import LabelReply, LabelRequest, faulty
 from .local import find_model
 from .options import one_of, read_options, whole
-from .weights import DEVICES, PRECISIONS, load_weights
+from .pretrained import DEVICES, PRECISIONS, load_weights
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 _BASE = "__base__"  # PEFT's name of the model without adapter

@@ -17,8 +17,8 @@ from ..batch.metrics import MetricRow, measure_file, measure_rows, outcome, read
 from ..contract.types import BadInput, ExitCode, MetricInput
 from ..files.atomic import keep_apart
 from ..metrics.definition import definitions, load_definition
+from ..metrics.loading import load_metric
 from ..metrics.metric import Metric
-from ..metrics.registry import load_metric
 from ..rows.examples import describe
 from ..rows.fields import FieldMap
 from ..rows.formats import kept

@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from ..backends.labels import LabelBackend, LabelReply, LabelRequest, ascore
 from ..contract.types import JudgeError, JudgeInfo, MetricInput, MetricVerdict, Usage
+from .adapter import Scaling, probabilities
 from .definition import MetricDefinition
-from .head import Scaling, probabilities
 from .prompt import Encoded, Prompter, fault_of
 from .windows import windows
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from .literals import Members, Scalar, read_literal
-from .records import record_lines
+from .nested import record_lines
 from .sentences import Piece, split_sentences
 from .tables import find_tables, row_text, table_lines
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support, answer_score, claim_support
-from moonlynx.judge.judges.luna.reading import Limits, find_specials
+from moonlynx.judge.judges.luna.inputs import Limits, find_specials
 
 from ..data.answers import LabelledAnswer
 from .batches import Encoded, batches, collate, encode_items, pad_id

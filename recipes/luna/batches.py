@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from moonlynx.judge.judges.luna.inputs import Limits, Reading, Specials, assemble
 from moonlynx.judge.judges.luna.novelty import claim_types
-from moonlynx.judge.judges.luna.reading import Limits, Reading, Specials, assemble
 
 from .items import Item
 

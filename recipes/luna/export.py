@@ -24,7 +24,7 @@ from moonlynx.judge.backends.encoder import EncoderOutput, Input
 from moonlynx.judge.backends.onnx_encoder import MODEL, OnnxEncoder
 from moonlynx.judge.backends.torch_encoder import TorchEncoder, load_network
 from moonlynx.judge.judges.luna.config import CONFIG_FILE, load_config
-from moonlynx.judge.judges.luna.reading import find_specials
+from moonlynx.judge.judges.luna.inputs import find_specials
 from moonlynx.judge.judges.luna.weights import (
     CALIBRATION,
     TOKENIZER,

@@ -28,8 +28,8 @@ from moonlynx.judge.backends.torch_encoder import (
 from moonlynx.judge.contract.types import MoonlynxError
 from moonlynx.judge.decision.calibration import save_calibration
 from moonlynx.judge.judges.luna.config import CONFIG_FILE, LunaConfig, load_config
+from moonlynx.judge.judges.luna.inputs import find_specials
 from moonlynx.judge.judges.luna.judge import LunaJudge
-from moonlynx.judge.judges.luna.reading import find_specials
 from moonlynx.judge.judges.luna.weights import (
     CALIBRATION,
     TOKENIZER,

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 from moonlynx.judge.contract.types import Record
 from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support
 from moonlynx.judge.judges.luna.config import LunaConfig
-from moonlynx.judge.judges.luna.reading import Limits
+from moonlynx.judge.judges.luna.inputs import Limits
 
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]

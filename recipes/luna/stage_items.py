@@ -17,7 +17,7 @@ from moonlynx.halubench.perturb import KINDS, perturb, remove_support
 from moonlynx.judge.contract.steps import finish
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.judges.luna.claims import Claim, split_claims
-from moonlynx.judge.judges.luna.reading import Limits
+from moonlynx.judge.judges.luna.inputs import Limits
 from moonlynx.judge.judges.luna.windows import ClaimWindows, read_claims
 
 from ..data.answers import LabelledAnswer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from moonlynx.judge.backends.weights import can_see, load_causal
+from moonlynx.judge.backends.pretrained import can_see, load_causal
 from moonlynx.judge.contract.types import MoonlynxError
 
 from .settings import Run

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from moonlynx.judge.metrics.adapter import Scaling, probabilities
 from moonlynx.judge.metrics.definition import MetricDefinition
-from moonlynx.judge.metrics.head import Scaling, probabilities
 from moonlynx.judge.metrics.preflight import TokenMap
 
 from .measure import fit_thresholds

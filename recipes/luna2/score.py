@@ -15,8 +15,8 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import typer
 
+from moonlynx.judge.metrics.loading import load_metric
 from moonlynx.judge.metrics.metric import Metric
-from moonlynx.judge.metrics.registry import load_metric
 from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
 from .data import LabelledInput, load, read_rows

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from moonlynx.judge.backends.transformers_labels import ADAPTER_WEIGHTS
 from moonlynx.judge.contract.types import MoonlynxError, Record
-from moonlynx.judge.metrics.definition import MetricDefinition
-from moonlynx.judge.metrics.head import (
+from moonlynx.judge.metrics.adapter import (
     Backbone,
     Head,
     HeadError,
@@ -25,6 +24,7 @@ from moonlynx.judge.metrics.head import (
     load_tokenizer,
     save_head,
 )
+from moonlynx.judge.metrics.definition import MetricDefinition
 from moonlynx.judge.metrics.prompt import Prompter
 
 from ..runs import SettingsError, claim_folder

@@ -18,7 +18,7 @@ from moonlynx.judge.backends.options import read_options, whole
 from moonlynx.judge.contract.spec import CascadeSpec, parse_spec
 from moonlynx.judge.contract.types import MoonlynxError
 from moonlynx.judge.judges.luna.config import CONFIG_FILE, LunaConfig
-from moonlynx.judge.judges.luna.reading import find_specials
+from moonlynx.judge.judges.luna.inputs import find_specials
 from moonlynx.judge.judges.luna.weights import (
     CALIBRATION,
     TOKENIZER,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from moonlynx.judge.contract.spec import JudgeSpec, parse_spec
-from moonlynx.judge.metrics.registry import NAME as HEADS
+from moonlynx.judge.metrics.loading import NAME as HEADS
 from moonlynx.judge.registry import LYNX_MODEL
 
 from .deployment import (

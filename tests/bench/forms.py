@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moonlynx.judge.backends.onnx_encoder import MODEL
+from moonlynx.judge.backends.pretrained import half_is_slow
 from moonlynx.judge.backends.torch_encoder import HEADS, TRUNK, Precision
-from moonlynx.judge.backends.weights import half_is_slow
 from moonlynx.judge.judges.luna.weights import EMBEDDED
 
 from .networks import describe, write_random

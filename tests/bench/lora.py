@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from moonlynx.judge.backends.labels import LabelReply, LabelRequest
 from moonlynx.judge.backends.transformers_labels import ADAPTER_WEIGHTS
 from moonlynx.judge.contract.types import MetricInput, MoonlynxError
+from moonlynx.judge.metrics.adapter import load_tokenizer
 from moonlynx.judge.metrics.definition import load_definition
-from moonlynx.judge.metrics.head import load_tokenizer
 from moonlynx.judge.metrics.prompt import Encoded, Prompter
 
 from .texts import make_examples

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from moonlynx.judge.backends.weights import half_is_slow
+from moonlynx.judge.backends.pretrained import half_is_slow
 
 _REPEATS = 5
 _ONNX_OPSET, _ONNX_IR = 20, 9

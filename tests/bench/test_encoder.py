@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moonlynx.judge.backends.weights import half_is_slow
+from moonlynx.judge.backends.pretrained import half_is_slow
 from moonlynx.judge.judges.luna.config import LunaConfig
 from moonlynx.judge.judges.luna.weights import load_tokenizer
 

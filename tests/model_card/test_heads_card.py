@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from huggingface_hub import ModelCard
 
+from moonlynx.judge.metrics.adapter import HeadError
 from moonlynx.judge.metrics.encoder.head import EMBEDDED, open_head, save_heads
-from moonlynx.judge.metrics.head import HeadError
 from moonlynx.model_card.heads import render_heads_card
 from moonlynx.model_card.results import CardError
 

@@ -10,7 +10,7 @@ from moonlynx import load_judge
 from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.contract.types import MetricInput, MetricVerdict
 from moonlynx.judge.metrics.encoder.head import save_heads
-from moonlynx.judge.metrics.heads import EncoderMetric
+from moonlynx.judge.metrics.encoder.metric import EncoderMetric
 from moonlynx.serve.app import create_app
 from moonlynx.serve.queue.batching import Batching
 from moonlynx.serve.server import ServeError, load_metrics

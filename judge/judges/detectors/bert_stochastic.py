@@ -26,8 +26,8 @@ from ...backends.base import ChatBackend, ChatReply, ChatRequest, TokenEmbedding
 from ...contract.base import unscored
 from ...contract.types import ErrorCode, Example, JudgeInfo, Usage, Verdict
 from ...text import Piece, claims_nothing, split_sentences
+from ..findings import Finding, body, to_verdict
 from .asking import fault_of, messages, usage_of
-from .common import Finding, body, to_verdict
 
 PROMPT = "answer-v1"
 # Best balanced accuracy on RAGTruth validation rows (docs/results/2026-11-20-four-detectors.md).

@@ -19,8 +19,8 @@ from ...backends.base import ChatBackend, ChatReply, ChatRequest, acomplete
 from ...contract.base import unscored
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
 from ...text import Piece, claims_nothing, split_sentences
+from ..findings import Finding, to_verdict
 from .asking import fault_of, messages, usage_of
-from .common import Finding, to_verdict
 
 PROMPT = "llm-prompt-v1"
 DEFAULT_THRESHOLD = 0.5

@@ -21,7 +21,7 @@ from ...backends.base import EmbeddingBackend, EmbeddingError
 from ...contract.base import unscored
 from ...contract.types import Evidence, Example, JudgeInfo, Verdict
 from ...text import Piece, claims_nothing, split_sentences
-from .common import Finding, body, to_verdict
+from ..findings import Finding, body, to_verdict
 
 # Best balanced accuracy on RAGTruth validation rows (docs/results/2026-11-20-four-detectors.md).
 DEFAULT_THRESHOLD = 0.42

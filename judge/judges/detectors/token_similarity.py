@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from ...contract.types import Evidence, Example, JudgeInfo, Verdict
 from ...text import Piece, Token, body_start, claims_nothing, content_tokens, split_sentences, words
-from .common import Finding, to_verdict
+from ..findings import Finding, to_verdict
 
 Metric = Literal["overlap", "bleu", "rouge"]
 METRICS: tuple[str, ...] = get_args(Metric)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from ...text import body_start, claims_nothing, iter_sentences
-from .reading import Limits
+from .inputs import Limits
 
 _AT_ONCE = 32  # sentences that are tokenised together
 _CHARACTERS = 16  # of text for each token of lead: what is further back is cut unseen

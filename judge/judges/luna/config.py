@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from ...contract.types import Count, MoonlynxError, Probability, Record, first_fault
 from .aggregate import AnswerScore, Support
-from .reading import Limits, premise_room
+from .inputs import Limits, premise_room
 from .support import SupportModel
 
 CONFIG_FILE = "luna.json"

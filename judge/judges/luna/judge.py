@@ -13,8 +13,8 @@ from ...contract.steps import Progress, Steps, finish
 from ...contract.types import Example, JudgeInfo, Verdict
 from .aggregate import ClaimSupport, claim_support
 from .config import LunaConfig
+from .inputs import Reading, assemble, find_specials
 from .novelty import claim_types
-from .reading import Reading, assemble, find_specials
 from .verdict import write_verdict
 from .windows import ClaimWindows, Window, read_claims
 

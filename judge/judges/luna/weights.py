@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 from ...backends.local import find_model
 from ...contract.types import Record
 from .config import CONFIG_FILE, LunaConfig, LunaError, load_config
-from .reading import find_specials
+from .inputs import find_specials
 
 EMBEDDED = Path(__file__).parents[2] / "weights" / "luna"
 MANIFEST = "manifest.json"

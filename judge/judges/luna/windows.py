@@ -13,8 +13,8 @@ from tokenizers import Tokenizer
 from .alignment import Alignment
 from .blocks import Block, read_blocks
 from .claims import Claim, split_claims
+from .inputs import Limits, premise_room
 from .novelty import NewWord, new_words
-from .reading import Limits, premise_room
 
 _QUESTION = 0.2  # weight of the question's words beside the claim's
 _PIECE = 32  # blocks or claims that are read between two yields

@@ -18,10 +18,10 @@ from ...backends.base import ChatReply, ChatRequest
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
 from ...text import Piece, claims_nothing, split_sentences
 from ..detectors.asking import fault_of, messages
-from ..detectors.common import Finding, body
-from .reading import fault_in, keyed_schema, read_flag, read_object, read_texts
+from ..findings import Finding, body
+from ..talk import Talk, ask, together
+from .objects import fault_in, keyed_schema, read_flag, read_object, read_texts
 from .scoring import Missing, sentences_verdict
-from .talk import Talk, ask, together
 
 EXAMINE_PROMPT, ANSWER_PROMPT, DECIDE_PROMPT = (
     f"lm-vs-lm-{part}-v1" for part in ("examine", "answer", "decide")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ...contract.types import Example, JudgeError, JudgeInfo, Usage, Verdict
 from ...text import claims_nothing, split_sentences
-from ..detectors.common import Finding, body
+from ..findings import Finding, body
 from .nli_model import NliModel
 from .premise import Premise
 from .scoring import Missing, sentences_verdict

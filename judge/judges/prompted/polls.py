@@ -16,9 +16,9 @@ from ...backends.base import ChatReply, ChatRequest, ReplyToken
 from ...contract.types import Example, JudgeError, JudgeInfo, Turn, Verdict
 from ...prompts.parsing import shorten
 from ..detectors.asking import fault_of, messages
-from .reading import fault_in, keyed_schema, read_flag, read_object, read_text
+from ..talk import Talk, ask
+from .objects import fault_in, keyed_schema, read_flag, read_object, read_text
 from .scoring import answer_verdict, mean_of
-from .talk import Talk, ask
 
 Form = Literal["boolean", "token"]
 

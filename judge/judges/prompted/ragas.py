@@ -16,9 +16,9 @@ from ...backends.base import ChatReply, ChatRequest
 from ...contract.base import unscored
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
 from ..detectors.asking import messages
-from .reading import keyed_schema, read_flag, read_object, read_texts
+from ..talk import Talk, ask
+from .objects import keyed_schema, read_flag, read_object, read_texts
 from .scoring import answer_verdict, mean_of
-from .talk import Talk, ask
 
 CLAIMS_PROMPT, VERDICTS_PROMPT = "ragas-claims-v1", "ragas-verdicts-v1"
 CLAIMS_SCHEMA = keyed_schema({"claims": {"type": "array", "items": {"type": "string"}}})

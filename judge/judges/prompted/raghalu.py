@@ -15,10 +15,10 @@ from ...backends.base import ChatReply, ChatRequest
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
 from ...text import Piece, claims_nothing, split_sentences
 from ..detectors.asking import messages
-from ..detectors.common import Finding, body
-from .reading import fault_in, keyed_schema, read_object, read_text
+from ..findings import Finding, body
+from ..talk import Talk
+from .objects import fault_in, keyed_schema, read_object, read_text
 from .scoring import Missing, sentences_verdict
-from .talk import Talk
 
 Labels = Literal[2, 3]
 Sentences = Literal["one", "many"]

@@ -14,7 +14,7 @@ from ...contract.base import unscored
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
 from ...prompts.parsing import shorten
 from ...text import Piece
-from ..detectors.common import Finding, to_verdict
+from ..findings import Finding, to_verdict
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,12 @@ from ...contract.base import unscored
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
 from ...text import Piece, claims_nothing, split_sentences
 from ..detectors.asking import fault_of, messages
-from ..detectors.common import Finding, body
+from ..findings import Finding, body
+from ..talk import Talk
 from .nli_model import NliModel
+from .objects import fault_in, keyed_schema, read_flag, read_object
 from .premise import Premise
-from .reading import fault_in, keyed_schema, read_flag, read_object
 from .scoring import Missing, mean_of, sentences_verdict
-from .talk import Talk
 
 ANSWER_PROMPT, PROMPT = "answer-v1", "selfcheck-v1"
 SCHEMA = keyed_schema({"supported": {"type": "boolean"}})

@@ -16,10 +16,10 @@ from ...backends.base import ChatReply, ChatRequest
 from ...contract.types import Evidence, Example, JudgeError, JudgeInfo, Verdict
 from ...text import Piece, claims_nothing, split_sentences
 from ..detectors.asking import messages
-from ..detectors.common import Finding
-from .reading import keyed_schema, read_object, read_text, read_whole
+from ..findings import Finding
+from ..talk import Talk
+from .objects import keyed_schema, read_object, read_text, read_whole
 from .scoring import Missing, sentences_verdict
-from .talk import Talk
 
 PROMPT = "trulens-v1"
 LEAST, MOST = 1, 10

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from ...backends.encoder import TokenType
+from ...judges.luna.inputs import find_specials
 from ...judges.luna.novelty import claim_types, new_words
-from ...judges.luna.reading import find_specials
 from ...judges.raghalu.checkable import terms
 from .parts import Part, stems
 from .states import Floats, StateEncoder

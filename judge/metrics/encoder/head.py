@@ -18,8 +18,8 @@ from pydantic_core import PydanticCustomError
 
 from ...contract.types import Finite, Probability, Record, first_fault
 from ...judges.luna.weights import MANIFEST, Manifest
+from ..adapter import HeadError
 from ..definition import Kind
-from ..head import HeadError
 from .features import BUCKETS, Words, unit_length
 from .parts import Form
 from .states import Floats

@@ -10,7 +10,7 @@ from pydantic import BaseModel, StrictBool
 
 from moonlynx.judge.backends.base import ChatRequest
 from moonlynx.judge.contract.types import Evidence, Example, JudgeError, Range, Turn
-from moonlynx.judge.judges.prompted.reading import keyed_schema, read_as
+from moonlynx.judge.judges.prompted.objects import keyed_schema, read_as
 from moonlynx.judge.prompts import break_chat_tokens, fill, load_prompt, mark_outside
 from moonlynx.judge.prompts.parsing import shorten
 from moonlynx.judge.text import split_sentences

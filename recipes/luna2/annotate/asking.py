@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from moonlynx.judge.backends.base import ChatRequest
 from moonlynx.judge.contract.types import JudgeError, MetricInput, Turn
-from moonlynx.judge.judges.prompted.reading import keyed_schema, read_as
+from moonlynx.judge.judges.prompted.objects import keyed_schema, read_as
 from moonlynx.judge.metrics.definition import DefinitionError, MetricDefinition, blank
 from moonlynx.judge.metrics.preflight import TokenMap
 from moonlynx.judge.metrics.prompt import write

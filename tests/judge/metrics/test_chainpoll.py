@@ -11,8 +11,8 @@ from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import ExitCode, MetricInput, MetricVerdict
 from moonlynx.judge.metrics.chainpoll import ChainPollMetric
 from moonlynx.judge.metrics.definition import DefinitionError
+from moonlynx.judge.metrics.loading import load_metric
 from moonlynx.judge.metrics.metric import Metric
-from moonlynx.judge.metrics.registry import load_metric
 
 from ..judges.prompted.scripted import Scripted, section
 

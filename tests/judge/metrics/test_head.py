@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from moonlynx.judge.metrics.definition import load_definition
-from moonlynx.judge.metrics.head import (
+from moonlynx.judge.metrics.adapter import (
     Backbone,
     Head,
     HeadError,
@@ -15,6 +14,7 @@ from moonlynx.judge.metrics.head import (
     probabilities,
     save_head,
 )
+from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.preflight import TokenMap
 
 TRUE_FALSE = TokenMap(written={"true": "true", "false": "false"}, ids={"true": 7, "false": 3})

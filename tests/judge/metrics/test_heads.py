@@ -8,8 +8,9 @@ from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.judges.luna import weights as luna
-from moonlynx.judge.metrics import heads as module
+from moonlynx.judge.metrics.adapter import HeadError
 from moonlynx.judge.metrics.definition import DefinitionError, load_definition
+from moonlynx.judge.metrics.encoder import metric as module
 from moonlynx.judge.metrics.encoder.features import BUCKETS, Words, hash_words
 from moonlynx.judge.metrics.encoder.head import (
     EMBEDDED,
@@ -23,11 +24,10 @@ from moonlynx.judge.metrics.encoder.head import (
     save_heads,
     unpack,
 )
+from moonlynx.judge.metrics.encoder.metric import EncoderMetric, load_head
 from moonlynx.judge.metrics.encoder.parts import read_parts
 from moonlynx.judge.metrics.encoder.states import StateEncoder
 from moonlynx.judge.metrics.encoder.tools import CUES, read_call
-from moonlynx.judge.metrics.head import HeadError
-from moonlynx.judge.metrics.heads import EncoderMetric, load_head
 
 pytestmark = pytest.mark.heavy
 

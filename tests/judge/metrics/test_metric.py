@@ -8,10 +8,10 @@ import pytest
 from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import Example, MetricInput
+from moonlynx.judge.metrics.adapter import HeadError, Scaling
 from moonlynx.judge.metrics.definition import DefinitionError
-from moonlynx.judge.metrics.head import HeadError, Scaling
+from moonlynx.judge.metrics.loading import load_metric
 from moonlynx.judge.metrics.metric import Metric, run_together
-from moonlynx.judge.metrics.registry import load_metric
 from moonlynx.judge.registry import load_judge
 
 from .tiny_heads import build_head

@@ -6,7 +6,7 @@ import pytest
 
 from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.contract.types import MetricInput
-from moonlynx.judge.metrics.registry import load_metric
+from moonlynx.judge.metrics.loading import load_metric
 
 from ...conftest import VLLM_MODEL_LENGTH, serving
 

@@ -1,7 +1,6 @@
 """Heads on the tiny Llama with random adapters: large enough to change what it says."""
 
-from moonlynx.judge.metrics.definition import load_definition
-from moonlynx.judge.metrics.head import (
+from moonlynx.judge.metrics.adapter import (
     Backbone,
     Head,
     Scaling,
@@ -9,6 +8,7 @@ from moonlynx.judge.metrics.head import (
     load_tokenizer,
     save_head,
 )
+from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.prompt import Prompter
 
 

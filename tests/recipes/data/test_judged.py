@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from moonlynx.judge.contract.types import JudgeError, JudgeInfo, Sentence, Verdict
-from moonlynx.judge.judges.luna.reading import Limits
+from moonlynx.judge.judges.luna.inputs import Limits
 from moonlynx.recipes.data.answers.judged import VerdictsOfOthers, read_judged
 from moonlynx.recipes.data.mixes import Mix
 from moonlynx.recipes.luna.settings import Stage

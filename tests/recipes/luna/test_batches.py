@@ -3,7 +3,7 @@ import random
 import numpy as np
 import pytest
 
-from moonlynx.judge.judges.luna.reading import Limits, find_specials
+from moonlynx.judge.judges.luna.inputs import Limits, find_specials
 from moonlynx.recipes.luna.batches import UNKNOWN, batches, collate, encode_items, pad_id
 from moonlynx.recipes.luna.items import Item
 from moonlynx.recipes.luna.settings import Run

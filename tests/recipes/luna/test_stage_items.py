@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from moonlynx.judge.judges.luna.reading import Limits
+from moonlynx.judge.judges.luna.inputs import Limits
 from moonlynx.recipes.data.answers.base import labelled
 from moonlynx.recipes.data.mixes import Mix
 from moonlynx.recipes.data.synthetic import HELD_OUT_SCHEMAS, generate

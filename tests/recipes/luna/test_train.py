@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 
 from moonlynx.judge.backends.torch_encoder import freeze, load_network
-from moonlynx.judge.judges.luna.reading import find_specials
+from moonlynx.judge.judges.luna.inputs import find_specials
 from moonlynx.judge.judges.luna.weights import load_tokenizer
 from moonlynx.recipes.luna import train as module
 from moonlynx.recipes.luna.batches import encode_items, pad_id

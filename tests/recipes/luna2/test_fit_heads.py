@@ -9,8 +9,8 @@ from moonlynx.judge.judges.luna.weights import MANIFEST, open_weights
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.encoder.features import FeatureReader
 from moonlynx.judge.metrics.encoder.head import save_heads
+from moonlynx.judge.metrics.encoder.metric import EncoderMetric
 from moonlynx.judge.metrics.encoder.states import StateEncoder
-from moonlynx.judge.metrics.heads import EncoderMetric
 from moonlynx.recipes.luna2.data import LabelledInput, Splits
 from moonlynx.recipes.luna2.features import KeptFeatures, cap, find_layers
 from moonlynx.recipes.luna2.fit_heads import fit_head, score

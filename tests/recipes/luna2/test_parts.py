@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from moonlynx.judge.contract.types import JudgeError, JudgeInfo, MetricVerdict
+from moonlynx.judge.metrics.adapter import probabilities
 from moonlynx.judge.metrics.definition import load_definition
-from moonlynx.judge.metrics.head import probabilities
 from moonlynx.judge.metrics.preflight import TokenMap
 from moonlynx.recipes.luna2.encoding import Collator, class_weights, targets_of
 from moonlynx.recipes.luna2.scaling import fit

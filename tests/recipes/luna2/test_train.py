@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from moonlynx import cli
 from moonlynx.judge.contract.types import MoonlynxError
-from moonlynx.judge.metrics.head import HeadError, Scaling, load_head_file
-from moonlynx.judge.metrics.registry import load_metric
+from moonlynx.judge.metrics.adapter import HeadError, Scaling, load_head_file
+from moonlynx.judge.metrics.loading import load_metric
 from moonlynx.recipes.luna2.settings import RECIPES, Run
 from moonlynx.recipes.luna2.train import NothingToTrainOn
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run

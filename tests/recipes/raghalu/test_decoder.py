@@ -11,7 +11,7 @@ from moonlynx import cli
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.judges.prompted.raghalu import RagHaluPrompt
-from moonlynx.judge.judges.prompted.talk import PromptedJudge
+from moonlynx.judge.judges.talk import PromptedJudge
 from moonlynx.judge.registry import load_judge
 from moonlynx.recipes.chat.record import read_record
 from moonlynx.recipes.raghalu import decoder

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from moonlynx.judge.contract.types import Example, MetricInput
-from moonlynx.judge.metrics.registry import load_metric
+from moonlynx.judge.metrics.loading import load_metric
 from moonlynx.judge.registry import load_judge
 from moonlynx.serve.vllm import engine as module
 from moonlynx.serve.vllm.checks import NotFit

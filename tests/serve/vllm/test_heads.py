@@ -5,7 +5,7 @@ import pytest
 
 from moonlynx import Example, load_judge
 from moonlynx.judge.contract.types import MetricInput
-from moonlynx.judge.metrics.registry import load_metric
+from moonlynx.judge.metrics.loading import load_metric
 
 from ...judge.metrics.tiny_heads import build_head
 from ..loopback import EXAMPLE

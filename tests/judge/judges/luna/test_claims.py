@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from moonlynx.judge.judges.luna.blocks import read_blocks
 from moonlynx.judge.judges.luna.claims import cut_tokens, split_claims
-from moonlynx.judge.judges.luna.reading import Limits
+from moonlynx.judge.judges.luna.inputs import Limits
 
 from ....strategies import filled, prose
 

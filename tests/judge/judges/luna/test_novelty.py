@@ -6,8 +6,8 @@ from hypothesis import given
 
 from moonlynx.judge.backends.encoder import TokenType
 from moonlynx.judge.contract.steps import finish
+from moonlynx.judge.judges.luna.inputs import Limits, assemble, find_specials
 from moonlynx.judge.judges.luna.novelty import claim_types, new_words
-from moonlynx.judge.judges.luna.reading import Limits, assemble, find_specials
 from moonlynx.judge.judges.luna.windows import read_claims
 
 from ....strategies import filled

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from moonlynx.judge.contract.steps import finish
 from moonlynx.judge.judges.luna.blocks import read_blocks
-from moonlynx.judge.judges.luna.reading import Limits, premise_room
+from moonlynx.judge.judges.luna.inputs import Limits, premise_room
 from moonlynx.judge.judges.luna.windows import choose_windows, read_claims
 
 from ....strategies import filled, prose

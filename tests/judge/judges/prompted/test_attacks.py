@@ -14,8 +14,8 @@ from moonlynx.judge.judges.prompted.polls import ChainPoll, PlainPrompt
 from moonlynx.judge.judges.prompted.ragas import Ragas
 from moonlynx.judge.judges.prompted.raghalu import RagHaluPrompt
 from moonlynx.judge.judges.prompted.selfcheck import SelfCheck
-from moonlynx.judge.judges.prompted.talk import PromptedJudge
 from moonlynx.judge.judges.prompted.trulens import TruLens
+from moonlynx.judge.judges.talk import PromptedJudge
 from moonlynx.judge.metrics.chainpoll import ChainPollMetric
 from moonlynx.judge.prompts import break_chat_tokens, load_prompt
 

@@ -12,7 +12,7 @@ from moonlynx.judge.contract.types import Example, JudgeError
 from moonlynx.judge.judges.prompted.nli import NliJudge
 from moonlynx.judge.judges.prompted.premise import Premise
 from moonlynx.judge.judges.prompted.selfcheck import SelfCheck
-from moonlynx.judge.judges.prompted.talk import PromptedJudge
+from moonlynx.judge.judges.talk import PromptedJudge
 from moonlynx.judge.registry import load_judge
 
 from .tiny_nli import LABELS, WINDOW, build_classifier, build_generator, build_hhem

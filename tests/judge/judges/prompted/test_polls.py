@@ -6,7 +6,7 @@ import pytest
 
 from moonlynx.judge.backends.base import ChatReply, ReplyToken
 from moonlynx.judge.judges.prompted.polls import ChainPoll, PlainPrompt
-from moonlynx.judge.judges.prompted.talk import PromptedJudge
+from moonlynx.judge.judges.talk import PromptedJudge
 
 from .scripted import EXAMPLE, Scripted, section
 

@@ -4,7 +4,7 @@ import pytest
 
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.judges.prompted.ragas import Ragas
-from moonlynx.judge.judges.prompted.talk import PromptedJudge
+from moonlynx.judge.judges.talk import PromptedJudge
 
 from .scripted import EXAMPLE, Scripted, section
 

@@ -7,7 +7,7 @@ from jsonschema import Draft202012Validator
 
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.judges.prompted.raghalu import RagHaluPrompt
-from moonlynx.judge.judges.prompted.talk import PromptedJudge
+from moonlynx.judge.judges.talk import PromptedJudge
 from moonlynx.judge.prompts import load_prompt
 
 from .scripted import EXAMPLE, Scripted, section

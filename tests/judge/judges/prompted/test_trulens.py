@@ -2,8 +2,8 @@
 
 import pytest
 
-from moonlynx.judge.judges.prompted.talk import PromptedJudge
 from moonlynx.judge.judges.prompted.trulens import TruLens, locate
+from moonlynx.judge.judges.talk import PromptedJudge
 
 from .scripted import EXAMPLE, Scripted, section
 

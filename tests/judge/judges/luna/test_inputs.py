@@ -1,7 +1,7 @@
 import pytest
 from tokenizers import Tokenizer, models, processors
 
-from moonlynx.judge.judges.luna.reading import Specials, find_specials
+from moonlynx.judge.judges.luna.inputs import Specials, find_specials
 
 
 def tokenizer(*tokens):

@@ -8,9 +8,9 @@ import pytest
 from moonlynx.judge.backends.base import ChatReply, ChatRequest
 from moonlynx.judge.contract.base import AsyncJudge, Judge
 from moonlynx.judge.contract.types import Example, JudgeInfo, Turn, Usage, Verdict
-from moonlynx.judge.judges.prompted.talk import PromptedJudge, ask, together
+from moonlynx.judge.judges.talk import PromptedJudge, ask, together
 
-from .scripted import CLAIMLESS
+from .prompted.scripted import CLAIMLESS
 
 
 def request(text):

@@ -11,12 +11,12 @@ import asyncio
 from collections.abc import Generator, Sequence
 from typing import Protocol, TypeVar
 
-from ...backends.base import ChatBackend, ChatReply, ChatRequest, acomplete
-from ...contract.types import Example, JudgeInfo, Usage, Verdict
-from ...decision.cost import add_usage
-from ...text import claims_nothing, split_sentences
-from ..detectors.asking import usage_of
-from ..detectors.common import Finding, to_verdict
+from ..backends.base import ChatBackend, ChatReply, ChatRequest, acomplete
+from ..contract.types import Example, JudgeInfo, Usage, Verdict
+from ..decision.cost import add_usage
+from ..text import claims_nothing, split_sentences
+from .detectors.asking import usage_of
+from .findings import Finding, to_verdict
 
 T = TypeVar("T")
 Talk = Generator[list[ChatRequest], list[ChatReply], T]

@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from moonlynx.judge.backends.weights import half_is_slow, load_weights
+from moonlynx.judge.backends.pretrained import half_is_slow, load_weights
 
 pytestmark = pytest.mark.heavy
 

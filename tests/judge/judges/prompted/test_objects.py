@@ -4,8 +4,8 @@ import pytest
 
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.contract.types import Example, JudgeError, JudgeInfo
-from moonlynx.judge.judges.detectors.common import Finding
-from moonlynx.judge.judges.prompted.reading import (
+from moonlynx.judge.judges.findings import Finding
+from moonlynx.judge.judges.prompted.objects import (
     read_flag,
     read_object,
     read_text,

@@ -20,9 +20,7 @@ from ..backends.labels import LabelBackend, load_label_backend
 from ..backends.options import also_known, read_options, whole
 from ..contract.spec import JudgeSpec, SpecError, parse_spec
 from ..contract.types import JudgeInfo
-from .chainpoll import POLLS, ChainPollMetric, prompt_of
-from .definition import load_definition
-from .head import (
+from .adapter import (
     HEAD,
     Head,
     HeadError,
@@ -31,6 +29,8 @@ from .head import (
     load_head_file,
     load_tokenizer,
 )
+from .chainpoll import POLLS, ChainPollMetric, prompt_of
+from .definition import load_definition
 from .metric import DecoderMetric, Metric
 from .preflight import PreflightError
 from .prompt import Prompter
@@ -74,7 +74,7 @@ def build_metric(spec: JudgeSpec) -> Metric:
     folder = Path(spec.model).expanduser()
     is_head = (folder / HEAD).is_file()
     if not is_head and spec.backend in (None, "onnx", "torch") and "backbone" not in spec.options:
-        from .heads import load_head
+        from .encoder.metric import load_head
 
         return load_head(spec.model, spec.backend, spec.options)
     backend = spec.backend or "transformers"

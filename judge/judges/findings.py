@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...contract.types import Evidence, Example, JudgeInfo, Sentence, Span, Usage, Verdict
-from ...text import Piece, body_start
+from ..contract.types import Evidence, Example, JudgeInfo, Sentence, Span, Usage, Verdict
+from ..text import Piece, body_start
 
 _SHOWN = 80  # characters of a sentence quoted in a reason
 

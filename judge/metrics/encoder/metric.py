@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from ..contract.spec import SpecError
-from ..contract.types import JudgeError, JudgeInfo, MetricInput, MetricVerdict, Usage
-from ..judges.luna import weights as luna
-from .definition import load_definition
-from .encoder.features import FeatureReader, hash_words
-from .encoder.head import EMBEDDED, Scorer, open_head
-from .encoder.parts import Part, read_parts
-from .encoder.states import StateEncoder
-from .head import HeadError
-from .prompt import fault_of
+from ...contract.spec import SpecError
+from ...contract.types import JudgeError, JudgeInfo, MetricInput, MetricVerdict, Usage
+from ...judges.luna import weights as luna
+from ..adapter import HeadError
+from ..definition import load_definition
+from ..prompt import fault_of
+from .features import FeatureReader, hash_words
+from .head import EMBEDDED, Scorer, open_head
+from .parts import Part, read_parts
+from .states import StateEncoder
 
 _DIGITS = 6  # of a probability
 _ADHERENCE = "context_adherence"

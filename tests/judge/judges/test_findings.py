@@ -1,7 +1,7 @@
 import pytest
 
 from moonlynx.judge.contract.types import Evidence, Example, JudgeInfo, Usage
-from moonlynx.judge.judges.detectors.common import Finding, to_verdict
+from moonlynx.judge.judges.findings import Finding, to_verdict
 from moonlynx.judge.text import split_sentences
 
 INFO = JudgeInfo(name="test", version="1")
