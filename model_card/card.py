@@ -13,8 +13,9 @@ from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.spec import JudgeSpec
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.decision.calibration import Calibration, load_calibration
-from moonlynx.judge.judges.luna.config import LunaConfig
-from moonlynx.judge.judges.luna.weights import EMBEDDED, MANIFEST, WEIGHTS, Manifest, open_weights
+from moonlynx.judge.files.stored import MANIFEST, Manifest, load_record
+from moonlynx.judge.judges.luna.config import LunaConfig, LunaError
+from moonlynx.judge.judges.luna.weights import EMBEDDED, WEIGHTS, open_weights
 from moonlynx.judge.registry import find_factory
 from moonlynx.recipes.luna.record import TrainingRecord
 from moonlynx.recipes.luna.settings import Run
@@ -141,7 +142,7 @@ def _open(weights: Path) -> _Weights:
         folders[0].config,
         judge,
         calibration,
-        Manifest.model_validate_json((path / MANIFEST).read_bytes()).files,
+        load_record(path / MANIFEST, Manifest, LunaError).files,
     )
 
 

@@ -10,9 +10,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from moonlynx.eval.markdown import table
 from moonlynx.judge.contract.types import first_fault
+from moonlynx.judge.files.stored import MANIFEST, Manifest, load_record
 from moonlynx.judge.metrics.adapter import HeadError
 from moonlynx.judge.metrics.definition import load_definition
-from moonlynx.judge.metrics.encoder.head import EncoderHead, Shares, open_head, read_manifest
+from moonlynx.judge.metrics.encoder.head import EncoderHead, Shares, open_head
 from moonlynx.recipes.luna2.data.licences import SETS
 from moonlynx.recipes.luna2.heads import OURS, TO_BEAT
 from moonlynx.recipes.luna2.heads_report import write_value
@@ -59,7 +60,7 @@ def render_heads_card(folder: Path, results: Path) -> ModelCard:
         MissingExtra: jinja2 is not installed.
     """
     found = _read(results)
-    manifest = read_manifest(folder)
+    manifest = load_record(folder / MANIFEST, Manifest, HeadError)
     heads = [open_head(folder, Path(name).stem) for name in sorted(manifest.files)]
     if not heads:
         raise CardError(f"{folder} holds no head")

@@ -213,7 +213,8 @@ def calibrate(
     an interrupted run resumes.
     """
     # Calibration imports numpy, which the other commands start without.
-    from ..decision.calibration import fit_calibration, save_calibration
+    from ..decision.calibration import fit_calibration
+    from ..files.stored import save_record
 
     keep_apart({"--output": output, "--data": data})
     verdicts = beside(output, ".verdicts.jsonl")
@@ -231,7 +232,7 @@ def calibrate(
         objective=objective,
         data_sha256=source.sha256,
     )
-    save_calibration(calibration, output)
+    save_record(calibration, output)
     echo(
         f"threshold {calibration.threshold:g} for {objective}, fitted on {calibration.rows} rows "
         f"({calibration.fails} FAIL); {calibration.rows_without_score} without a raw score",
@@ -273,7 +274,8 @@ def cascade(
     """
     # The policy imports numpy, which the other commands start without.
     from ..decision.cost import load_prices
-    from ..decision.policy import Budget, Rows, fit_budget, fit_risk, save_policy
+    from ..decision.policy import Budget, Rows, fit_budget, fit_risk
+    from ..files.stored import save_record
 
     if (budget is None) == (risk is None):
         raise typer.BadParameter("give --budget or --risk, one of the two")
@@ -307,7 +309,7 @@ def cascade(
             on_failure=spec.options.get("on-failure", "unscored"),
             budget=str(limit),
         )
-    save_policy(policy, output)
+    save_record(policy, output)
     echo(
         f"what stands: {policy.kept()} ({policy.chosen_for}); {100 * policy.handed_on:.1f} % of "
         f"{policy.rows} rows are handed on",

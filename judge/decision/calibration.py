@@ -7,7 +7,6 @@ names the judge and the version it was fitted for, and serves no other. Fitting 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,7 +15,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from ..backends.base import MissingExtra
@@ -32,12 +31,11 @@ from ..contract.types import (
     Record,
     Score,
     Verdict,
-    first_fault,
 )
+from ..files.stored import load_record
 from .conformal import RiskCurve, fit_curve
 
 CALIBRATION_VERSION: Literal["1.1"] = "1.1"
-READABLE = ("1.0", CALIBRATION_VERSION)
 MIN_ROWS = 20
 Method = Literal["temperature", "isotonic"]
 BALANCED_ACCURACY = "balanced-accuracy"
@@ -215,35 +213,13 @@ def fit_calibration(
     )
 
 
-def save_calibration(calibration: Calibration, path: Path) -> None:
-    """Write the file: the same calibration is the same bytes."""
-    text = json.dumps(calibration.model_dump(mode="json"), indent=2, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8", newline="\n")
-
-
 def load_calibration(path: Path) -> Calibration:
     """Read a calibration file.
 
     Raises:
         CalibrationError: there is none, or it is not a calibration that this version can read.
     """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CalibrationError(f"cannot read the calibration {path}: {error.strerror}") from None
-    except ValueError:
-        raise CalibrationError(f"{path} is not JSON; write it with `moonlynx calibrate`") from None
-    version = content.get("schema_version") if isinstance(content, dict) else None
-    if version not in READABLE:
-        raise CalibrationError(
-            f"{path} is no calibration of version {' or '.join(READABLE)} (its schema_version is "
-            f"{version!r}); write it anew with `moonlynx calibrate`"
-        )
-    try:
-        return Calibration.model_validate(content)
-    except ValidationError as error:
-        field, message = first_fault(error, "file")
-        raise CalibrationError(f"{path}: {field}: {message}") from None
+    return load_record(path, Calibration, CalibrationError, "write it with `moonlynx calibrate`")
 
 
 class _Counts(NamedTuple):

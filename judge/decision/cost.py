@@ -14,9 +14,10 @@ from math import isfinite
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from ..contract.types import Finite, MoonlynxError, Record, Usage, Verdict, first_fault
+from ..contract.types import Finite, MoonlynxError, Record, Usage, Verdict
+from ..files.stored import load_record
 
 BYTES_PER_TOKEN = 4  # of English prose; tables and other scripts take more tokens than this says
 
@@ -110,14 +111,7 @@ def load_prices(path: Path | None = None) -> PriceTable:
     Raises:
         PriceError: the file cannot be read or is no price table; names the field.
     """
-    path = path or Path(__file__).with_name("prices.json")
-    try:
-        return PriceTable.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise PriceError(f"cannot read the prices {path}: {error.strerror}") from None
-    except ValidationError as error:
-        field, message = first_fault(error, "file")
-        raise PriceError(f"{path}: {field}: {message}") from None
+    return load_record(path or Path(__file__).with_name("prices.json"), PriceTable, PriceError)
 
 
 def estimate_tokens(text: str) -> float:

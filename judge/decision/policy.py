@@ -19,7 +19,6 @@ independent.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +26,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import StringConstraints, ValidationError
+from pydantic import StringConstraints
 
 from ..contract.types import (
     Count,
@@ -38,8 +37,8 @@ from ..contract.types import (
     Record,
     Score,
     Verdict,
-    first_fault,
 )
+from ..files.stored import load_record
 from .conformal import fit_curve
 from .cost import PriceTable, model_of
 
@@ -302,25 +301,13 @@ def fit_risk(rows: Rows, *, risk: float, confidence: float) -> Policy:
     return policy.model_copy(update={"handed_on": float(handed_on)})
 
 
-def save_policy(policy: Policy, path: Path) -> None:
-    """Write the file: the same policy is the same bytes."""
-    text = json.dumps(policy.model_dump(mode="json"), indent=2, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8", newline="\n")
-
-
 def load_policy(path: Path) -> Policy:
     """Read a policy file.
 
     Raises:
         PolicyError: there is none, or it is not a policy that this version can read.
     """
-    try:
-        return Policy.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise PolicyError(f"cannot read the policy {path}: {error.strerror}") from None
-    except ValidationError as error:
-        field, message = first_fault(error, "file")
-        raise PolicyError(f"{path}: {field}: {message}; write it with `moonlynx cascade`") from None
+    return load_record(path, Policy, PolicyError, "write it with `moonlynx cascade`")
 
 
 class _Side(NamedTuple):

@@ -7,16 +7,16 @@ it as it is, and holds the backbone's tokenizer, with which prompts become token
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints
 
 from ..backends.base import BackendError, MissingExtra
-from ..contract.types import Finite, MoonlynxError, Probability, Record, first_fault
+from ..contract.types import Finite, MoonlynxError, Probability, Record
+from ..files.stored import load_record
 from .definition import MetricDefinition
 from .preflight import TokenMap
 
@@ -73,26 +73,13 @@ class Head(Record):
     version: str
 
 
-def save_head(head: Head, folder: Path) -> None:
-    """Write `luna2.json`: the same head is the same bytes."""
-    text = json.dumps(head.model_dump(mode="json"), indent=2, ensure_ascii=False)
-    (folder / HEAD).write_text(text + "\n", encoding="utf-8", newline="\n")
-
-
 def load_head_file(folder: Path) -> Head:
     """Read a folder's `luna2.json`.
 
     Raises:
         HeadError: there is none, or it is not one; names the field.
     """
-    path = folder / HEAD
-    try:
-        return Head.model_validate_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise HeadError(f"{folder} holds no head: cannot read {HEAD}: {error.strerror}") from None
-    except ValidationError as error:
-        field, message = first_fault(error, "file")
-        raise HeadError(f"{path}: {field}: {message}") from None
+    return load_record(folder / HEAD, Head, HeadError, "name the folder of a trained head")
 
 
 def fingerprint(folder: Path) -> str:

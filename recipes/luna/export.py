@@ -23,7 +23,8 @@ from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.encoder import EncoderOutput, Input
 from moonlynx.judge.backends.onnx_encoder import MODEL, OnnxEncoder
 from moonlynx.judge.backends.torch_encoder import TorchEncoder, load_network
-from moonlynx.judge.judges.luna.config import CONFIG_FILE, load_config
+from moonlynx.judge.files.stored import load_record
+from moonlynx.judge.judges.luna.config import CONFIG_FILE, LunaConfig, LunaError
 from moonlynx.judge.judges.luna.inputs import find_specials
 from moonlynx.judge.judges.luna.weights import (
     CALIBRATION,
@@ -181,7 +182,10 @@ def real_inputs(folder: Path, data: Path) -> list[Input]:
         DataNotFound: a set is not at `data`.
         LunaError: the folder's `luna.json` or tokenizer cannot be read.
     """
-    config, tokenizer = load_config(folder / CONFIG_FILE), load_tokenizer(folder / TOKENIZER)
+    config, tokenizer = (
+        load_record(folder / CONFIG_FILE, LunaConfig, LunaError),
+        load_tokenizer(folder / TOKENIZER),
+    )
     reader = Reader(tokenizer, config.limits, config.windows)
     rng = random.Random(0)  # noqa: S311 - chance, not secrecy
     answers = [row for rows in Mix("shipped").validation(data).values() for row in rows]

@@ -26,8 +26,8 @@ from moonlynx.judge.backends.torch_encoder import (
     save_network,
 )
 from moonlynx.judge.contract.types import MoonlynxError
-from moonlynx.judge.decision.calibration import save_calibration
-from moonlynx.judge.judges.luna.config import CONFIG_FILE, LunaConfig, load_config
+from moonlynx.judge.files.stored import load_record, save_record
+from moonlynx.judge.judges.luna.config import CONFIG_FILE, LunaConfig, LunaError
 from moonlynx.judge.judges.luna.inputs import find_specials
 from moonlynx.judge.judges.luna.judge import LunaJudge
 from moonlynx.judge.judges.luna.weights import (
@@ -220,9 +220,12 @@ def calibrate(folder: Path, mix: Mix, data: Path) -> None:
     Raises:
         CalibrationError: the rows allow no fit.
     """
-    config, tokenizer = load_config(folder / CONFIG_FILE), load_tokenizer(folder / TOKENIZER)
+    config, tokenizer = (
+        load_record(folder / CONFIG_FILE, LunaConfig, LunaError),
+        load_tokenizer(folder / TOKENIZER),
+    )
     judge = LunaJudge(load_encoder(folder, None), tokenizer, config)
-    save_calibration(fit_judge(judge, mix, data), folder / CALIBRATION)
+    save_record(fit_judge(judge, mix, data), folder / CALIBRATION)
     write_manifest(folder)
 
 

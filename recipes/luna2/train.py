@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 from moonlynx.judge.backends.transformers_labels import ADAPTER_WEIGHTS
 from moonlynx.judge.contract.types import MoonlynxError, Record
+from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.metrics.adapter import (
+    HEAD,
     Backbone,
     Head,
     HeadError,
@@ -22,7 +24,6 @@ from moonlynx.judge.metrics.adapter import (
     fingerprint,
     load_head_file,
     load_tokenizer,
-    save_head,
 )
 from moonlynx.judge.metrics.definition import MetricDefinition
 from moonlynx.judge.metrics.prompt import Prompter
@@ -284,4 +285,4 @@ def _save(model: Any, tokenizer: Any, head: Head, folder: Path) -> None:
     (folder / "README.md").unlink(missing_ok=True)  # PEFT's form of a card, to be filled in
     tokenizer.save_pretrained(folder)
     version = hashlib.sha256((folder / ADAPTER_WEIGHTS).read_bytes()).hexdigest()[:12]
-    save_head(head.model_copy(update={"version": version}), folder)
+    save_record(head.model_copy(update={"version": version}), folder / HEAD)

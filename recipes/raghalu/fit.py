@@ -8,7 +8,7 @@ import numpy as np
 
 from moonlynx.judge.backends.encoder import load_encoder
 from moonlynx.judge.contract.types import JudgeInfo
-from moonlynx.judge.decision.calibration import save_calibration
+from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.luna.weights import CALIBRATION, open_weights
 from moonlynx.judge.judges.raghalu.judge import RagHaluJudge
 from moonlynx.judge.judges.raghalu.weights import Heads, save_heads, write_manifest
@@ -54,6 +54,6 @@ def fit_heads(data: Path, out: Path) -> JudgeInfo:
     save_heads(heads, out)
     judge = embedded_judge(heads)
     calibration = fit_judge(judge, Mix("shipped"), data)
-    save_calibration(calibration, out / CALIBRATION)
+    save_record(calibration, out / CALIBRATION)
     write_manifest(out)
     return judge.info

@@ -21,9 +21,10 @@ import numpy as np
 from moonlynx.judge.backends.encoder import EncoderBackend, Input
 from moonlynx.judge.backends.torch_encoder import Precision
 from moonlynx.judge.contract.types import Example, MoonlynxError
+from moonlynx.judge.files.stored import load_record
 from moonlynx.judge.judges.luna import judge as luna_judge
 from moonlynx.judge.judges.luna import windows
-from moonlynx.judge.judges.luna.config import CONFIG_FILE, load_config
+from moonlynx.judge.judges.luna.config import CONFIG_FILE, LunaConfig, LunaError
 from moonlynx.judge.judges.luna.judge import LunaJudge
 from moonlynx.judge.judges.luna.weights import TOKENIZER, load_tokenizer
 
@@ -196,7 +197,9 @@ class WholeJudge:
     def bring_up(self) -> Callable[[Work], Callable[[], Facts]]:
         """Load the judge, with a clock before each step."""
         encoder, tokenizer = self.form.load(), load_tokenizer(self.form.folder / TOKENIZER)
-        judge = LunaJudge(encoder, tokenizer, load_config(self.form.folder / CONFIG_FILE))
+        judge = LunaJudge(
+            encoder, tokenizer, load_record(self.form.folder / CONFIG_FILE, LunaConfig, LunaError)
+        )
         clock = _Clock()
         for holder, step in (
             (windows, "read_blocks"),

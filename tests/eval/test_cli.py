@@ -7,7 +7,8 @@ import pytest
 from moonlynx import cli
 from moonlynx.eval.records import Report
 from moonlynx.eval.run import verdict_file
-from moonlynx.judge.decision.calibration import fit_calibration, save_calibration
+from moonlynx.judge.decision.calibration import fit_calibration
+from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.registry import load_judge
 
 
@@ -67,7 +68,7 @@ def test_eval_draws_a_calibrated_judge(evaluate, tmp_path):
         objective="balanced-accuracy",
         data_sha256="0" * 64,
     )
-    save_calibration(calibration, tmp_path / "calibration.json")
+    save_record(calibration, tmp_path / "calibration.json")
     spec = f"token-similarity?calibration={tmp_path / 'calibration.json'}"
     assert evaluate("--judge", f"{spec}&abstain=0.05", judge=spec)[0] in (0, 3)
     folder = tmp_path / "out"

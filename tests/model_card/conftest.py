@@ -9,7 +9,8 @@ import pytest
 from moonlynx import cli
 from moonlynx.eval.benchmarks import load_benchmark
 from moonlynx.eval.run import run_evaluation
-from moonlynx.judge.decision.calibration import fit_calibration, save_calibration
+from moonlynx.judge.decision.calibration import fit_calibration
+from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.luna.weights import write_manifest
 from moonlynx.judge.registry import load_judge
 from moonlynx.recipes.luna.record import Aggregation, StageRecord, TrainingRecord
@@ -67,7 +68,7 @@ def calibrated(tmp_path_factory):
         objective="balanced-accuracy",
         data_sha256="d" * 64,
     )
-    save_calibration(calibration, folder / "calibration.json")
+    save_record(calibration, folder / "calibration.json")
     write_manifest(folder)
     return folder
 

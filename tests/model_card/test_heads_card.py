@@ -81,7 +81,7 @@ def test_the_command_writes_it_and_says_what_is_wrong(card_command, report_folde
     (tmp_path / "manifest.json").write_text('{"files": 3}')
     code, _, error = card_command(**(options | {"weights": tmp_path}))
     assert code == 2
-    assert "manifest.json cannot be read" in error
+    assert "manifest.json: files: Input should be an object" in error
     assert not output.exists()
     assert card_command(**options) == (0, f"Wrote {output}\n", "")
     assert output.read_text(encoding="utf-8").startswith("---\n")

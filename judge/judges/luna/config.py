@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StrictInt, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StrictInt, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from ...contract.types import Count, MoonlynxError, Probability, Record, first_fault
+from ...contract.types import Count, MoonlynxError, Probability, Record
 from .aggregate import AnswerScore, Support
 from .inputs import Limits, premise_room
 from .support import SupportModel
@@ -73,18 +72,3 @@ class LunaConfig(Record):
     def limits(self) -> Limits:
         """Return the token limits of an input."""
         return Limits(self.window, self.lead, self.claim)
-
-
-def load_config(path: Path) -> LunaConfig:
-    """Read a `luna.json`.
-
-    Raises:
-        LunaError: there is none, or a field is wrong; names the field.
-    """
-    try:
-        return LunaConfig.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise LunaError(f"cannot read {path}: {error.strerror}") from None
-    except ValidationError as error:
-        field, message = first_fault(error, "file")
-        raise LunaError(f"{path}: {field}: {message}") from None

@@ -6,23 +6,19 @@ where the model is calibrated `calibration.json`.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import NamedTuple
 
 import httpx
-from pydantic import StringConstraints, ValidationError
 from tokenizers import Tokenizer
 
 from ...backends.local import find_model
-from ...contract.types import Record
-from .config import CONFIG_FILE, LunaConfig, LunaError, load_config
+from ...files.stored import MANIFEST, Manifest, check_file, load_record, save_manifest
+from .config import CONFIG_FILE, LunaConfig, LunaError
 from .inputs import find_specials
 
 EMBEDDED = Path(__file__).parents[2] / "weights" / "luna"
-MANIFEST = "manifest.json"
 TOKENIZER = "tokenizer.json"
 CALIBRATION = "calibration.json"
 WEIGHTS = {
@@ -30,15 +26,6 @@ WEIGHTS = {
     "torch": ("config.json", "model.safetensors", "heads.safetensors"),
 }
 _ALWAYS = (CONFIG_FILE, TOKENIZER)
-
-_Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-
-
-class Manifest(Record):
-    """The SHA-256 of each file of the folder, by name."""
-
-    schema_version: Literal["1.0"] = "1.0"
-    files: dict[str, _Sha256]
 
 
 class WeightsFolder(NamedTuple):
@@ -80,13 +67,13 @@ def open_weights(model: str | None, backend: str | None) -> WeightsFolder:
             )
         )
         raise LunaError(f"{folder} has no {MANIFEST}; {hint}")
-    manifest = _read_manifest(folder / MANIFEST)
+    manifest = load_record(folder / MANIFEST, Manifest, LunaError)
     calibrated = CALIBRATION in manifest.files or (folder / CALIBRATION).exists()
     for name in (*needed, CALIBRATION) if calibrated else needed:
-        _check(folder / name, manifest)
+        check_file(folder / name, manifest, LunaError)
     return WeightsFolder(
         folder,
-        load_config(folder / CONFIG_FILE),
+        load_record(folder / CONFIG_FILE, LunaConfig, LunaError),
         load_tokenizer(folder / TOKENIZER),
         folder / CALIBRATION if calibrated else None,
     )
@@ -95,9 +82,7 @@ def open_weights(model: str | None, backend: str | None) -> WeightsFolder:
 def write_manifest(folder: Path) -> None:
     """Write the hashes of the folder's files to its `manifest.json`."""
     known = (*_ALWAYS, CALIBRATION, *(name for names in WEIGHTS.values() for name in names))
-    files = {name: _hash(folder / name) for name in sorted(known) if (folder / name).is_file()}
-    text = json.dumps(Manifest(files=files).model_dump(), indent=2)
-    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
+    save_manifest(folder, known)
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
@@ -131,27 +116,3 @@ def _find(model: str, wanted: Sequence[str]) -> Path:
     except (OSError, ValueError, httpx.HTTPError) as error:
         message = f"{model} is no folder here and cannot be had from the Hub: {error}"
         raise LunaError(message) from error
-
-
-def _read_manifest(path: Path) -> Manifest:
-    try:
-        return Manifest.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise LunaError(f"{path} is no manifest that this version can read: {error}") from None
-
-
-def _check(path: Path, manifest: Manifest) -> None:
-    fix = "fetch the folder anew"
-    if path.name not in manifest.files:
-        raise LunaError(f"{path.name} is not in {path.parent / MANIFEST}; {fix}")
-    if not path.is_file():
-        raise LunaError(f"{path} is missing, but its manifest lists it; {fix}")
-    if (found := _hash(path)) != manifest.files[path.name]:
-        raise LunaError(
-            f"{path} has the SHA-256 {found}, its manifest says {manifest.files[path.name]}; {fix}"
-        )
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -6,16 +6,15 @@ A folder holds `raghalu.json`, `manifest.json`, and where the judge is calibrate
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import StringConstraints, ValidationError
+from pydantic import StringConstraints
 
-from ...contract.types import MoonlynxError, Probability, Record, first_fault
+from ...contract.types import MoonlynxError, Probability, Record
+from ...files.stored import MANIFEST, Manifest, check_file, load_record, save_manifest
 from ..luna.support import SupportModel
-from ..luna.weights import CALIBRATION, MANIFEST, Manifest
+from ..luna.weights import CALIBRATION
 from .checkable import CheckableModel
 
 EMBEDDED = Path(__file__).parents[2] / "weights" / "raghalu"
@@ -60,21 +59,10 @@ def open_heads(folder: Path) -> HeadsFolder:
     """
     if not folder.is_dir():
         raise RagHaluError(f"{folder} is no folder; `moonlynx train raghalu` writes one")
-    try:
-        manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
-    except (OSError, ValidationError) as error:
-        raise RagHaluError(f"{folder / MANIFEST} cannot be read: {error}") from None
-    for name in {HEADS, *manifest.files}:
-        path = folder / name
-        if not path.is_file():
-            raise RagHaluError(f"{path} is missing; fetch the folder anew")
-        if _hash(path) != manifest.files.get(name):
-            raise RagHaluError(f"{path} is not what {MANIFEST} says; fetch the folder anew")
-    try:
-        heads = Heads.model_validate_json((folder / HEADS).read_bytes())
-    except ValidationError as error:
-        field, message = first_fault(error, "file")
-        raise RagHaluError(f"{folder / HEADS}: {field}: {message}") from None
+    manifest = load_record(folder / MANIFEST, Manifest, RagHaluError)
+    for name in sorted({HEADS, *manifest.files}):
+        check_file(folder / name, manifest, RagHaluError)
+    heads = load_record(folder / HEADS, Heads, RagHaluError)
     calibrated = CALIBRATION in manifest.files
     return HeadsFolder(heads, folder / CALIBRATION if calibrated else None)
 
@@ -88,11 +76,4 @@ def save_heads(heads: Heads, folder: Path) -> None:
 
 def write_manifest(folder: Path) -> None:
     """Write the hashes of the folder's files to its manifest."""
-    names = (name for name in (CALIBRATION, HEADS) if (folder / name).is_file())
-    manifest = Manifest(files={name: _hash(folder / name) for name in names})
-    text = json.dumps(manifest.model_dump(), indent=2)
-    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
-
-
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    save_manifest(folder, (CALIBRATION, HEADS))

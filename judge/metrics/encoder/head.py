@@ -5,19 +5,17 @@ A folder holds `METRIC.json` of each metric that has a head, and `manifest.json`
 
 from __future__ import annotations
 
-import hashlib
-import json
 from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from ...contract.types import Finite, Probability, Record, first_fault
-from ...judges.luna.weights import MANIFEST, Manifest
+from ...contract.types import Finite, Probability, Record
+from ...files.stored import MANIFEST, Manifest, check_file, load_record, save_manifest
 from ..adapter import HeadError
 from ..definition import Kind
 from .features import BUCKETS, Words, unit_length
@@ -180,40 +178,18 @@ def unpack(text: str, kind: type[np.generic]) -> NDArray[Any]:
     return np.frombuffer(b64decode(text), dtype=np.dtype(kind).newbyteorder("<"))
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Read which heads are in the folder, with the hash of each file.
-
-    Raises:
-        HeadError: it cannot be read.
-    """
-    path = folder / MANIFEST
-    try:
-        return Manifest.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as error:
-        raise HeadError(f"{path} cannot be read: {error}") from None
-
-
 def open_head(folder: Path, metric: str) -> EncoderHead:
     """Read a metric's head and check it against the folder's manifest.
 
     Raises:
         HeadError: there is none, it is not what the manifest says, or cannot be read.
     """
-    manifest, path = read_manifest(folder), folder / f"{metric}.json"
+    manifest, path = load_record(folder / MANIFEST, Manifest, HeadError), folder / f"{metric}.json"
     if path.name not in manifest.files:
         known = ", ".join(name.removesuffix(".json") for name in sorted(manifest.files)) or "none"
         raise HeadError(f"no head of {metric!r} on the encoder in {folder}; there are: {known}")
-    if not path.is_file():
-        raise HeadError(f"{path} is missing; fetch the folder anew")
-    content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != manifest.files[path.name]:
-        raise HeadError(f"{path} is not what {MANIFEST} says; fetch the folder anew")
-    try:
-        return EncoderHead.model_validate_json(content)
-    except ValidationError as error:
-        field, message = first_fault(error, "head")
-        advice = "fit it anew: moonlynx train luna2-heads"
-        raise HeadError(f"{path}: {field}: {message}; {advice}") from None
+    check_file(path, manifest, HeadError)
+    return load_record(path, EncoderHead, HeadError, "fit it anew: moonlynx train luna2-heads")
 
 
 def save_heads(heads: list[EncoderHead], folder: Path) -> None:
@@ -221,10 +197,7 @@ def save_heads(heads: list[EncoderHead], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.json"):
         old.unlink()
-    hashes = {}
-    for head in sorted(heads, key=lambda each: each.metric):
-        content = (head.model_dump_json() + "\n").encode("utf-8")
-        (folder / f"{head.metric}.json").write_bytes(content)
-        hashes[f"{head.metric}.json"] = hashlib.sha256(content).hexdigest()
-    text = json.dumps(Manifest(files=hashes).model_dump(), indent=2)
-    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
+    for head in heads:
+        content = head.model_dump_json() + "\n"
+        (folder / f"{head.metric}.json").write_text(content, encoding="utf-8", newline="\n")
+    save_manifest(folder, (f"{head.metric}.json" for head in heads))

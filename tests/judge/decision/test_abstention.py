@@ -20,8 +20,8 @@ from moonlynx.judge.decision.calibration import (
     Calibration,
     CalibrationError,
     fit_calibration,
-    save_calibration,
 )
+from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.lynx import LynxJudge
 from moonlynx.judge.registry import load_judge
 
@@ -149,7 +149,7 @@ def test_too_few_rows_say_what_they_can_do_and_how_many_it_takes() -> None:
 @pytest.fixture
 def fitted(tmp_path: Path) -> Path:
     path = tmp_path / "calibration.json"
-    save_calibration(FITTED, path)
+    save_record(FITTED, path)
     return path
 
 

@@ -16,7 +16,8 @@ from moonlynx.judge.contract.base import AsyncJudge, Judge, unscored
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import Example, JudgeError, JudgeInfo, Usage, Verdict
 from moonlynx.judge.decision.cascade import Cascade
-from moonlynx.judge.decision.policy import Policy, PolicyError, load_policy, save_policy
+from moonlynx.judge.decision.policy import Policy, PolicyError, load_policy
+from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.detectors.token_similarity import TokenSimilarity
 from moonlynx.judge.judges.lynx import LynxJudge
 from moonlynx.judge.registry import load_judge
@@ -211,7 +212,7 @@ def script(tmp_path: Path) -> Path:
 @pytest.fixture
 def policy(tmp_path: Path) -> Path:
     path = tmp_path / "policy.json"
-    save_policy(POLICY, path)
+    save_record(POLICY, path)
     return path
 
 

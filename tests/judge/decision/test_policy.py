@@ -21,8 +21,8 @@ from moonlynx.judge.decision.policy import (
     fit_budget,
     fit_risk,
     load_policy,
-    save_policy,
 )
+from moonlynx.judge.files.stored import save_record
 
 FIRST = JudgeInfo(name="first", version="1")
 SECOND = JudgeInfo(name="second:big", version="1")
@@ -251,7 +251,7 @@ def test_a_policy_file_is_read_back_equal(tmp_path):
     labels: list[Score] = ["PASS", "FAIL"] * 10
     policy = fit([first(0.2), first(0.7)] * 10, labels, [second("PASS")] * 20)
     path = tmp_path / "policy.json"
-    save_policy(policy, path)
+    save_record(policy, path)
     assert load_policy(path) == policy
     for text, says in (("no", "file: "), ('{"first": 1}', "first"), (None, "cannot read")):
         path.unlink(missing_ok=True)

@@ -8,8 +8,9 @@ import pytest
 
 from moonlynx.judge.backends.encoder import load_encoder
 from moonlynx.judge.contract.types import Example
+from moonlynx.judge.files.stored import MANIFEST
 from moonlynx.judge.judges.luna.support import SupportModel
-from moonlynx.judge.judges.luna.weights import CALIBRATION, MANIFEST, open_weights
+from moonlynx.judge.judges.luna.weights import CALIBRATION, open_weights
 from moonlynx.judge.judges.raghalu.checkable import CheckableModel, Term, terms
 from moonlynx.judge.judges.raghalu.judge import RagHaluJudge, conversation_form
 from moonlynx.judge.judges.raghalu.weights import (
@@ -167,7 +168,7 @@ def copied(tmp_path):
 def test_a_changed_file_is_refused(tmp_path):
     folder = copied(tmp_path)
     (folder / HEADS).write_text((folder / HEADS).read_text().replace("0.1", "0.2", 1))
-    with pytest.raises(RagHaluError, match=r"raghalu\.json is not what manifest\.json says"):
+    with pytest.raises(RagHaluError, match=r"raghalu\.json has the SHA-256 \w+, its manifest says"):
         load_judge(f"raghalu:{folder}")
 
 

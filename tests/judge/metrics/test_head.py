@@ -4,7 +4,9 @@ import math
 
 import pytest
 
+from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.metrics.adapter import (
+    HEAD,
     Backbone,
     Head,
     HeadError,
@@ -12,7 +14,6 @@ from moonlynx.judge.metrics.adapter import (
     fingerprint,
     load_head_file,
     probabilities,
-    save_head,
 )
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.preflight import TokenMap
@@ -55,15 +56,15 @@ def head():
 
 
 def test_a_head_is_read_as_it_was_written(tmp_path):
-    save_head(head(), tmp_path)
+    save_record(head(), tmp_path / HEAD)
     first = (tmp_path / "luna2.json").read_bytes()
     assert load_head_file(tmp_path) == head()
-    save_head(load_head_file(tmp_path), tmp_path)
+    save_record(load_head_file(tmp_path), tmp_path / HEAD)
     assert (tmp_path / "luna2.json").read_bytes() == first
 
 
 def test_a_folder_without_a_sound_head_is_refused(tmp_path):
-    with pytest.raises(HeadError, match="holds no head"):
+    with pytest.raises(HeadError, match=r"cannot read .*luna2\.json: No such file"):
         load_head_file(tmp_path)
     text = head().model_dump_json().replace('"temperature":1.5', '"temperature":-1')
     (tmp_path / "luna2.json").write_text(text)

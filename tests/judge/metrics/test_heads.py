@@ -7,6 +7,7 @@ import pytest
 from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import MetricInput
+from moonlynx.judge.files.stored import MANIFEST
 from moonlynx.judge.judges.luna import weights as luna
 from moonlynx.judge.metrics.adapter import HeadError
 from moonlynx.judge.metrics.definition import DefinitionError, load_definition
@@ -189,7 +190,7 @@ def test_damaged_weights_are_refused(tmp_path):
     path = tmp_path / "toxicity.json"
     content = path.read_text()
     path.write_text(content.replace('"version":"test"', '"version":"best"'))
-    with pytest.raises(HeadError, match=r"is not what manifest\.json says"):
+    with pytest.raises(HeadError, match=r"has the SHA-256 \w+, its manifest says"):
         EncoderMetric("toxicity", tmp_path)
     path.unlink()
     with pytest.raises(HeadError, match="is missing"):
@@ -283,7 +284,7 @@ def test_the_heads_that_ship_are_small_and_whole():
     files = [path for path in EMBEDDED.iterdir() if path.suffix == ".json"]
     assert sum(path.stat().st_size for path in files) < 10e6
     for path in files:
-        if path.name != luna.MANIFEST:
+        if path.name != MANIFEST:
             judge = EncoderMetric(path.stem)
             (verdict,) = judge([ONE])
             assert verdict.error is None

@@ -1,12 +1,13 @@
 """Heads on the tiny Llama with random adapters: large enough to change what it says."""
 
+from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.metrics.adapter import (
+    HEAD,
     Backbone,
     Head,
     Scaling,
     fingerprint,
     load_tokenizer,
-    save_head,
 )
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.prompt import Prompter
@@ -41,5 +42,5 @@ def build_head(folder, backbone, metric, seed, **fitted):
         backbone=Backbone(name=str(backbone), sha256=fingerprint(backbone)),
         version=f"seed-{seed}",
     )
-    save_head(head, folder)
+    save_record(head, folder / HEAD)
     return folder

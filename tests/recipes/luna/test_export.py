@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from moonlynx.judge.backends.onnx_encoder import MODEL, OnnxEncoder
 from moonlynx.judge.backends.torch_encoder import TorchEncoder
-from moonlynx.judge.judges.luna.weights import MANIFEST
+from moonlynx.judge.files.stored import MANIFEST
 from moonlynx.recipes.luna.export import Scheme, app, compare, export
 from moonlynx.recipes.luna.quantise import quantise_columns, quantise_rows
 

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from moonlynx.judge.contract.types import MetricInput
-from moonlynx.judge.judges.luna.weights import MANIFEST, open_weights
+from moonlynx.judge.files.stored import MANIFEST
+from moonlynx.judge.judges.luna.weights import open_weights
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.encoder.features import FeatureReader
 from moonlynx.judge.metrics.encoder.head import save_heads

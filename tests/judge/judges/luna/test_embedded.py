@@ -7,7 +7,8 @@ import pytest
 
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.decision.calibration import load_calibration
-from moonlynx.judge.judges.luna.weights import CALIBRATION, EMBEDDED, MANIFEST
+from moonlynx.judge.files.stored import MANIFEST
+from moonlynx.judge.judges.luna.weights import CALIBRATION, EMBEDDED
 from moonlynx.judge.registry import load_judge
 from moonlynx.recipes.luna.record import read_record
 

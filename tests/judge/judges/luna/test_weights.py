@@ -8,9 +8,10 @@ import pytest
 from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import Example, JudgeInfo
-from moonlynx.judge.decision.calibration import fit_calibration, save_calibration
+from moonlynx.judge.decision.calibration import fit_calibration
+from moonlynx.judge.files.stored import load_record, save_record
 from moonlynx.judge.judges.luna import weights as module
-from moonlynx.judge.judges.luna.config import LunaConfig, LunaError, load_config
+from moonlynx.judge.judges.luna.config import LunaConfig, LunaError
 from moonlynx.judge.judges.luna.weights import load_tokenizer, open_weights, write_manifest
 from moonlynx.judge.registry import load_judge
 
@@ -71,7 +72,7 @@ def test_only_the_files_of_the_backend_are_asked_for(own):
 @pytest.mark.parametrize("content", ["[]", "{", '{"files": {"luna.json": "0"}}', '{"file": {}}'])
 def test_a_broken_manifest_is_refused(own, content):
     (own / "manifest.json").write_text(content)
-    with pytest.raises(LunaError, match=r"manifest\.json is no manifest"):
+    with pytest.raises(LunaError, match=r"manifest\.json: files?"):
         open_weights(str(own), "onnx")
 
 
@@ -107,13 +108,13 @@ def test_a_wrong_configuration_names_the_field(tmp_path, change, field):
     path = tmp_path / "luna.json"
     path.write_text(json.dumps(CONFIG.model_dump() | change))
     with pytest.raises(LunaError, match=rf"luna\.json: {field}"):
-        load_config(path)
+        load_record(path, LunaConfig, LunaError)
 
 
 def test_a_configuration_survives_its_file(tmp_path):
     path = tmp_path / "luna.json"
     path.write_text(CONFIG.model_dump_json())
-    assert load_config(path) == CONFIG
+    assert load_record(path, LunaConfig, LunaError) == CONFIG
     assert LunaConfig(version="1").limits == (256, 48, 96)
 
 
@@ -127,7 +128,7 @@ def calibrate(folder, judge, by=0.0):
         objective="balanced-accuracy",
         data_sha256="0" * 64,
     )
-    save_calibration(calibration, folder / "calibration.json")
+    save_record(calibration, folder / "calibration.json")
     write_manifest(folder)
 
 
