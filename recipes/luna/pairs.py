@@ -15,7 +15,8 @@ from moonlynx.judge.judges.luna.novelty import new_words
 from moonlynx.judge.text import content_tokens
 
 from ..data.exclusions import load_exclusions
-from ..data.pair_sets import PAIR_SETS, Label, Pair, changed_words
+from ..data.pair_sets import PAIR_SETS, Label, Pair
+from ..data.wording import changed_words
 from .items import Item
 
 _CONTRADICTED: Mapping[Label, bool] = {"contradicted": True, "not_mentioned": False}

@@ -45,6 +45,7 @@ class Stage(Record):
         judged: files of another judge's verdicts.
         right: sets of right answers, which wrong ones are made of; `right_claims` of their claims
             are trained on as they are.
+        plain: pairs of answers, one of them wrong, over synthetic passages (`data.passages`).
         made: claims over synthetic records (`made`).
         changed: how many wrong claims to make from right ones, by kind (`mix`); the right ones are
             trained on beside them.
@@ -62,6 +63,7 @@ class Stage(Record):
     judged: tuple[Judged, ...] = ()
     right: tuple[str, ...] = ()
     right_claims: Annotated[int, Field(ge=0)] = 0
+    plain: Annotated[int, Field(ge=0)] = 0
     made: Annotated[int, Field(ge=0)] = 0
     changed: dict[Literal["perturbed", "removed", "shuffled"], Annotated[int, Field(ge=0)]] = Field(
         default_factory=dict

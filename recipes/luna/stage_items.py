@@ -25,6 +25,7 @@ from ..data.answers.judged import read_judged
 from ..data.licences import SOURCES
 from ..data.mixes import Mix
 from ..data.pair_sets import PAIR_SETS
+from ..data.passages import generate as generate_plain
 from ..data.synthetic import HELD_OUT_SCHEMAS, MadeAnswer, generate
 from ..runs import SettingsError
 from .items import Item
@@ -92,6 +93,7 @@ class Reader:
                     (p for start, end, p in answer.beliefs if start <= claim.start < end), None
                 ),
                 new=new,
+                contradicted=answer.contradicted if wrong else None,
             )
 
 
@@ -132,6 +134,8 @@ def stage_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -
     right += [row for rows in answers.values() for row in rows if row.example.label == "PASS"]
     for kind, count in stage.changed.items():
         items += make(kind, count, right, reader, rng)
+    plain = [row for pair in generate_plain(stage.plain, seed) for row in pair]
+    items += _read(plain, reader, None, rng)
     made = _read(list(_made(stage.made, seed)), reader, None, rng)
     items += _balance(made, None, rng, right_per_wrong=1.0)
     rng.shuffle(items)

@@ -30,12 +30,15 @@ class LabelledAnswer:
         exact: the spans mark the unsupported words themselves, not whole sentences.
         group: rows that share it share a document, also across sets.
         beliefs: ranges of the answer with P(supported), where another judge gave one.
+        contradicted: of the unsupported claims, whether the documents say otherwise (True) or say
+            nothing of it (False); None where that is not known.
     """
 
     example: Example
     exact: bool
     group: str
     beliefs: tuple[tuple[int, int, float], ...] = ()
+    contradicted: bool | None = None
 
 
 def labelled(
@@ -49,6 +52,7 @@ def labelled(
     spans: Ranges | None = None,
     exact: bool = True,
     group: str | None = None,
+    contradicted: bool | None = None,
 ) -> LabelledAnswer:
     """Build the row `source/key`; its group is that of its first document where none is given.
 
@@ -68,7 +72,8 @@ def labelled(
         }
     )
     known = ranges is not None and (exact or label == "PASS")
-    return LabelledAnswer(example, known, _group(documents[0]) if group is None else group)
+    group = _group(documents[0]) if group is None else group
+    return LabelledAnswer(example, known, group, contradicted=contradicted)
 
 
 def _as_spans(answer: str, ranges: Sequence[tuple[int, int]] | None) -> list[dict[str, Any]] | None:

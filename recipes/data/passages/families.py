@@ -1,0 +1,208 @@
+"""Families of passages and claims, one YAML file for each kind of error."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from random import Random
+from string import Template
+from typing import Annotated, Any, Self
+
+import yaml
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from moonlynx.judge.contract.types import Record
+
+from ..synthetic.words import fill
+from ..wording import changed_words
+
+KINDS = (
+    "dates",
+    "negation",
+    "opposites",
+    "paraphrase",
+    "quotes",
+    "roles",
+    "silence",
+    "sums",
+    "units",
+)
+_ARITHMETIC = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}
+_VOWEL = re.compile(r"\b([Aa]) (?=[aeio])")
+Forms = tuple[str, ...]
+Slots = dict[str, str]
+
+
+class Family(Record):
+    """How one thing is told and claimed, with slots such as `$A`.
+
+    Attributes:
+        slots: the pool of each, or the range of a number.
+        swap: slots whose values change places in the other world.
+        turn: slots of each world, of which two are drawn.
+        derive: slots of the first and the second world, or of each `turn`.
+        compute: slots that are sums, differences or products of two others, after the swap.
+        absent: what the passage says instead, in the world of which nothing is told.
+        passage: forms of the passage.
+        claim: forms of the claim.
+        silent: forms of the claim that nothing is told.
+        ask: questions that the claims answer; `bare` and `bareturn` (of each world) are answers
+            that mean nothing without them.
+    """
+
+    slots: dict[str, str]
+    swap: dict[str, str] = Field(default_factory=dict)
+    turn: tuple[dict[str, str], ...] = ()
+    derive: tuple[dict[str, str], ...] = ()
+    compute: dict[str, str] = Field(default_factory=dict)
+    absent: str = ""
+    passage: Annotated[Forms, Field(min_length=1)]
+    claim: Annotated[Forms, Field(min_length=1)]
+    silent: Forms = ()
+    ask: Forms = ()
+    bare: Forms = ()
+    bareturn: Forms = ()
+
+    @model_validator(mode="after")
+    def _one_meaning(self) -> Self:
+        given = [*self.slots, *self.compute]
+        for own in (*self.turn[:1], *self.derive[:1]):
+            given += own
+        if len(given) != len(set(given)):
+            raise PydanticCustomError("bad_input", "two slots have one name")
+        return self
+
+
+@dataclass(frozen=True)
+class Told:
+    """A passage and the claims over it, of one draw of a family.
+
+    Attributes:
+        passage: of the first world.
+        other: of the other world.
+        true: the claim that the passage supports; the other passage does not.
+        false: the claim that the other passage supports; the passage does not.
+        question: that the claims answer; "" without one.
+        silent: the one of the claims that says that nothing is told; "" if neither does.
+    """
+
+    passage: str
+    other: str
+    true: str
+    false: str
+    question: str
+    silent: str = ""
+
+    def wrong_words(self, claim: str) -> list[tuple[int, int]]:
+        """Return the ranges of a claim that the other one has otherwise; all of it if most is."""
+        other = self.false if claim == self.true else self.true
+        return list(changed_words(other, claim) or [(0, len(claim))])
+
+    def contradicted(self, claim: str) -> bool:
+        """Return whether a passage that does not support the claim says otherwise."""
+        return not self.silent or claim == self.silent
+
+
+@cache
+def load_families(kind: str) -> tuple[Family, ...]:
+    """Read the families of a kind.
+
+    Raises:
+        ValidationError: the file holds something else.
+    """
+    return tuple(Family.model_validate(row) for row in _read(f"families/{kind}.yaml"))
+
+
+def draw(family: Family, rng: Random) -> Told:
+    """Draw both worlds, the forms, and which of the worlds comes first."""
+    worlds = _worlds(family, rng)
+    if rng.random() < 0.5:
+        worlds.reverse()
+    first, second = (slots for _, slots in worlds)
+    passage = fill(rng.choice(family.passage), rng)
+    if family.absent:
+        return _absent(family, passage, first, rng)
+    question = fill(rng.choice(family.ask), rng) if family.ask and rng.random() < 0.6 else ""
+    forms = [fill(rng.choice(family.claim), rng)] * 2
+    if question and rng.random() < 0.4:
+        if family.bareturn:
+            forms = [family.bareturn[at] for at, _ in worlds]
+        elif family.bare:
+            forms = [rng.choice(family.bare)] * 2
+    true, false = (_write(form, slots) for form, slots in zip(forms, (first, second), strict=True))
+    return Told(
+        _write(passage, first),
+        _write(passage, second),
+        true,
+        false,
+        _write(question, first),
+    )
+
+
+def _absent(family: Family, passage: str, slots: Slots, rng: Random) -> Told:
+    """Tell of the thing in one passage and not in the other."""
+    told = _write(passage, slots)
+    without = _write(family.absent, slots)
+    question = _write(rng.choice(family.ask), slots)
+    claim = _write(fill(rng.choice(family.claim), rng), slots)
+    silent = _write(fill(rng.choice(family.silent), rng), slots)
+    told_too = f"{told} {without}" if rng.random() < 0.5 else f"{without} {told}"
+    if rng.random() < 0.5:
+        return Told(told_too, without, claim, silent, question, silent)
+    return Told(without, told_too, silent, claim, question, silent)
+
+
+def _worlds(family: Family, rng: Random) -> list[tuple[int, Slots]]:
+    """Return the slots of both worlds, each with its number."""
+    drawn: Slots = {}
+    for name, pool in family.slots.items():
+        value = _value(pool, rng)
+        while value in drawn.values():
+            value = _value(pool, rng)
+        drawn[name] = value
+    if family.turn:
+        chosen = rng.sample(range(len(family.turn)), 2)
+        turned = [{k: fill(v, rng) for k, v in family.turn[at].items()} for at in chosen]
+        worlds = [(at, drawn | own) for at, own in zip(chosen, turned, strict=True)]
+    else:
+        pairs = family.swap | {b: a for a, b in family.swap.items()}
+        swapped = drawn | {a: drawn[b] for a, b in pairs.items()}
+        worlds = [(0, drawn), (1, swapped)]
+    for at, slots in worlds:
+        for name, formula in family.compute.items():
+            left, sign, right = formula.split()
+            slots[name] = str(_ARITHMETIC[sign](int(slots[left]), int(slots[right])))
+        if family.derive:
+            slots |= family.derive[at]
+    return worlds
+
+
+def _value(pool: str, rng: Random) -> str:
+    low, dots, high = pool.partition("..")
+    if dots:
+        return str(rng.randint(int(low), int(high)))
+    return fill(rng.choice(_pools()[pool]), rng)
+
+
+def _write(form: str, slots: Slots) -> str:
+    """Fill in the slots, whose values may hold slots, and begin with a capital."""
+    resolved = {
+        name: Template(value).substitute(slots) if "$" in value else value
+        for name, value in slots.items()
+    }
+    text = _VOWEL.sub(r"\1n ", Template(form).substitute(resolved))
+    return text[:1].upper() + text[1:]
+
+
+@cache
+def _pools() -> dict[str, list[str]]:
+    pools: dict[str, list[str]] = _read("pools.yaml")
+    return pools
+
+
+def _read(name: str) -> Any:
+    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
+    return yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - all strings, no objects

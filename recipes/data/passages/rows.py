@@ -1,0 +1,101 @@
+"""Labelled answers over documents of such passages, in pairs of a right one and a wrong one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+from ..answers.base import LabelledAnswer, labelled
+from .families import KINDS, Told, draw, load_families
+from .wrapping import Wrapping, draw_wrapping
+
+_MOST_DOCUMENTS = 4
+_MOST_FILLERS = 4  # passages of other families in a document
+_ALONE = 0.5  # of the answers say nothing else
+_SAME_PASSAGE = 0.5  # of the pairs; the others have the same claim over two passages
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What both answers of a pair have in common.
+
+    Attributes:
+        documents: passages by document; None is where the passage in question goes.
+        before, after: other claims of the answer, which the documents support.
+        question: of the user.
+        wrapping: how the answer is set.
+    """
+
+    documents: tuple[tuple[str | None, ...], ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    question: str
+    wrapping: Wrapping
+
+
+def generate(count: int, seed: int) -> Iterator[tuple[LabelledAnswer, LabelledAnswer]]:
+    """Yield pairs of answers, the supported one first; as many of each kind.
+
+    The wrong claim of a pair has its exact span. `source` is `plain:KIND`.
+    """
+    rng = Random(seed)  # noqa: S311 - chance, not secrecy
+    for number in range(count):
+        kind = KINDS[number % len(KINDS)]
+        told = draw(rng.choice(load_families(kind)), rng)
+        around = _around(told, rng)
+        if rng.random() < _SAME_PASSAGE:
+            sides = ((told.passage, told.true), (told.passage, told.false))
+        else:
+            sides = ((told.passage, told.true), (told.other, told.true))
+        key = f"{kind}/{seed}/{number}"
+        yield (
+            _row(f"{key}/right", kind, *sides[0], around, None),
+            _row(f"{key}/wrong", kind, *sides[1], around, told),
+        )
+
+
+def _around(told: Told, rng: Random) -> _Around:
+    documents, claims = [], []
+    place = rng.randrange(count := rng.randint(1, _MOST_DOCUMENTS))
+    for at in range(count):
+        fillers = [_filler(rng) for _ in range(rng.randint(0 if at == place else 1, _MOST_FILLERS))]
+        claims += [filler.true for filler in fillers if not filler.question]
+        passages: list[str | None] = [filler.passage for filler in fillers]
+        if at == place:
+            passages.insert(rng.randint(0, len(passages)), None)
+        documents.append(tuple(passages))
+    rng.shuffle(claims)
+    alone = rng.random() < _ALONE or bool(told.question)
+    others = () if alone else tuple(claims[: rng.randint(0, 3)])
+    cut = rng.randint(0, len(others))
+    wrapping = draw_wrapping(rng, count, of_one=not others)
+    return _Around(tuple(documents), others[:cut], others[cut:], told.question, wrapping)
+
+
+def _filler(rng: Random) -> Told:
+    """Draw a passage of a family that tells the same with any claim beside it."""
+    kind = rng.choice([kind for kind in KINDS if kind != "silence"])
+    return draw(rng.choice(load_families(kind)), rng)
+
+
+def _row(
+    key: str, kind: str, passage: str, claim: str, around: _Around, wrong: Told | None
+) -> LabelledAnswer:
+    context = [
+        " ".join(passage if part is None else part for part in document)
+        for document in around.documents
+    ]
+    answer, places = around.wrapping.set([*around.before, claim, *around.after])
+    start, _ = places[len(around.before)]
+    words = [] if wrong is None else wrong.wrong_words(claim)
+    return labelled(
+        f"plain:{kind}",
+        key,
+        "PASS" if wrong is None else "FAIL",
+        context=context,
+        answer=answer,
+        question=around.question,
+        spans=[(start + a, start + b) for a, b in words],
+        contradicted=None if wrong is None else wrong.contradicted(claim),
+    )
