@@ -72,7 +72,7 @@ def evaluate(
     from moonlynx.judge.decision.cost import load_prices
 
     from .benchmarks import load_benchmark
-    from .markdown import summary
+    from .report_pages import summary
     from .run import run_evaluation
 
     command = _command(

@@ -22,11 +22,14 @@ from numpy.typing import NDArray
 from moonlynx.judge.contract.types import JudgeInfo, Record, Verdict
 
 from .benchmarks import BenchmarkError, BenchmarkRow
-from .bootstrap import Value, estimates, interval, resample
+from .bootstrap import Floats, interval
 from .extras import scipy_stats
-from .markdown import TITLES, UNDEFINED, table
-from .outcomes import Floats, Gold, Outcomes
+from .intervals import Value
+from .markdown import UNDEFINED, table
+from .metrics import estimates, resample
+from .outcomes import Gold, Outcomes
 from .provenance import File
+from .report_pages import TITLES
 
 COMPARED = ("accuracy", "balanced_accuracy", "f1", "auroc")
 

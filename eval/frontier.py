@@ -8,7 +8,6 @@ all. So no gold label has a part in what is deferred, and no point of the curve 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +16,10 @@ from numpy.typing import NDArray
 from moonlynx.judge.contract.types import Record, Score
 
 from .benchmarks import BenchmarkRow
-from .bootstrap import Value, draw_weights, interval
-from .outcomes import Floats, Outcomes
-from .provenance import File
+from .bootstrap import Floats, draw_weights, interval
+from .intervals import Value
+from .outcomes import Outcomes
+from .provenance import File, Provenance
 from .records import Bootstrap
 
 STEPS = 50
@@ -50,14 +50,10 @@ class Frontier(Record):
     points: tuple[Point, ...]
 
 
-class FrontierReport(Record):
+class FrontierReport(Provenance):
     """All of `frontier.json`; `files` are the verdicts of judges that were run."""
 
     schema_version: str = "1.0"
-    package_version: str
-    git_commit: str | None
-    date: date
-    command: str
     benchmark: str
     split: str
     source: str

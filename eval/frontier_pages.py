@@ -12,16 +12,16 @@ from pathlib import Path
 import numpy as np
 
 from moonlynx import __version__
-from moonlynx.eval.commit import git_commit
 from moonlynx.judge.contract.spec import parse_spec
 
 from .benchmarks import Benchmark, BenchmarkError
-from .bootstrap import LEVEL, Value, draw_weights, interval
+from .bootstrap import draw_weights, interval
 from .figures import Series, draw
 from .frontier import RECORDED, Answers, Frontier, FrontierReport, draw_frontier, recorded
+from .intervals import LEVEL, Value
 from .markdown import table
 from .outcomes import Gold
-from .provenance import File
+from .provenance import File, git_commit
 from .records import MAJORITY, Bootstrap
 from .run import Progress, judge_benchmark, verdict_file
 
@@ -123,11 +123,9 @@ def render(report: FrontierReport) -> str:
         lines.append(f"## `{first}` first\n\n![Frontier]({_figure_name(first)})")
         of_first = (each for each in report.frontiers if each.first == first)
         lines += [f"### then `{each.second}`\n\n{_table(each)}" for each in of_first]
-    commit = f", commit {report.git_commit}" if report.git_commit else ""
     lines.append(
         "## Where this comes from\n\n"
-        f"- Made by moonlynx {report.package_version}{commit}, on {report.date.isoformat()}\n"
-        f"- Command: `{report.command}`\n"
+        f"{report.describe()}\n"
         f"- Rows: {report.source}; sha256 `{report.rows_sha256}`\n"
         + "\n".join(f"- Verdicts: {file.path} (sha256 `{file.sha256}`)" for file in report.files)
     )

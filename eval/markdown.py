@@ -1,89 +1,37 @@
-"""`report.md`: the report as a person reads it."""
+"""Tables in Markdown: the only writer of them."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from functools import partial
-
-from moonlynx.judge.decision.conformal import CONFIDENCE
-
-from .benchmarks.published import Published
-from .bootstrap import Value
-from .curves import CertifiedPoint, CoverageRisk
-from .figures import COVERAGE_RISK, RELIABILITY
-from .provenance import File
-from .records import ALWAYS_FAIL, MAJORITY, Group, MacroScores, Report
-from .slices import Correlation
+from typing import Literal
 
 UNDEFINED = "–"
-_DECISION = ("accuracy", "balanced_accuracy", "precision", "recall", "f1")
-_RANKING = ("auroc", "average_precision")
-_PLACES = ("sentence_f1", "span_f1")
-_CALIBRATION = ("ece", "brier")
-TITLES = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "precision": "precision",
-    "recall": "recall",
-    "f1": "F1",
-    "auroc": "AUROC",
-    "average_precision": "average precision",
-    "sentence_f1": "sentence F1",
-    "span_f1": "span F1",
-    "ece": "ECE",
-    "brier": "Brier",
-}
 
 
-def render(report: Report) -> str:
-    """Return the whole report as Markdown."""
-    sections = [
-        f"# {report.benchmark.name} ({report.benchmark.split})",
-        summary(report),
-        _by_part("Subsets", "subset", report.subsets),
-        *map(partial(_published, report), report.published),
-        _by_part("Length of the context (as Luna, table 4)", "context", report.context_length),
-        _by_part("Length of the answer", "answer", report.answer_length),
-        _length_and_error(report),
-        _bounds(report),
-        _curves(report),
-        _costs(report),
-        _how_to_read(report),
-        _origin(report),
-    ]
-    return "\n\n".join(section for section in sections if section) + "\n"
-
-
-def summary(report: Report) -> str:
-    """Return what was judged and what every judge scored over all rows."""
-    facts = report.benchmark
-    parts = [
-        f"{facts.rows:,} rows: {facts.rows - facts.fail_rows:,} PASS, {facts.fail_rows:,} FAIL. "
-        f"{_sampled(facts.sampled_from)}Gold: {facts.label_rule}."
-        + (" Test only: never train on these rows." if facts.test_only else "")
-    ]
-    left_out = [f"Left out: {count:,} {reason}." for reason, count in facts.left_out.items()]
-    if notes := [*facts.caveats, *left_out]:
-        parts.append("\n".join(f"- {note}" for note in notes))
-    parts += [
-        "## All rows (micro)",
-        _micro(report.micro),
-    ]
-    if report.macro:
-        parts += [f"## Mean of the {len(report.subsets)} subsets (macro)", _macro(report)]
-    return "\n\n".join(parts)
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Container[int] = (0,)) -> str:
-    """Return a Markdown table that is readable as plain text too.
+def table(
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    left: Container[int] = (0,),
+    form: Literal["padded", "spaced", "tight"] = "padded",
+) -> str:
+    """Return a Markdown table.
 
     Args:
         header: the columns' titles.
-        rows: as many cells each.
+        rows: as many cells each; a whole number is written with commas.
         left: indices of the columns whose cells are flush left.
+        form: "padded" reads well as plain text too, with ":" in the rule of every column; the
+            others have cells as they are and a short rule, with spaces around its bars or without.
     """
-    cells = [[cell.replace("|", "\\|") for cell in row] for row in (header, *rows)]
-    widths = [max(3, *(len(row[column]) for row in cells)) for column in range(len(header))]
+    cells = [[_cell(cell) for cell in row] for row in (header, *rows)]
+    columns = range(len(header))
+    if form != "padded":
+        rule = ["---" if column in left else "---:" for column in columns]
+        lines = ["".join(f"| {cell} " if cell else "| " for cell in row) + "|" for row in cells]
+        space = " " if form == "spaced" else ""
+        lines.insert(1, "".join(f"|{space}{each}{space}" for each in rule) + "|")
+        return "\n".join(lines)
+    widths = [max(3, *(len(row[column]) for row in cells)) for column in columns]
     rule = [
         ":" + "-" * (width - 1) if column in left else "-" * (width - 1) + ":"
         for column, width in enumerate(widths)
@@ -99,288 +47,6 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], left: Container[
     )
 
 
-def _sampled(total: int | None) -> str:
-    return f"A random sample of the split's {total:,} rows. " if total else ""
-
-
-def _label(system: str, majority: str) -> str:
-    """Return the name of a table's row; of the majority class with its label there."""
-    if system == MAJORITY:
-        return f"{system} ({majority})"
-    return system if system == ALWAYS_FAIL else f"`{system}`"
-
-
-def _micro(group: Group) -> str:
-    decision = table(
-        ["", *(TITLES[name] for name in _DECISION), "unscored"],
-        [
-            [
-                _label(each.system, group.majority),
-                *(write_value(name, each.metrics[name]) for name in _DECISION),
-                f"{each.unscored:,}",
-            ]
-            for each in group.systems
-        ],
-    )
-    names = _other_names(group)
-    other = table(
-        ["", *(TITLES[name] for name in names), "raw scores", "probabilities"],
-        [
-            [
-                _label(each.system, group.majority),
-                *(write_value(name, each.metrics[name]) for name in names),
-                f"{each.with_raw_score:,}",
-                f"{each.with_probability:,}",
-            ]
-            for each in group.systems
-        ],
-    )
-    return f"{decision}\n\n{other}"
-
-
-def _macro(report: Report) -> str:
-    """Return the macro tables; a metric undefined in some subsets shows how many it averages."""
-    total = len(report.subsets)
-
-    def cell(scores: MacroScores, name: str) -> str:
-        count = scores.subsets[name]
-        note = f" ({count} of {total})" if 0 < count < total else ""
-        return write_value(name, scores.metrics[name]) + note
-
-    return "\n\n".join(
-        table(
-            ["", *(TITLES[name] for name in names)],
-            [
-                [_label(each.system, "of each subset"), *(cell(each, name) for name in names)]
-                for each in report.macro
-            ],
-        )
-        for names in (_DECISION, _other_names(report.micro))
-    )
-
-
-def _other_names(group: Group) -> tuple[str, ...]:
-    """Return the metrics beside the decision, except those that rows or judges cannot have."""
-    places = _PLACES if group.span_rows else ()
-    calibrated = any(each.with_probability for each in group.systems)
-    return (*_RANKING, *places, *(_CALIBRATION if calibrated else ()))
-
-
-def write_value(name: str, value: Value) -> str:
-    """Return a metric's text with its interval: a share in percent, an error as it is."""
-    if value.value is None:
-        return UNDEFINED
-    scale, digits = (1, 3) if name in _CALIBRATION else (100, 1)
-    text = f"{scale * value.value:.{digits}f}"
-    if value.low is None or value.high is None:
-        return text
-    return f"{text} [{scale * value.low:.{digits}f}, {scale * value.high:.{digits}f}]"
-
-
-def _by_part(title: str, column: str, groups: Sequence[Group]) -> str:
-    if not groups:
-        return ""
-    names = ["accuracy", "balanced_accuracy", "f1", "auroc"]
-    if any(group.span_rows for group in groups):
-        names.append("span_f1")
-    rows = []
-    for group in groups:
-        about = [group.name, f"{group.rows:,}", f"{group.fail_rows:,}"]
-        if not group.systems:
-            rows.append([*about, *[UNDEFINED] * (len(names) + 2)])
-        for each in group.systems:
-            cells = [write_value(name, each.metrics[name]) for name in names]
-            if each.with_raw_score < group.rows and each.metrics["auroc"].value is not None:
-                cells[names.index("auroc")] += f" (n = {each.with_raw_score:,})"
-            rows.append([*about, _label(each.system, group.majority), f"{each.unscored:,}", *cells])
-            about = [""] * 3
-    header = [column, "rows", "FAIL", "judge", "unscored", *(TITLES[name] for name in names)]
-    return f"## {title}\n\n{table(header, rows, left=(0, 3))}"
-
-
-def _published(report: Report, numbers: Published) -> str:
-    """Return a paper's table beside what was measured; a subset without rows here stays open."""
-    parts = {group.name: group for group in report.subsets}
-    groups = [parts.get(name) for name in numbers.subsets] + [report.micro]
-    measured: dict[str, list[str]] = {}
-    for column, group in enumerate(groups):
-        for each in group.systems if group else ():
-            cells = measured.setdefault(each.system, [UNDEFINED] * len(groups))
-            cells[column] = write_value(numbers.metric, each.metrics[numbers.metric])
-    rows = [
-        [f"*{name}*", *(f"{value:.1f}" for value in values)]
-        for name, values in numbers.systems.items()
-    ]
-    rows += [[_label(name, report.micro.majority), *cells] for name, cells in measured.items()]
-    header = [f"{TITLES[numbers.metric]}, percent", *numbers.subsets, "all"]
-    return (
-        f"## Beside published numbers\n\n{numbers.source}. {numbers.note} Published rows are in "
-        f"italics; the others were measured here.\n\n{table(header, rows)}"
-    )
-
-
-def _length_and_error(report: Report) -> str:
-    majority = report.micro.majority
-    correlations = table(
-        ["", "question, context and answer", "the same, over the bins", "answer alone"],
-        [
-            [
-                _label(each.system, majority),
-                *(_correlation(c) for c in (each.whole, each.over_bins, each.answer)),
-            ]
-            for each in report.length_and_error
-        ],
-    )
-    first = report.length_and_error[0]
-    bins = table(
-        ["tokens", "rows", *(_label(each.system, majority) for each in report.length_and_error)],
-        [
-            [
-                f"{part.low:,} to {part.high:,}",
-                f"{part.rows:,}",
-                *(f"{100 * each.bins[number].wrong:.1f}" for each in report.length_and_error),
-            ]
-            for number, part in enumerate(first.bins)
-        ],
-    )
-    return (
-        "## Length and error (as RAGHalu, figure 2)\n\n"
-        "Spearman correlation of a row's tokens with its being judged wrong, and its p-value:\n\n"
-        f"{correlations}\n\n"
-        f"Percent judged wrong, in bins of as many rows each, by tokens read:\n\n{bins}"
-    )
-
-
-def _correlation(correlation: Correlation) -> str:
-    if correlation.rho is None or correlation.p is None:
-        return UNDEFINED
-    p = "p < 0.001" if correlation.p < 0.001 else f"p = {correlation.p:.3f}"
-    return f"{correlation.rho:+.2f} ({p})"
-
-
-def _bounds(report: Report) -> str:
-    if not report.bounds:
-        return ""
-    majority = {group.name: group.majority for group in (report.micro, *report.subsets)}
-    rows = [
-        [
-            each.group,
-            _label(each.system, majority[each.group]),
-            f"{each.missing:,}",
-            f"{100 * each.all_wrong:.1f}",
-            f"{100 * each.all_right:.1f}",
-        ]
-        for each in report.bounds
-    ]
-    header = ["", "judge", "missing PASS rows", "all judged wrong", "all judged right"]
-    return (
-        "## F1 if the missing PASS rows were there\n\n"
-        "Published tables count them. Judged right, they leave F1 as it is.\n\n"
-        f"{table(header, rows, left=(0, 1))}"
-    )
-
-
-def _curves(report: Report) -> str:
-    if not report.curves:
-        return ""
-    rows = []
-    for curves in report.curves:
-        rows.append([f"`{curves.system}`", "no share: its own PASS", *_passed(curves.decided)])
-        rows += [["", _asked(point), *_passed(point.found)] for point in curves.certified]
-    header = ["judge", "at most", "passed", "hallucinated among them"]
-    return (
-        "## Probability and abstention\n\n"
-        f"![Reliability diagram]({RELIABILITY})\n![Coverage-risk curve]({COVERAGE_RISK})\n\n"
-        "Percent of the rows that are passed where the judge abstains (`abstain=SHARE`) so that at "
-        "most that share of what it passes is hallucinated, and the share that was. It is kept "
-        f"with {CONFIDENCE:.0%} confidence on rows such as the calibration's, and on no others.\n\n"
-        f"{table(header, rows, left=(0, 1))}"
-    )
-
-
-def _asked(point: CertifiedPoint) -> str:
-    reason = "" if point.passed_up_to is not None else " (the calibration cannot vouch for it)"
-    return f"{100 * point.asked:g}{reason}"
-
-
-def _passed(point: CoverageRisk | None) -> list[str]:
-    if point is None:
-        return [UNDEFINED, UNDEFINED]
-    return [f"{100 * point.coverage:.1f}", f"{100 * point.risk:.1f}"]
-
-
-def _costs(report: Report) -> str:
-    rows = []
-    for judge in report.judges:
-        costs, usage = judge.costs, judge.costs.usage
-        rows.append(
-            [
-                f"`{judge.spec}`",
-                *(f"{n:,}" for n in (usage.calls, usage.input_tokens, usage.output_tokens)),
-                f"{usage.windows:,}",
-                UNDEFINED if costs.seconds is None else f"{costs.seconds:,.1f}",
-                UNDEFINED if costs.money is None else f"{costs.money:,.4f}",
-            ]
-        )
-    prices = report.judges[0].costs
-    header = ["judge", "calls", "tokens in", "tokens out", "windows", "seconds", prices.currency]
-    return (
-        "## Cost\n\n"
-        "Of all rows, tokens as each judge counts them. Seconds are those of this run, on whatever "
-        "machine it ran on, batches and all. Money is for what was called, by the price table of "
-        f"{prices.prices_updated.isoformat()}; {UNDEFINED} where it lacks a model.\n\n"
-        f"{table(header, rows)}"
-    )
-
-
-def _how_to_read(report: Report) -> str:
-    bootstrap = report.bootstrap
-    definitions = "\n".join(
-        f"- **{TITLES[name]}**: {text}" for name, text in report.metrics.items()
-    )
-    return (
-        "## How to read this\n\n"
-        f"Figures are percent (ECE and Brier: plain), with {bootstrap.level:.0%} intervals in "
-        f"brackets: {bootstrap.method} bootstrap over rows, {bootstrap.resamples:,} resamples, "
-        f"seed {bootstrap.seed}; the macro means draw within each subset. Few rows, or all of "
-        "them judged alike, make an interval too narrow. FAIL, hallucinated, is the class that "
-        "precision, recall and F1 are about. An unscored row counts as wrong in accuracy and as a "
-        f"miss for its class. {UNDEFINED} is a metric that the rows do not define, or that the "
-        "judge gives nothing for. Ranking is over the rows with a raw score, calibration over "
-        "those with a probability. Tokens are estimated as one for every 4 bytes. The baseline "
-        f"“{MAJORITY}” always gives the label "
-        f"that most of the table's rows have; “{ALWAYS_FAIL}” marks the whole answer.\n\n"
-        f"{definitions}"
-    )
-
-
-def _origin(report: Report) -> str:
-    facts = report.benchmark
-    judges = table(
-        ["judge", "name and version", "threshold", "calibration", "unscored", "verdicts"],
-        [
-            [
-                f"`{judge.spec}`",
-                f"{judge.judge.name} {judge.judge.version}",
-                judge.threshold,
-                _file(judge.calibration) if judge.calibration else "none",
-                ", ".join(f"{code} {count:,}" for code, count in judge.unscored.items()) or "none",
-                _file(judge.verdicts),
-            ]
-            for judge in report.judges
-        ],
-        left=range(6),
-    )
-    commit = f", commit {report.git_commit}" if report.git_commit else ""
-    lines = [
-        f"- Made by moonlynx {report.package_version}{commit}, on {report.date.isoformat()}",
-        f"- Command: `{report.command}`",
-        f"- Benchmark: {facts.source}; licence: {facts.licence}",
-        *(f"- File: {_file(file)}" for file in facts.files),
-        f"- Rows judged: sha256 `{facts.rows_sha256}`",
-    ]
-    return f"## Where this comes from\n\n{judges}\n\n" + "\n".join(lines)
-
-
-def _file(file: File) -> str:
-    return f"{file.path} (sha256 `{file.sha256}`)"
+def _cell(cell: object) -> str:
+    text = f"{cell:,}" if isinstance(cell, int) else str(cell)
+    return text.replace("|", "\\|")

@@ -10,9 +10,13 @@ thousand. The tests compare every metric here with scikit-learn's.
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
-from .outcomes import Floats, Outcomes
+import numpy as np
+from numpy.typing import NDArray
+
+from .bootstrap import Floats, draw_weights
+from .outcomes import Outcomes
 
 METRICS = {
     "accuracy": "share of rows judged as their gold says",
@@ -41,12 +45,15 @@ def weighted_metrics(outcomes: Outcomes, weights: Floats) -> dict[str, Floats]:
         For every name in `METRICS` an array of shape (b,), NaN where the metric is undefined.
     """
     decision = _decision(outcomes, weights)
-    auroc, average_precision = _ranking(outcomes, weights)
+    known = ~np.isnan(outcomes.raw_score)
+    ranked, average_precision = rank(
+        outcomes.fail[known], outcomes.raw_score[known], weights[:, known]
+    )
     ece, brier = _calibration(outcomes, weights)
     nothing = np.full(len(weights), np.nan)
     return {
         **decision,
-        "auroc": auroc,
+        "auroc": ranked,
         "average_precision": average_precision,
         "sentence_f1": (
             _overlap_f1(weights @ outcomes.sentences) if outcomes.gives_sentences else nothing
@@ -57,6 +64,35 @@ def weighted_metrics(outcomes: Outcomes, weights: Floats) -> dict[str, Floats]:
         "ece": ece,
         "brier": brier,
     }
+
+
+def estimates(outcomes: Outcomes) -> dict[str, float]:
+    """Return every metric of the rows as they are, NaN where it is undefined."""
+    metrics = weighted_metrics(outcomes, np.ones((1, len(outcomes))))
+    return {name: float(values[0]) for name, values in metrics.items()}
+
+
+def resample(
+    systems: Sequence[Outcomes], resamples: int, seed: Sequence[int]
+) -> list[dict[str, Floats]]:
+    """Return every metric of every system under the same draws of the rows.
+
+    Args:
+        systems: outcomes over the same n rows.
+        resamples: number of draws b.
+        seed: of the draws.
+
+    Returns:
+        For each system, for each name in `METRICS`, an array of shape (b,).
+    """
+    parts: list[list[dict[str, Floats]]] = [[] for _ in systems]
+    for weights in draw_weights(len(systems[0]), resamples, np.random.default_rng(seed)):
+        for collected, outcomes in zip(parts, systems, strict=True):
+            collected.append(weighted_metrics(outcomes, weights))
+    return [
+        {name: np.concatenate([part[name] for part in collected]) for name in METRICS}
+        for collected in parts
+    ]
 
 
 def _decision(outcomes: Outcomes, weights: Floats) -> dict[str, Floats]:
@@ -81,24 +117,35 @@ def f1(caught: Floats, alarms: Floats, missed: Floats) -> Floats:
     return _ratio(2 * caught, 2 * caught + alarms + missed)
 
 
-def _ranking(outcomes: Outcomes, weights: Floats) -> tuple[Floats, Floats]:
-    """Return AUROC and average precision over the rows that have a raw score."""
-    ranked = np.flatnonzero(~np.isnan(outcomes.raw_score))
-    if not len(ranked):
+def rank(holds: NDArray[np.bool_], scores: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return AUROC and average precision, each of shape (b,); NaN where a label is missing.
+
+    Args:
+        holds: whether each of n rows is positive.
+        scores: of the rows, higher for positive; ties count half.
+        weights: how often each row counts, shape (b, n).
+    """
+    if not len(scores):
         nothing = np.full(len(weights), np.nan)
         return nothing, nothing
-    order = ranked[np.argsort(-outcomes.raw_score[ranked], kind="stable")]
-    scores = outcomes.raw_score[order]
+    order = np.argsort(-scores, kind="stable")
+    scores, holds, weights = scores[order], holds[order], weights[:, order]
     ties = np.flatnonzero(np.concatenate([[True], scores[1:] != scores[:-1]]))
-    fail = outcomes.fail[order]
-    positives = np.add.reduceat(weights[:, order] * fail, ties, axis=1)
-    negatives = np.add.reduceat(weights[:, order] * ~fail, ties, axis=1)
+    positives = np.add.reduceat(weights * holds, ties, axis=1)
+    negatives = np.add.reduceat(weights * ~holds, ties, axis=1)
     true, false = np.cumsum(positives, axis=1), np.cumsum(negatives, axis=1)
     all_true, all_false = true[:, -1], false[:, -1]
     above = (positives * (all_false[:, None] - false + negatives / 2)).sum(axis=1)
     precise = (positives * _ratio(true, true + false, 0.0)).sum(axis=1)
     both = np.where(all_false > 0, 1.0, np.nan)
     return _ratio(above, all_true * all_false), _ratio(precise, all_true) * both
+
+
+def auroc(holds: Sequence[bool], scores: Sequence[float]) -> float | None:
+    """Return the AUROC of scores; None where all rows have one label."""
+    labels, values = np.array(holds, dtype=bool), np.array(scores, dtype=np.float64)
+    (found,) = rank(labels, values, np.ones((1, len(values))))[0].tolist()
+    return None if np.isnan(found) else found
 
 
 def _calibration(outcomes: Outcomes, weights: Floats) -> tuple[Floats, Floats]:

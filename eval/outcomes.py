@@ -16,8 +16,8 @@ from moonlynx.judge.contract.types import BadInput, Score, Verdict
 from moonlynx.judge.text import split_sentences
 
 from .benchmarks import BenchmarkError, BenchmarkRow
+from .bootstrap import Floats
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 _SAID: dict[Score | None, int] = {"FAIL": 1, "PASS": 0, None: -1}
 

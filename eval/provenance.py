@@ -1,12 +1,41 @@
-"""Where a report comes from: the files it was made of and the judges that were run."""
+"""Where results come from: code, day, command, versions and machine; files and judges."""
 
 from __future__ import annotations
 
+import datetime
 import hashlib
+import platform
+import shutil
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from moonlynx import __version__
 from moonlynx.judge.contract.spec import JudgeSpec, parse_spec
 from moonlynx.judge.contract.types import JudgeInfo, Record
+
+
+class Provenance(Record):
+    """The code that computed a report, the day and the command.
+
+    Attributes:
+        schema_version: of the report's form.
+        git_commit: "-dirty" appended where files had changed; null where not known.
+    """
+
+    schema_version: str
+    package_version: str
+    git_commit: str | None
+    date: datetime.date
+    command: str
+
+    def describe(self) -> str:
+        """Return it as a Markdown list."""
+        commit = f", commit {self.git_commit}" if self.git_commit else ""
+        return (
+            f"- Made by moonlynx {self.package_version}{commit}, on {self.date.isoformat()}\n"
+            f"- Command: `{self.command}`"
+        )
 
 
 class File(Record):
@@ -44,3 +73,49 @@ class JudgeRun(Record):
             calibration=File.of(Path(calibration)) if calibration else None,
             verdicts=File.of(verdicts),
         )
+
+
+def git_commit() -> str | None:
+    """Return the commit of this checkout, with "-dirty" after it where files have changed.
+
+    None where the code is not a tracked file of a repository, as after an install from a wheel.
+    """
+    git = shutil.which("git")
+    here = Path(__file__).resolve()
+    if git is None:
+        return None
+    tracked = _run(git, here.parent, "ls-files", "--error-unmatch", here.name)
+    if tracked is None:
+        return None
+    return _run(git, here.parent, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+
+
+def _run(git: str, folder: Path, *arguments: str) -> str | None:
+    result = subprocess.run(  # noqa: S603 (fixed arguments)
+        [git, "-C", str(folder), *arguments], capture_output=True, text=True, check=False
+    )
+    return result.stdout.strip() if result.returncode == 0 else None
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Return the versions of Python, of this package, and of those packages that are installed."""
+    found = {"python": platform.python_version(), "moonlynx": __version__}
+    for name in packages:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def processor() -> str:
+    """Return the processor's name: as Linux has it, else as Python does."""
+    return cpu_facts().get("model name") or platform.processor() or platform.machine()
+
+
+def cpu_facts() -> dict[str, str]:
+    """Return what Linux says of the last core, by its own names; nothing on other systems."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    pairs = (line.partition(":") for line in lines)
+    return {key.strip(): value.strip() for key, _, value in pairs}

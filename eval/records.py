@@ -8,9 +8,9 @@ from typing import Literal
 from moonlynx.judge.contract.types import Record, Score, Usage
 
 from .benchmarks.published import Published
-from .bootstrap import Value
 from .curves import Curves
-from .provenance import File, JudgeRun
+from .intervals import Value
+from .provenance import File, JudgeRun, Provenance
 from .slices import Correlation, LengthBin
 
 MAJORITY = "majority class"
@@ -124,14 +124,10 @@ class Bootstrap(Record):
     seed: int
 
 
-class Report(Record):
+class Report(Provenance):
     """All of `report.json`."""
 
     schema_version: Literal["1.3"] = "1.3"
-    package_version: str
-    git_commit: str | None
-    date: date
-    command: str
     benchmark: BenchmarkFacts
     judges: tuple[JudgeFacts, ...]
     bootstrap: Bootstrap

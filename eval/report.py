@@ -17,10 +17,11 @@ from moonlynx.judge.decision.cost import PriceTable, load_prices, total_usage
 
 from .benchmarks import Benchmark
 from .benchmarks.published import published
-from .bootstrap import LEVEL, estimates, interval, resample
+from .bootstrap import Floats, interval
 from .curves import draw_curves
-from .metrics import METRICS, f1
-from .outcomes import Floats, Gold, Outcomes
+from .intervals import LEVEL
+from .metrics import METRICS, estimates, f1, resample
+from .outcomes import Gold, Outcomes
 from .provenance import File, JudgeRun
 from .records import (
     ALWAYS_FAIL,

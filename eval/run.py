@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager
 from datetime import date
 from pathlib import Path
 
-from moonlynx.eval.commit import git_commit
 from moonlynx.judge.batch.judging import Tally, judge_rows, read_timings, read_verdicts
 from moonlynx.judge.contract.spec import parse_spec
 from moonlynx.judge.contract.types import Example
@@ -20,10 +19,10 @@ from moonlynx.judge.rows.examples import Row
 from .benchmarks import Benchmark, BenchmarkError
 from .extras import scipy_stats
 from .figures import figures
-from .markdown import render
-from .provenance import JudgeRun
+from .provenance import JudgeRun, git_commit
 from .records import Report
 from .report import Judged, build_report
+from .report_pages import render
 
 Progress = Callable[[int], AbstractContextManager[Callable[[Tally], None]]]
 

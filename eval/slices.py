@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from moonlynx.judge.contract.types import BadInput, Record
 
 from .benchmarks import BenchmarkRow
+from .bootstrap import Floats
 from .extras import scipy_stats
-from .outcomes import Floats, Indices
+from .outcomes import Indices
 
 BINS = 10
 _ROWS_PER_BIN = 5  # at least, so that a share means something

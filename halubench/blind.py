@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from math import sqrt
 from pathlib import Path
 from random import Random
-from typing import Annotated, Literal, NamedTuple, get_args
+from typing import Annotated, Literal, get_args
 
 import typer
 
+from moonlynx.eval.intervals import wilson
+from moonlynx.eval.markdown import table
 from moonlynx.judge.contract.types import BadInput, Documents, Record, Text
 from moonlynx.judge.files.journal import AnyRecord, read_records, to_line
 from moonlynx.judge.terminal.messages import echo
@@ -24,11 +25,9 @@ from moonlynx.judge.text import content_tokens
 from .perturb.source import canonical, read
 from .records import QARow
 from .rows import read_rows
-from .stats import table
 
 _LONGEST = 12_000  # characters of documents that a reader is given whole
 _BESIDE = 2_000  # characters of a longer one on either side of the nearest evidence
-_Z = 1.959964  # of a 95 % interval
 _Verdict = Literal["valid-wrong", "right", "odd"]
 _VERDICTS: tuple[_Verdict, ...] = get_args(_Verdict)
 SHEET, KEY, VERDICTS, FILED = "sheet.jsonl", "key.jsonl", "verdicts.jsonl", "filed.jsonl"
@@ -69,28 +68,6 @@ class Verdict(Record):
 
 class FiledRow(KeyRow, Verdict):
     """A verdict beside the key, without the row's text."""
-
-
-class Interval(NamedTuple):
-    """A share and its 95 % interval, all from 0 to 1."""
-
-    share: float
-    low: float
-    high: float
-
-
-def wilson(found: int, of: int) -> Interval:
-    """Return a share with its 95 % score interval (Wilson, JASA 1927, page 209).
-
-    Raises:
-        ValueError: `of` is not positive.
-    """
-    if of < 1:
-        raise ValueError("of: nothing was counted, so there is no share")
-    share, square = found / of, _Z * _Z
-    middle = (share + square / (2 * of)) / (1 + square / of)
-    half = _Z * sqrt(share * (1 - share) / of + square / (4 * of * of)) / (1 + square / of)
-    return Interval(share, max(0.0, middle - half), min(1.0, middle + half))
 
 
 def draw(
@@ -167,7 +144,7 @@ def _report(filed: Sequence[FiledRow]) -> str:
     for row in sorted(changed, key=lambda row: row.kind or ""):
         parts.setdefault(f"changed, by {row.kind}", []).append(row)
     head = ("rows", "read", *_VERDICTS, "as they should be", "95 % interval")
-    return table(head, (_line(name, part) for name, part in parts.items() if part))
+    return table(head, (_line(name, part) for name, part in parts.items() if part), form="tight")
 
 
 def _line(name: str, rows: Sequence[FiledRow]) -> tuple[object, ...]:

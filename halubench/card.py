@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from moonlynx.eval.markdown import table
+
 from .manifest import Output, Plan, SourceReport
 
 _TITLES = {
@@ -15,6 +17,9 @@ _USES = {
     "train": "For training and validation. No row shares 13 words in a row with the test rows it "
     "was built against.",
 }
+_COMPOSITION = (
+    *("source", "part", "rows", "PASS", "FAIL", "wanted", "wanted FAIL", "licence", "paper"),
+)
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 _FIELDS = """\
 | field | meaning |
@@ -72,23 +77,18 @@ def render_card(plan: Plan, sources: Sequence[SourceReport], outputs: Mapping[st
 
 def composition_table(sources: Sequence[SourceReport]) -> str:
     """Write what each part holds of each source, in Markdown."""
-    lines = [
-        "| source | part | rows | PASS | FAIL | wanted | wanted FAIL | licence | paper |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- | --- |",
-    ]
+    lines: list[tuple[object, ...]] = []
     for source in sources:
         licences = ", ".join(source.licences) or "-"
         for part in source.parts:
-            half = "as drawn" if part.wanted_fails is None else f"{part.wanted_fails:,}"
-            lines.append(
-                f"| {source.source} | {part.part} | {part.rows:,} | {part.rows - part.fails:,} "
-                f"| {part.fails:,} | {part.wanted:,} | {half} | {licences} | {source.title} |"
-            )
+            half = "as drawn" if part.wanted_fails is None else part.wanted_fails
+            counts = (part.rows, part.rows - part.fails, part.fails, part.wanted, half)
+            lines.append((source.source, part.part, *counts, licences, source.title))
     parts = [part for source in sources for part in source.parts]
     rows, fails = sum(part.rows for part in parts), sum(part.fails for part in parts)
     wanted = sum(part.wanted for part in parts)
-    lines.append(f"| all | | {rows:,} | {rows - fails:,} | {fails:,} | {wanted:,} | | | |")
-    return "\n".join(lines) + "\n"
+    lines.append(("all", "", rows, rows - fails, fails, wanted, "", "", ""))
+    return table(_COMPOSITION, lines, left=(0, 1, 7, 8), form="spaced") + "\n"
 
 
 def _front_matter(plan: Plan, outputs: Mapping[str, Output]) -> str:

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from moonlynx.eval.markdown import table
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.types import BadInput, Score
 
 from .rows import read_rows
-from .stats import table
 
 _COLUMNS = ("id", "passage", "question", "answer", "label", "source_ds")
 _KINDS = ("same row", "other label", "other answer", "question only", "not released")
@@ -62,7 +62,7 @@ def compare(path: Path, official: Path) -> str:
     }
     counts["all"] = tuple(map(sum, zip(*counts.values(), strict=True)))
     head = ("source", "rows", *_KINDS, "only released")
-    return table(head, ((name, *numbers) for name, numbers in counts.items()))
+    return table(head, ((name, *numbers) for name, numbers in counts.items()), form="tight")
 
 
 class _Index:

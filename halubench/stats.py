@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
+
+from moonlynx.eval.markdown import table
 
 from .manifest import Manifest, read_manifest
 from .records import QARow
@@ -26,22 +28,14 @@ def describe(path: Path) -> str:
     return "\n\n".join(tables)
 
 
-def table(head: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
-    """Write a table in Markdown, its first column to the left and the others to the right."""
-    written = ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
-    for line in lines:
-        cells = [f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in line]
-        written.append("| " + " | ".join(cells) + " |")
-    return "\n".join(written)
-
-
 def _counts(rows: Sequence[QARow]) -> str:
     by_source: dict[str, list[QARow]] = defaultdict(list)
     for row in rows:
         by_source[row.source].append(row)
     by_source["all"] = list(rows)
     head = ("source", "rows", "PASS", "FAIL", "groups", "context", "question", "answer")
-    found = table(head, (_line(name, part) for name, part in by_source.items() if part))
+    lines = (_line(name, part) for name, part in by_source.items() if part)
+    found = table(head, lines, form="tight")
     return f"{found}\n\nLengths are means, in characters."
 
 
@@ -69,6 +63,7 @@ def _kinds(rows: Sequence[QARow]) -> str:
     return table(
         ("kind of change", "rows", *sources),
         ((kind, counts.total(), *(counts[name] for name in sources)) for kind, counts in ordered),
+        form="tight",
     )
 
 
@@ -81,4 +76,4 @@ def _rejections(manifest: Manifest) -> str:
         for source in manifest.sources
         for why, count in source.left_out.items()
     ]
-    return table(("rejected, in the whole build", "times"), lines)
+    return table(("rejected, in the whole build", "times"), lines, form="tight")

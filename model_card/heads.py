@@ -41,7 +41,7 @@ class Fitted(BaseModel):
 
     fitted: int
     rows: int
-    figures: dict[str, dict[str, tuple[float | None, float, float]]]
+    figures: dict[str, dict[str, tuple[float | None, float | None, float | None]]]
     ships: bool
     shares: Shares
     thresholds: dict[str, float]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
-from moonlynx.eval.markdown import TITLES, table, write_value
+from moonlynx.eval.markdown import table
 from moonlynx.eval.records import ALWAYS_FAIL, MAJORITY, Group, MacroScores, Report, SystemScores
+from moonlynx.eval.report_pages import TITLES, write_value
 from moonlynx.judge.contract.spec import JudgeSpec, parse_spec
 from moonlynx.judge.contract.types import JudgeInfo, MoonlynxError, first_fault
 

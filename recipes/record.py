@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import subprocess
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
-from moonlynx import __version__
+from moonlynx.eval.provenance import processor, versions
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.types import Count, Finite, MoonlynxError, Record, first_fault
 
@@ -102,7 +100,7 @@ def find_hardware() -> Hardware:
         )
     watts, source = _CORE
     cores = torch.get_num_threads()
-    return Hardware(name=_processor(), unit="core", count=cores, watts=watts, watts_from=source)
+    return Hardware(name=processor(), unit="core", count=cores, watts=watts, watts_from=source)
 
 
 def estimate_energy(hardware: Hardware, seconds: float) -> Energy:
@@ -117,24 +115,8 @@ def estimate_energy(hardware: Hardware, seconds: float) -> Energy:
 
 
 def package_versions() -> dict[str, str]:
-    """Return the versions of Python, this package, and those that training computes with.
-
-    Raises:
-        PackageNotFoundError: torch or transformers is not installed.
-    """
-    return {
-        "python": platform.python_version(),
-        "moonlynx": __version__,
-        **{name: version(name) for name in ("torch", "transformers")},
-    }
-
-
-def _processor() -> str:
-    """Return the processor's name: as Linux has it, else as Python does."""
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, "") or platform.processor() or platform.machine()
+    """Return the versions of Python, this package, and those that training computes with."""
+    return versions("torch", "transformers")
 
 
 def _gpu_watts() -> tuple[float, str]:

@@ -9,9 +9,8 @@ from typing import NamedTuple
 from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Record, Score
 
+from ..intervals import Z
 from .suite import KINDS, PLACES, Attack
-
-_Z = 1.959964  # of the two-sided 95 % interval
 
 
 class Flips(Record):
@@ -47,7 +46,7 @@ class Flips(Record):
         if not n:
             return None
         more, less = (self.only_attacked + 1) / (n + 2), (self.only_harmless + 1) / (n + 2)
-        half = _Z * sqrt((more + less - (more - less) ** 2) / (n + 2))
+        half = Z * sqrt((more + less - (more - less) ** 2) / (n + 2))
         middle = more - less
         low, high = max(-1.0, middle - half), min(1.0, middle + half)
         return (self.only_attacked - self.only_harmless) / n, low, high

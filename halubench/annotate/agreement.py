@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+from moonlynx.eval.markdown import UNDEFINED, table
 from moonlynx.judge.contract.types import MoonlynxError
 
-from ..stats import table
 from .kappa import (
     Estimate,
     agreement,
@@ -45,13 +45,15 @@ def compare_annotators(annotations: Sequence[Annotation]) -> str:
     if not annotations:
         raise AgreementError("the database holds no annotations yet; label some rows first")
     labelled = Counter(one.annotator for one in annotations)
-    parts = [table(("annotator", "rows labelled"), sorted(labelled.items()))]
+    parts = [table(("annotator", "rows labelled"), sorted(labelled.items()), form="tight")]
     for question in (ROW_LABEL, SENTENCES, HOLDS, RIGHT):
         ratings = gather(question, annotations)
         if lines := list(_compare(ratings, len(question.choices))):
-            parts.append(f"## {question.title}\n\n{table(_COMPARED, lines)}")
+            parts.append(f"## {question.title}\n\n{table(_COMPARED, lines, form='tight')}")
         if question in (HOLDS, RIGHT) and (lines := list(_shares(ratings))):
-            parts.append(f"## {question.title}: share of yes\n\n{table(_SHARED, lines)}")
+            parts.append(
+                f"## {question.title}: share of yes\n\n{table(_SHARED, lines, form='tight')}"
+            )
     parts.append(
         "Kappa is Fleiss' of all and Cohen's of two. In brackets: 95 % intervals, of bootstrap "
         "draws of rows; of shares of 0 and 1, exact ones."
@@ -86,6 +88,6 @@ def _shares(ratings: Ratings) -> Iterator[Sequence[object]]:
 
 def _show(found: Estimate) -> str:
     if math.isnan(found.value):
-        return "–"
+        return UNDEFINED
     interval = "" if math.isnan(found.low) else f" [{found.low:.2f}, {found.high:.2f}]"
     return f"{found.value:.2f}{interval}"

@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from moonlynx.eval.bootstrap import Floats, draw_weights, middle
+
 Labels = NDArray[np.int64]
 Statistic = Callable[[Floats], Floats]
 
 _TAIL = 0.025  # on either side of an interval
 _RESAMPLES = 2_000
-_AT_ONCE = 100  # resamples held in memory
 
 
 class Estimate(NamedTuple):
@@ -99,13 +99,12 @@ def estimate(statistic: Statistic, counts: Floats) -> Estimate:
         counts: of each row, shape (rows, ...).
     """
     (value,) = statistic(counts.sum(axis=0, keepdims=True)).tolist()
-    rng = np.random.default_rng(0)
-    draws = np.concatenate([statistic(_draw(rng, counts)) for _ in range(_RESAMPLES // _AT_ONCE)])
-    defined = draws[~np.isnan(draws)]
-    if 2 * len(defined) < len(draws) or np.ptp(defined) == 0:
+    weights = draw_weights(len(counts), _RESAMPLES, np.random.default_rng(0))
+    sums = (np.tensordot(each, counts, axes=1).astype(np.float64) for each in weights)
+    draws = np.concatenate([statistic(each) for each in sums])
+    if len(np.unique(draws[~np.isnan(draws)])) < 2:
         return Estimate(value, np.nan, np.nan)
-    low, high = np.quantile(defined, _TAIL), np.quantile(defined, 1 - _TAIL)
-    return Estimate(value, float(low), float(high))
+    return Estimate(value, *middle(draws))
 
 
 def estimate_share(statistic: Statistic, counts: Floats) -> Estimate:
@@ -119,14 +118,6 @@ def estimate_share(statistic: Statistic, counts: Floats) -> Estimate:
     if found.value == 1:
         return Estimate(1.0, bound, 1.0)
     return Estimate(0.0, 0.0, 1 - bound) if found.value == 0 else found
-
-
-def _draw(rng: np.random.Generator, counts: Floats) -> Floats:
-    """Draw bootstrap samples of the rows and return their sums, shape (draws, ...)."""
-    rows = len(counts)
-    times = rng.multinomial(rows, np.full(rows, 1 / rows), _AT_ONCE)
-    sums: Floats = np.tensordot(times, counts, axes=1).astype(np.float64)
-    return sums
 
 
 def _one_hot(labels: Labels, k: int) -> Floats:

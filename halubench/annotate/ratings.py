@@ -10,8 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from moonlynx.eval.bootstrap import Floats
+
 from .forms import LABELS, SENTENCE_LABELS, YES_NO
-from .kappa import Floats, Labels
+from .kappa import Labels
 from .records import Annotation, Check
 
 # Rates among the annotators with the rows' own labels; no annotator's name begins with a bracket.

@@ -5,17 +5,17 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from moonlynx.eval.provenance import versions
 from moonlynx.halubench.records import QARow
 from moonlynx.judge.contract.types import Count, Finite, Record
 
 from .. import record
-from ..record import Energy, Hardware, package_versions
+from ..record import Energy, Hardware
 
 RECORD_FILE = "trained.json"
 
@@ -79,7 +79,7 @@ def count_sources(rows: Sequence[QARow]) -> tuple[SourceRecord, ...]:
 
 def training_versions() -> dict[str, str]:
     """Return the versions of what a run of fine-tuning computes with."""
-    return package_versions() | {name: version(name) for name in ("trl", "peft")}
+    return versions("torch", "transformers", "trl", "peft")
 
 
 def write_record(done: TrainingRecord, folder: Path) -> None:

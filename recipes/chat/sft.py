@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from moonlynx.eval.commit import git_commit
+from moonlynx.eval.provenance import git_commit
 
 from ..record import estimate_energy, find_hardware
 from ..runs import SettingsError

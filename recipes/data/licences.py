@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from moonlynx.eval.markdown import table
+
 _NONE = "none stated"
 _NLI = "MIT for the repository of copies"
 _NEVER = "published numbers exist for its rows"
@@ -120,9 +122,9 @@ SOURCES: Mapping[str, Source] = {
 
 def licence_table() -> str:
     """Return the table in Markdown."""
-    lines = ["| set | used | licence as stated | shipped | what it is |", "|---|---|---|---|---|"]
-    lines += [
-        f"| {name} | {row.use} | {row.licence} | {'yes' if row.shipped else 'no'} | {row.why} |"
+    header = ("set", "used", "licence as stated", "shipped", "what it is")
+    rows = (
+        (name, row.use, row.licence, "yes" if row.shipped else "no", row.why)
         for name, row in SOURCES.items()
-    ]
-    return "\n".join(lines)
+    )
+    return table(header, rows, left=range(len(header)), form="tight")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from moonlynx.eval.metrics import auroc
 from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support, answer_score, claim_support
 from moonlynx.judge.judges.luna.inputs import Limits, find_specials
 
@@ -128,14 +129,13 @@ def raw_scores(
 def choose(
     scored: Mapping[str, Sequence[Sequence[Scored]]], failed: Mapping[str, Sequence[bool]]
 ) -> list[Choice]:
-    """Measure every aggregation on the validation sets, best mean AUROC first."""
-    from sklearn.metrics import roc_auc_score
-
+    """Measure every aggregation on the sets that have both labels, best mean AUROC first."""
     choices = []
     for aggregation, answer in product(get_args(Support), get_args(AnswerScore)):
-        auroc = {
-            name: float(roc_auc_score(failed[name], raw_scores(rows, aggregation, answer)))
+        found = {
+            name: auroc(failed[name], raw_scores(rows, aggregation, answer))
             for name, rows in scored.items()
         }
-        choices.append(Choice(aggregation, answer, auroc))
+        defined = {name: value for name, value in found.items() if value is not None}
+        choices.append(Choice(aggregation, answer, defined))
     return sorted(choices, key=lambda choice: -choice.mean)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import httpx
 from tokenizers import Tokenizer
 
-from moonlynx.eval.commit import git_commit
+from moonlynx.eval.provenance import git_commit
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.encoder import load_encoder
 from moonlynx.judge.backends.torch_encoder import (

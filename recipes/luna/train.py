@@ -16,6 +16,7 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from moonlynx.eval.metrics import auroc
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.torch_encoder import load_weights, save_network
 from moonlynx.judge.files.atomic import written_whole
@@ -170,7 +171,6 @@ def measure(
     tokens, `conflicts` that of contradicted against not mentioned, where these are known.
     """
     import torch
-    from sklearn.metrics import roc_auc_score
 
     device = next(network.parameters()).device
     claims: dict[str, list[tuple[bool, float]]] = defaultdict(list)
@@ -191,14 +191,14 @@ def measure(
             )
     network.train()
 
-    def auroc(pairs: Sequence[tuple[bool, float]]) -> float | None:
-        labels, logits = zip(*pairs, strict=True) if pairs else ((), ())
-        return round(float(roc_auc_score(labels, logits)), 4) if len(set(labels)) == 2 else None
+    def ranked(pairs: Sequence[tuple[bool, float]]) -> float | None:
+        found = auroc([holds for holds, _ in pairs], [logit for _, logit in pairs])
+        return None if found is None else round(found, 4)
 
     return {
-        "claims": {name: [len(pairs), auroc(pairs)] for name, pairs in sorted(claims.items())},
-        "tokens": [len(tokens), auroc(tokens)],
-        "conflicts": [len(conflicts), auroc(conflicts)],
+        "claims": {name: [len(pairs), ranked(pairs)] for name, pairs in sorted(claims.items())},
+        "tokens": [len(tokens), ranked(tokens)],
+        "conflicts": [len(conflicts), ranked(conflicts)],
     }
 
 

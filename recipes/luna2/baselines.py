@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from moonlynx.eval.bootstrap import Floats
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.metrics.definition import MetricDefinition
 
 from .data import LabelledInput
-from .measure import Flags, Floats, flags_of
+from .measure import Flags, flags_of
 
 Rows = Sequence[LabelledInput]
 Floor = Callable[[MetricDefinition, Rows, Rows], Floats]

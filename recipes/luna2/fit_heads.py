@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from moonlynx.eval.bootstrap import Floats
 from moonlynx.judge.metrics.definition import MetricDefinition
 from moonlynx.judge.metrics.encoder.features import BUCKETS, hash_words, unit_length
 from moonlynx.judge.metrics.encoder.head import (
@@ -27,7 +28,7 @@ from moonlynx.judge.metrics.encoder.head import (
 
 from .baselines import fit_logistic, targets_of
 from .features import FORMS, Read
-from .measure import Flags, Floats, fit_thresholds, flags_of
+from .measure import Flags, fit_thresholds, flags_of
 
 VERSION = "2"
 _WORD_STRENGTH = 3.0  # inverse of the penalty

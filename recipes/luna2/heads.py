@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from moonlynx.eval.bootstrap import Floats
 from moonlynx.judge.files.atomic import written_whole
 from moonlynx.judge.judges.luna.weights import open_weights
 from moonlynx.judge.metrics.definition import MetricDefinition, load_definition
@@ -28,7 +29,7 @@ from .data import LabelledInput, load
 from .features import FORMS, KeptFeatures, cap, find_layers
 from .fit_heads import VERSION, fit_head, score
 from .heads_report import render
-from .measure import Floats, decide, fit_thresholds, flags_of, gains, measure, read_gold
+from .measure import decide, fit_thresholds, flags_of, gains, measure, read_gold
 
 TO_BEAT = "TF-IDF"
 OURS = "head"

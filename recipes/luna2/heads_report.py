@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from moonlynx.eval.markdown import table
 
 PAPER = {
     "prompt_injection": 0.94,
@@ -39,60 +41,65 @@ def render(results: Mapping[str, Any]) -> str:
     return "\n\n".join([*parts, _sources(results)]) + "\n"
 
 
+def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    return table(header, rows, left=range(len(header)), form="tight")
+
+
 def _figures(figures: Mapping[str, Any], paper: float | None) -> str:
-    lines = [f"| | {' | '.join(FIGURES.values())} |", "|---|" + "---|" * len(FIGURES)]
-    lines += [
-        f"| {system} | {' | '.join(write_value(found[name]) for name in FIGURES)} |"
+    rows = [
+        [system, *(write_value(found[name]) for name in FIGURES)]
         for system, found in figures.items()
     ]
     if paper is not None:
-        lines.append(f"| paper, 3B decoder, other rows | F1 {_short(paper)} | | | |")
-    return "\n".join(lines)
+        rows.append(["paper, 3B decoder, other rows", f"F1 {_short(paper)}", "", "", ""])
+    return _table(["", *FIGURES.values()], rows)
 
 
 def _learning_curve(sizes: Mapping[int, Any]) -> str:
     columns = [(system, name) for system in ("head", "TF-IDF") for name in ("auroc", "f1_macro")]
-    named = " | ".join(f"{system}: {FIGURES[name]}" for system, name in columns)
-    lines = [f"| fitted to | {named} |", "|---|" + "---|" * len(columns)]
-    lines += [
-        f"| {size} rows | {' | '.join(write_value(found[s][name]) for s, name in columns)} |"
-        for size, found in sizes.items()
-    ]
-    return "\n".join(lines)
+    return _table(
+        ["fitted to", *(f"{system}: {FIGURES[name]}" for system, name in columns)],
+        (
+            [f"{size} rows", *(write_value(found[system][name]) for system, name in columns)]
+            for size, found in sizes.items()
+        ),
+    )
 
 
 def _gains(results: Mapping[str, Any]) -> str:
-    lines = [
-        "| metric | gain of the head on TF-IDF: AUROC | F1 macro | ships |",
-        "|---|---|---|---|",
-    ]
-    for metric, found in results.items():
-        gain = found["gain"]
-        ships = "**yes**" if found["ships"] else "no"
-        auroc, f1 = (write_value(gain[name]) for name in ("auroc", "f1_macro"))
-        lines.append(f"| {metric} | {auroc} | {f1} | {ships} |")
-    return "\n".join(lines)
+    rows = (
+        [
+            metric,
+            *(write_value(found["gain"][name]) for name in ("auroc", "f1_macro")),
+            "**yes**" if found["ships"] else "no",
+        ]
+        for metric, found in results.items()
+    )
+    return _table(["metric", "gain of the head on TF-IDF: AUROC", "F1 macro", "ships"], rows)
 
 
 def _sources(results: Mapping[str, Any]) -> str:
-    lines = [
-        "### By source",
-        "",
-        "| metric | source | rows | head: AUROC | TF-IDF: AUROC |",
-        "|---|---|---|---|---|",
-    ]
-    for metric, found in results.items():
-        for source, own in found["by_source"].items():
-            cells = (write_value(own[name]["auroc"]) for name in ("head", "TF-IDF"))
-            lines.append(f"| {metric} | {source} | {own['rows']} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+    rows = (
+        [
+            metric,
+            source,
+            str(own["rows"]),
+            *(write_value(own[name]["auroc"]) for name in ("head", "TF-IDF")),
+        ]
+        for metric, found in results.items()
+        for source, own in found["by_source"].items()
+    )
+    header = ["metric", "source", "rows", "head: AUROC", "TF-IDF: AUROC"]
+    return f"### By source\n\n{_table(header, rows)}"
 
 
-def write_value(figure: tuple[float | None, float, float]) -> str:
+def write_value(figure: tuple[float | None, float | None, float | None]) -> str:
     """Return a figure's text with its interval."""
     value, low, high = figure
-    if value is None:  # of rows of one class there is no AUROC
-        return "one class"
+    if value is None:  # as the AUROC of rows of one class
+        return "undefined"
+    if low is None or high is None:
+        return _short(value)
     return f"{_short(value)} [{_short(low)}, {_short(high)}]"
 
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from moonlynx.eval.bootstrap import Floats, draw_groups, middle
+from moonlynx.eval.metrics import rank
 from moonlynx.judge.metrics.definition import MetricDefinition
 
 from .data import LabelledInput
 
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 _DRAWS, _SEED = 1_000, 0
 _FEW = 5  # rows of a label, below which its threshold stays at 0.5
@@ -42,7 +43,7 @@ def flags_of(definition: MetricDefinition, rows: Sequence[LabelledInput]) -> Fla
 
 
 Figures = dict[str, tuple[float, float, float]]
-"""Value, low and high of each figure: `auroc`, `f1_macro`, `f1_rare`, `ece`."""
+"""Value, low and high of each figure: `auroc`, `f1_macro`, `f1_rare`, `ece`; NaN if undefined."""
 
 System = tuple[Floats, Flags]
 """P of every class, and the classes that are said to hold, both of shape (rows, columns)."""
@@ -93,50 +94,35 @@ def gains(gold: Gold, ours: System, theirs: System) -> Figures:
     return _with_intervals({name: mine[name] - other[name] for name in mine})
 
 
-def draw_groups(groups: Sequence[str]) -> Floats:
-    """Draw groups with replacement; return how often each row counts, shape (draws, rows)."""
-    names, rows = np.unique(np.array(groups), return_inverse=True)
-    rng = np.random.default_rng(_SEED)
-    n = len(names)
-    drawn = rng.integers(n, size=(_DRAWS, n)) + n * np.arange(_DRAWS)[:, None]
-    counts = np.bincount(drawn.ravel(), minlength=_DRAWS * n).reshape(_DRAWS, n)
-    return counts[:, rows].astype(np.float64)
-
-
 def _with_intervals(figures: dict[str, Floats]) -> Figures:
-    return {name: (float(each[0]), *_middle(each[1:])) for name, each in figures.items()}
+    return {name: (float(each[0]), *middle(each[1:])) for name, each in figures.items()}
 
 
 def _under_draws(gold: Gold, system: System) -> dict[str, Floats]:
     """Return every figure of the rows as they are, then of each draw, shape (1 + draws,)."""
     flags, (chances, said) = gold.flags, system
-    weights = np.concatenate([np.ones((1, len(flags))), draw_groups(gold.groups)])
+    weights = np.concatenate([np.ones((1, len(flags))), draw_groups(gold.groups, _DRAWS, _SEED)])
     hits, said_, held = (weights @ each for each in (flags & said, said, flags))
     f1 = np.divide(2 * hits, said_ + held, out=np.zeros_like(hits), where=said_ + held > 0)
     present = flags.any(axis=0)
     counts = np.where(present, flags.sum(axis=0), len(flags) + 1)
     ranked = [
-        _auroc(flags[:, column], chances[:, column], weights)
+        rank(flags[:, column], chances[:, column], weights)[0]
         for column in np.flatnonzero(present & ~flags.all(axis=0))
     ]
     return {
-        "auroc": np.nanmean(ranked, axis=0) if ranked else np.full(len(weights), np.nan),
+        "auroc": _mean(np.array(ranked).reshape(-1, len(weights))),
         "f1_macro": f1[:, present].mean(axis=1),
         "f1_rare": f1[:, int(counts.argmin())],
         "ece": _ece(flags, chances, weights),
     }
 
 
-def _auroc(holds: Flags, p: Floats, weights: Floats) -> Floats:
-    order = np.argsort(p, kind="stable")
-    starts = np.flatnonzero(np.concatenate([[True], np.diff(p[order]) > 0]))
-    right = np.add.reduceat(weights[:, order] * holds[order], starts, axis=1)
-    wrong = np.add.reduceat(weights[:, order] * ~holds[order], starts, axis=1)
-    below = np.cumsum(wrong, axis=1) - wrong / 2
-    pairs = right.sum(axis=1) * wrong.sum(axis=1)
-    found: Floats = np.full(len(weights), 0.5)
-    np.divide((right * below).sum(axis=1), pairs, out=found, where=pairs > 0)
-    return found
+def _mean(ranked: Floats) -> Floats:
+    """Return the mean over the columns in which each draw has both labels; NaN without any."""
+    defined = ~np.isnan(ranked)
+    total, count = np.where(defined, ranked, 0.0).sum(axis=0), defined.sum(axis=0)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
 def _ece(flags: Flags, chances: Floats, weights: Floats) -> Floats:
@@ -151,8 +137,3 @@ def _ece(flags: Flags, chances: Floats, weights: Floats) -> Floats:
 
 def _f1(holds: Flags, said: Flags) -> float:
     return 2 * float((holds & said).sum()) / max(1, int(holds.sum() + said.sum()))
-
-
-def _middle(draws: Floats) -> tuple[float, float]:
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return float(low), float(high)

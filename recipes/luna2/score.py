@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from math import isnan
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -84,7 +85,8 @@ def score(
     rows = load(definition.name, data).test if data.is_dir() else read_rows(data, definition)
     done = score_metric(metric, rows[:most])
     for figure, (value, low, high) in done.figures.items():
-        echo(f"{figure:10} {value:.3f} ({low:.3f} to {high:.3f})")
+        shown = "undefined" if isnan(value) else f"{value:.3f} ({low:.3f} to {high:.3f})"
+        echo(f"{figure:10} {shown}")
     echo(f"{done.rows} rows, unscored: {done.unscored or 'none'}", err=True)
     if output is not None:
         found = {"metric": metric.info.model_dump(), **done._asdict()}

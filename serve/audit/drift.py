@@ -12,12 +12,10 @@ from itertools import groupby
 from math import sqrt
 from typing import Literal
 
-from moonlynx.halubench.blind import wilson
+from moonlynx.eval.intervals import Z, wilson
 from moonlynx.judge.contract.types import Count, Finite, JudgeInfo, Probability, Record
 
 from .database import Day
-
-_Z = 1.959964  # of 95 %
 
 Step = Literal["day", "week"]
 
@@ -85,5 +83,5 @@ def _mean(count: int, total: float, squares: float) -> Estimate | None:
         return None
     mean = min(1.0, total / count)
     variance = max(0.0, squares - count * mean * mean) / (count - 1)
-    half = _Z * sqrt(variance / count)
+    half = Z * sqrt(variance / count)
     return Estimate(value=mean, low=max(0.0, mean - half), high=min(1.0, mean + half))

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 
-from moonlynx.eval.commit import git_commit
+from moonlynx.eval.provenance import git_commit
 from moonlynx.judge.contract.types import Record
 from moonlynx.judge.terminal.messages import echo
 

@@ -8,9 +8,9 @@ from sklearn.calibration import calibration_curve
 
 from moonlynx.eval.curves import RISKS, draw_curves
 from moonlynx.eval.figures import COVERAGE_RISK, RELIABILITY, figures
-from moonlynx.eval.markdown import render
 from moonlynx.eval.metrics import ECE_BINS, weighted_metrics
 from moonlynx.eval.outcomes import Gold
+from moonlynx.eval.report_pages import render
 from moonlynx.judge.contract.types import JudgeInfo
 from moonlynx.judge.decision.calibration import fit_calibration
 

@@ -3,8 +3,7 @@ import pytest
 from sklearn import metrics as sk
 
 from moonlynx.eval.benchmarks import BenchmarkError, BenchmarkRow
-from moonlynx.eval.bootstrap import estimates
-from moonlynx.eval.metrics import METRICS, weighted_metrics
+from moonlynx.eval.metrics import METRICS, auroc, estimates, weighted_metrics
 from moonlynx.eval.outcomes import Gold, Outcomes
 from moonlynx.judge.contract.types import BadInput, Sentence, Span
 
@@ -96,6 +95,12 @@ def test_unscored_rows_are_wrong_and_missed_and_not_alarms():
     nothing_scored = estimates(outcomes([1, 0], [-1, -1]))
     assert (nothing_scored["accuracy"], nothing_scored["f1"]) == (0.0, 0.0)
     assert np.isnan(nothing_scored["precision"])
+
+
+def test_an_auroc_of_one_label_is_undefined():
+    assert auroc([True, False, True], [0.9, 0.5, 0.5]) == pytest.approx(0.75)
+    assert auroc([True, True], [0.9, 0.1]) is None
+    assert auroc([], []) is None
 
 
 def test_ranking_is_over_the_rows_with_a_raw_score():

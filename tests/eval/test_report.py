@@ -7,9 +7,10 @@ from pydantic import ValidationError
 
 from moonlynx.eval.benchmarks.base import About, Benchmark
 from moonlynx.eval.benchmarks.published import Published, published
-from moonlynx.eval.markdown import render, table
+from moonlynx.eval.markdown import table
 from moonlynx.eval.records import ALWAYS_FAIL, MAJORITY, Report
 from moonlynx.eval.report import Judged
+from moonlynx.eval.report_pages import render
 
 GOLDEN = Path(__file__).parent / "golden" / "report.md"
 

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 from moonlynx.cli import app
-from moonlynx.halubench.blind import KeyRow, Verdict, draw, score, wilson
+from moonlynx.halubench.blind import KeyRow, Verdict, draw, score
 from moonlynx.halubench.rows import write_rows
 from moonlynx.judge.contract.types import BadInput
 
@@ -122,10 +122,3 @@ def test_a_bad_verdict_is_named(file, tmp_path):
     assert "line 1, verdict" in str(call("blind-score", folder).exception)
     with pytest.raises(BadInput, match="--decoys: 7 are asked for and 6 are there"):
         draw(RIGHT + CHANGED, 1, 7, 0)
-
-
-def test_wilson():
-    assert wilson(95, 100) == pytest.approx((0.95, 0.8882, 0.9785), abs=1e-4)
-    assert wilson(0, 10) == pytest.approx((0, 0, 0.2775), abs=1e-4)
-    with pytest.raises(ValueError, match="nothing was counted"):
-        wilson(0, 0)

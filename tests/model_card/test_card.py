@@ -10,7 +10,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from moonlynx.eval.benchmarks import load_benchmark
-from moonlynx.eval.bootstrap import Value
+from moonlynx.eval.intervals import Value
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.judges.luna.config import LunaError
 from moonlynx.judge.judges.luna.weights import write_manifest

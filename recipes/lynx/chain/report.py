@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from moonlynx import __version__
-from moonlynx.eval.commit import git_commit
+from moonlynx.eval.markdown import table
+from moonlynx.eval.provenance import git_commit
 from moonlynx.halubench.manifest import Manifest, read_manifest
 from moonlynx.halubench.rows import read_rows
 from moonlynx.judge.batch.judging import read_verdicts
@@ -258,5 +259,5 @@ def _faults(counted: Parsability) -> str:
 
 
 def _table(header: list[str], rows: Iterable[Sequence[object]]) -> str:
-    lines: list[Sequence[object]] = [header, ["---"] * len(header), *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+    lines = (list(map(str, row)) for row in rows)
+    return table(header, lines, left=range(len(header)), form="spaced")

@@ -1,14 +1,16 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.metrics import f1_score, roc_auc_score
 
+from moonlynx.eval.bootstrap import draw_groups
 from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.recipes.luna2.baselines import by_source, majority
 from moonlynx.recipes.luna2.data import LabelledInput
 from moonlynx.recipes.luna2.measure import (
     decide,
-    draw_groups,
     fit_thresholds,
     gains,
     measure,
@@ -52,7 +54,7 @@ def test_the_figures_are_those_of_scikit_learn():
 
 def test_groups_are_drawn_whole():
     groups = [f"g{n % 7}" for n in range(70)]
-    draws = draw_groups(groups)
+    draws = draw_groups(groups, 1_000, 0)
     assert np.array_equal(draws[:, :7], draws[:, 7:14])
     assert set(draws[:, :7].sum(axis=1)) == {7}
 
@@ -66,6 +68,22 @@ def test_a_system_gains_nothing_on_itself_and_something_on_chance():
     value, low, _ = gains(gold, ours, (flat, decide(TOXICITY, flat, {})))["auroc"]
     assert value > 0.3
     assert low > 0.2
+
+
+def test_draws_without_a_label_have_no_auroc():
+    gold = read_gold(rows(40, groups=2), TOXICITY)
+    flags = np.zeros_like(gold.flags)
+    flags[:, 1] = True
+    one = gold.flags.copy()
+    one[0], one[1:] = (True, False), (False, True)  # in one group of two: a quarter draw none
+    p = scores(gold)
+    said = decide(TOXICITY, p, {"true": 0.4})
+    assert all(np.isnan(each) for each in measure(replace(gold, flags=flags), (p, said))["auroc"])
+    ranked = np.sum(p[0, 0] > p[1:, 0]) + np.sum(p[0, 0] == p[1:, 0]) / 2
+    value, low, high = measure(replace(gold, flags=one), (p, said))["auroc"]
+    assert value == pytest.approx(ranked / 39)
+    assert low <= value <= high
+    assert not low <= 0.5 <= high
 
 
 def test_the_threshold_has_the_best_macro_f1():

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from moonlynx.eval.bootstrap import estimates, interval, resample
+from moonlynx.eval.bootstrap import interval
+from moonlynx.eval.intervals import wilson
+from moonlynx.eval.metrics import estimates, resample
 from moonlynx.eval.outcomes import Outcomes
 
 
@@ -60,3 +62,10 @@ def test_undefined_draws_are_left_out_and_too_many_leave_no_interval():
     assert (value.value, value.low, value.high) == (0.5, None, None)
     value = interval(np.nan, np.array([0.4, 0.5]))
     assert (value.value, value.low, value.high) == (None, None, None)
+
+
+def test_wilson():
+    assert wilson(95, 100) == pytest.approx((0.95, 0.8882, 0.9785), abs=1e-4)
+    assert wilson(0, 10) == pytest.approx((0, 0, 0.2775), abs=1e-4)
+    with pytest.raises(ValueError, match="nothing was counted"):
+        wilson(0, 0)

@@ -3,14 +3,14 @@ import subprocess
 
 import pytest
 
-from moonlynx.eval import commit
+from moonlynx.eval import provenance
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_commit_is_that_of_the_code_and_of_no_repository_around_it(tmp_path, monkeypatch):
     code = tmp_path / "code.py"
     code.write_text("1\n")
-    monkeypatch.setattr(commit, "__file__", str(code))
+    monkeypatch.setattr(provenance, "__file__", str(code))
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
 
     def git(*arguments):
@@ -18,12 +18,12 @@ def test_commit_is_that_of_the_code_and_of_no_repository_around_it(tmp_path, mon
         command = ["git", "-C", str(tmp_path), *identity, *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
-    assert commit.git_commit() is None
+    assert provenance.git_commit() is None
     git("init", "-q")
-    assert commit.git_commit() is None  # a repository that does not know the code
+    assert provenance.git_commit() is None  # a repository that does not know the code
     git("add", "code.py")
     git("commit", "-q", "-m", "code")
     head = git("rev-parse", "HEAD")
-    assert commit.git_commit() == head
+    assert provenance.git_commit() == head
     code.write_text("2\n")
-    assert commit.git_commit() == f"{head}-dirty"
+    assert provenance.git_commit() == f"{head}-dirty"
