@@ -61,18 +61,16 @@ def run_frontier(
     later = [_answers(benchmark, name) for name in second if name.startswith(RECORDED)]
     output.mkdir(parents=True, exist_ok=True)
     gold, outcomes, files = Gold(benchmark.rows), {}, []
-    for spec in dict.fromkeys(
-        str(parse_spec(name)) for name in (*first, *second) if not name.startswith(RECORDED)
-    ):
-        judged = judge_benchmark(benchmark, spec, output, batch_size, progress)
+    firsts = [parse_spec(name) for name in first]
+    seconds = [parse_spec(name) for name in second if not name.startswith(RECORDED)]
+    for spec, parsed in {str(spec): spec for spec in (*firsts, *seconds)}.items():
+        judged = judge_benchmark(benchmark, parsed, output, batch_size, progress)
         outcomes[spec] = gold.outcomes(judged.verdicts)
         files.append(File.of(verdict_file(output, spec)))
-    firsts = [str(parse_spec(name)) for name in first]
-    for spec in firsts:
+    for spec in map(str, firsts):
         if np.isnan(outcomes[spec].raw_score).all():
             raise BenchmarkError(f"{spec} gives no raw scores: nothing says where it is unsure")
-    specs = [str(parse_spec(name)) for name in second if not name.startswith(RECORDED)]
-    later += [Answers(spec, outcomes[spec].said) for spec in specs]
+    later += [Answers(spec, outcomes[spec].said) for spec in map(str, seconds)]
     majority = "FAIL" if 2 * gold.fail.sum() > len(gold.fail) else "PASS"
     report = FrontierReport(
         package_version=__version__,
@@ -92,7 +90,7 @@ def run_frontier(
         files=tuple(files),
         frontiers=tuple(
             draw_frontier(spec, outcomes[spec], answers, resamples=resamples, seed=seed)
-            for spec in firsts
+            for spec in map(str, firsts)
             for answers in later
         ),
     )

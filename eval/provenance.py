@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from moonlynx import __version__
-from moonlynx.judge.contract.spec import JudgeSpec, parse_spec
+from moonlynx.judge.contract.spec import JudgeSpec, Spec
 from moonlynx.judge.contract.types import JudgeInfo, Record
 
 
@@ -60,14 +60,13 @@ class JudgeRun(Record):
     verdicts: File
 
     @classmethod
-    def of(cls, spec: str, judge: JudgeInfo, verdicts: Path) -> JudgeRun:
-        """Describe a run from the name the judge was loaded by."""
-        parsed = parse_spec(spec)
-        options = parsed.options if isinstance(parsed, JudgeSpec) else {}
+    def of(cls, spec: Spec, judge: JudgeInfo, verdicts: Path) -> JudgeRun:
+        """Describe a run from the spec the judge was loaded by."""
+        options = spec.options if isinstance(spec, JudgeSpec) else {}
         calibration = options.get("calibration")
         chosen = "of the calibration" if calibration else "the judge's own"
         return cls(
-            spec=spec,
+            spec=str(spec),
             judge=judge,
             threshold=options.get("threshold", chosen),
             calibration=File.of(Path(calibration)) if calibration else None,

@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 
 from moonlynx.judge.batch.judging import Tally, judge_rows, read_timings, read_verdicts
-from moonlynx.judge.contract.spec import parse_spec
+from moonlynx.judge.contract.spec import Spec, parse_spec
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.decision.cost import PriceTable
 from moonlynx.judge.registry import load_judge
@@ -59,8 +59,8 @@ def run_evaluation(
             optional package is missing.
     """
     scipy_stats()  # not after hours of judging
-    specs = [str(parse_spec(name)) for name in judges]
-    if len(set(specs)) < len(specs):
+    specs = [parse_spec(name) for name in judges]
+    if len(set(map(str, specs))) < len(specs):
         raise BenchmarkError("the same judge is named twice")
     output.mkdir(parents=True, exist_ok=True)
     judged = [judge_benchmark(benchmark, spec, output, batch_size, progress) for spec in specs]
@@ -90,18 +90,18 @@ def verdict_file(output: Path, spec: str) -> Path:
 
 
 def judge_benchmark(
-    benchmark: Benchmark, spec: str, output: Path, batch_size: int, progress: Progress
+    benchmark: Benchmark, spec: Spec, output: Path, batch_size: int, progress: Progress
 ) -> Judged:
     """Judge the benchmark with one judge; verdicts and times stay in `output`."""
     judge = load_judge(spec)
-    path = verdict_file(output, spec)
+    path = verdict_file(output, str(spec))
     timings = path.with_suffix(".timings.jsonl")
     with progress(len(benchmark.rows)) as on_progress:
         judge_rows(
             judge,
             _without_gold(benchmark),
             path,
-            run={"spec": spec, "rows_sha256": benchmark.rows_sha256()},
+            run={"spec": str(spec), "rows_sha256": benchmark.rows_sha256()},
             batch_size=batch_size,
             timings=timings,
             on_progress=on_progress,

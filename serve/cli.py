@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from moonlynx.judge.cli.judge import JudgeOption
+from moonlynx.judge.cli.inputs import JudgeOption
+from moonlynx.judge.contract.spec import parse_spec
 from moonlynx.judge.registry import DEFAULT_JUDGE
 from moonlynx.judge.terminal.messages import echo
 
@@ -144,10 +145,10 @@ def serve(
 
     if audit is None and (audit_texts or audit_days):
         raise typer.BadParameter("--audit-texts and --audit-days go with --audit")
-    engine = None
+    spec, engine = parse_spec(judge_name), None
     if deployment or tensor_parallel:
-        own = None if judge_name == DEFAULT_JUDGE else judge_name
-        engine, judge_name = engine_of(own, deployment, tensor_parallel, dry_run=dry_run)
+        own = None if judge_name == DEFAULT_JUDGE else spec
+        engine, spec = engine_of(own, deployment, tensor_parallel, dry_run=dry_run)
     elif dry_run:
         raise typer.BadParameter("--dry-run goes with --vllm or --tensor-parallel")
     settings = Settings(
@@ -171,9 +172,9 @@ def serve(
 
     def tell(address: str) -> None:
         when = ", once vLLM is ready" if engine else ""
-        echo(f"{judge_name} judges at {address}/v1/judge{when} (Ctrl-C ends)")
+        echo(f"{spec} judges at {address}/v1/judge{when} (Ctrl-C ends)")
 
-    serve_judge(judge_name, host, port, settings, tell, compare, engine, metric or [])
+    serve_judge(spec, host, port, settings, tell, compare, engine, metric or [])
 
 
 @app.command()

@@ -13,7 +13,7 @@ from dataclasses import replace
 from ipaddress import ip_address
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.contract.spec import CascadeSpec, JudgeSpec, parse_spec
+from moonlynx.judge.contract.spec import CascadeSpec, Spec, parse_spec
 from moonlynx.judge.contract.types import ExitCode, MoonlynxError
 from moonlynx.judge.metrics.loading import load_metric
 from moonlynx.judge.metrics.metric import Metric
@@ -37,7 +37,7 @@ class ServeError(MoonlynxError):
 
 
 def serve(
-    judge_name: str,
+    spec: Spec,
     host: str,
     port: int,
     settings: Settings,
@@ -49,7 +49,7 @@ def serve(
     """Serve a judge until SIGTERM or Ctrl-C, then drain in-flight requests.
 
     Args:
-        judge_name: as `load_judge` takes it.
+        spec: of the judge.
         host: name or address to listen at.
         port: to listen on; 0 for any that is free.
         settings: how the server behaves.
@@ -74,9 +74,9 @@ def serve(
     with closing(_listen(host, port)) as listener:
         exposed = not ip_address(listener.getsockname()[0]).is_loopback
         settings = replace(settings, hosts=(*settings.hosts, name), exposed=exposed)
-        settings = replace(_fit(settings, judge_name), over=lambda: server.should_exit)
-        others = {name: _fit(replace(settings, audit=None), name) for name in compare}
-        judge = load_judge(judge_name)
+        settings = replace(_fit(settings, spec), over=lambda: server.should_exit)
+        others = {name: _fit(replace(settings, audit=None), parse_spec(name)) for name in compare}
+        judge = load_judge(spec)
         measures = load_metrics(
             [metric_of(engine.deployment, metric) for metric in metrics] if engine else metrics
         )
@@ -147,9 +147,9 @@ def load_metrics(names: Sequence[str]) -> list[Metric]:
     return loaded
 
 
-def _fit(settings: Settings, judge_name: str) -> Settings:
+def _fit(settings: Settings, spec: Spec) -> Settings:
     """Return the settings for a judge: where it waits on a network, each row goes alone."""
-    if not waits_on_network(parse_spec(judge_name)):
+    if not waits_on_network(spec):
         return settings
     # One slow reply must not hold up others.
     parallel = max(_AT_ONCE, settings.batching.parallel)
@@ -157,7 +157,7 @@ def _fit(settings: Settings, judge_name: str) -> Settings:
     return replace(settings, batching=batching)
 
 
-def waits_on_network(spec: JudgeSpec | CascadeSpec) -> bool:
+def waits_on_network(spec: Spec) -> bool:
     """Return whether a judge, or a stage of it, is asked over a network."""
     if isinstance(spec, CascadeSpec):
         return any(waits_on_network(stage) for stage in spec.stages)

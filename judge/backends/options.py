@@ -9,6 +9,8 @@ from typing import Any
 
 from ..contract.spec import SpecError
 
+Reader = Callable[[str], object]
+
 
 class UnknownOption(SpecError):
     """An option that its owner does not have."""
@@ -19,17 +21,8 @@ class UnknownOption(SpecError):
         super().__init__(f"{owner} has no option {name!r}; it has {has}")
 
 
-@contextmanager
-def also_known(owner: str, names: Iterable[str]) -> Iterator[None]:
-    """List options that `owner` reads itself in the error about one that its parts do not have."""
-    try:
-        yield
-    except UnknownOption as error:
-        raise UnknownOption(owner, error.name, (*error.known, *names)) from None
-
-
 def read_options(
-    owner: str, options: Mapping[str, str], readers: Mapping[str, Callable[[str], object]]
+    owner: str, options: Mapping[str, str], readers: Mapping[str, Reader]
 ) -> dict[str, Any]:
     """Read each option with the reader of its name.
 
@@ -37,10 +30,35 @@ def read_options(
         UnknownOption: names it and those that there are.
         SpecError: an option has a wrong value; names it and what is allowed.
     """
-    values = {}
-    for name, text in options.items():
+    for name in options:
         if name not in readers:
             raise UnknownOption(owner, name, readers)
+    return _read(options, readers)
+
+
+@contextmanager
+def read_own(
+    owner: str, options: Mapping[str, str], readers: Mapping[str, Reader]
+) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
+    """Read the options that have a reader; the others are those of what `owner` is made of.
+
+    Yields:
+        The values, and the other options as text. An error in the block about an option that
+        does not exist lists those of `owner` too.
+
+    Raises:
+        SpecError: an option has a wrong value; names it and what is allowed.
+    """
+    values = _read({name: options[name] for name in options if name in readers}, readers)
+    try:
+        yield values, {name: text for name, text in options.items() if name not in readers}
+    except UnknownOption as error:
+        raise UnknownOption(owner, error.name, (*error.known, *readers)) from None
+
+
+def _read(options: Mapping[str, str], readers: Mapping[str, Reader]) -> dict[str, Any]:
+    values = {}
+    for name, text in options.items():
         try:
             values[name] = readers[name](text)
         except ValueError as error:

@@ -54,6 +54,13 @@ class Tally:
         if verdict.error is not None:
             self.unscored[verdict.error.code] += 1
 
+    def __str__(self) -> str:
+        """Return the counts in one line."""
+        counts = f"{self.rows} rows: {self.passed} PASS, {self.failed} FAIL"
+        if unscored := ", ".join(f"{n} {code}" for code, n in sorted(self.unscored.items())):
+            counts += f", {self.unscored.total()} unscored ({unscored})"
+        return counts
+
 
 def judge_rows(
     judge: Judge,

@@ -31,6 +31,15 @@ MapOption = Annotated[
         "question=inputs.question. Repeatable.",
     ),
 ]
+JudgeOption = Annotated[
+    str, typer.Option("--judge", help="Name of the judge; `moonlynx judges` lists them.")
+]
+
+
+def check_rows(rows: int, source: object) -> None:
+    """Raise BadInput where there are no rows."""
+    if not rows:
+        raise BadInput("bad_input", str(source), "holds no rows; give at least one")
 
 
 def say_notes(fields: FieldMap) -> None:

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from ..batch.judging import BATCH_SIZE
 from ..batch.metrics import MetricRow, measure_file, measure_rows, outcome, read_inputs, to_line
-from ..contract.types import BadInput, ExitCode, MetricInput
+from ..contract.types import ExitCode, MetricInput
 from ..files.atomic import keep_apart
 from ..metrics.definition import definitions, load_definition
 from ..metrics.loading import load_metric
@@ -23,7 +23,7 @@ from ..rows.examples import describe
 from ..rows.fields import FieldMap
 from ..rows.formats import kept
 from ..terminal.messages import Terminal, echo, make_folder, resumable
-from .inputs import FILES_HELP, MapOption, say_notes
+from .inputs import FILES_HELP, MapOption, check_rows, say_notes
 
 app = typer.Typer()
 
@@ -45,7 +45,7 @@ def metric(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(help="JSONL file for the verdicts; an interrupted run goes on from it."),
+        typer.Option(help="JSONL file for the verdicts; an interrupted run resumes."),
     ] = None,
     map_: MapOption = None,
     batch_size: Annotated[int, typer.Option(min=1, help="Rows judged at once.")] = BATCH_SIZE,
@@ -55,8 +55,7 @@ def metric(
     fields = FieldMap.parse(map_ or (), MetricInput)
     with kept(input_file) as path:
         source = describe(path)
-        if not source.rows:
-            raise BadInput("bad_input", str(input_file), "holds no rows; give at least one")
+        check_rows(source.rows, input_file)
         loaded = load_metric(name)
         if output is None:
             counts = _print_verdicts(loaded, read_inputs(path, fields), batch_size)

@@ -61,12 +61,15 @@ class CascadeSpec:
         return f"cascade({stages})" + _write_options(self.options)
 
 
+Spec = JudgeSpec | CascadeSpec
+
+
 def _write_options(options: Mapping[str, str]) -> str:
     pairs = "&".join(f"{quote(k)}={quote(v, safe='/:')}" for k, v in options.items())
     return f"?{pairs}" if pairs else ""
 
 
-def parse_spec(text: str) -> JudgeSpec | CascadeSpec:
+def parse_spec(text: str) -> Spec:
     """Read a judge name.
 
     Raises:

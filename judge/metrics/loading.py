@@ -17,7 +17,7 @@ from weakref import WeakValueDictionary
 
 from ..backends import load_chat_backend
 from ..backends.labels import LabelBackend, load_label_backend
-from ..backends.options import also_known, read_options, whole
+from ..backends.options import read_own, whole
 from ..contract.spec import JudgeSpec, SpecError, parse_spec
 from ..contract.types import JudgeInfo
 from .adapter import (
@@ -139,12 +139,10 @@ def _prompt_as_it_is(
 
 def _poll_a_chat_model(metric: str, spec: JudgeSpec) -> ChainPollMetric:
     prompt_of(metric)  # before a model is loaded
-    options = dict(spec.options)
-    model, polls = options.pop("model", None), options.pop("polls", str(POLLS))
-    own = read_options(CHAINPOLL, {"polls": polls}, {"polls": whole(1)})
-    with also_known(CHAINPOLL, ["model", "polls"]):
+    with read_own(CHAINPOLL, spec.options, {"model": str, "polls": whole(1)}) as (own, options):
+        model = own.pop("model", None)
         chat = load_chat_backend(spec.backend or "transformers", model, options)
-    return ChainPollMetric(chat, metric, **own)
+    return ChainPollMetric(chat, metric, **{"polls": POLLS, **own})
 
 
 def _bring_up(backend: str, model: str, options: dict[str, str]) -> LabelBackend:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from moonlynx import Example, Judge, MoonlynxError, Unscored, load_judge
-from moonlynx.judge.contract.spec import CascadeSpec, JudgeSpec, parse_spec
+from moonlynx.judge.contract.spec import JudgeSpec, Spec, parse_spec
 from moonlynx.judge.registry import DEFAULT_JUDGE, find_factory
 
 AssertGrounded = Callable[..., None]
@@ -41,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--grounded-judge={name}: {error}") from None
 
 
-def _look_up(spec: JudgeSpec | CascadeSpec) -> None:
+def _look_up(spec: Spec) -> None:
     if isinstance(spec, JudgeSpec):
         find_factory(spec.name)
     else:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from moonlynx.judge.backends.options import finite, read_options, whole
 from moonlynx.judge.batch.judging import Tally, identify, judge_batch, to_line
-from moonlynx.judge.contract.spec import JudgeSpec, parse_spec
+from moonlynx.judge.contract.spec import JudgeSpec, Spec
 from moonlynx.judge.contract.types import BadInput, MoonlynxError
 from moonlynx.judge.files.atomic import held
 from moonlynx.judge.registry import load_judge
@@ -69,7 +69,7 @@ class Workers:
 
 
 def judge_on_ray(
-    judge_name: str,
+    spec: Spec,
     source: str,
     output: str,
     options: Mapping[str, str],
@@ -82,7 +82,7 @@ def judge_on_ray(
     `OUTPUT.parts` until the last one is done; then `output` is put together from them.
 
     Args:
-        judge_name: as `load_judge` takes it; moonlynx and its files must be on every node.
+        spec: as `load_judge` takes it; moonlynx and its files must be on every node.
         source: path or fsspec URL of a .jsonl or .parquet file, readable from every node.
         output: path or fsspec URL of a .jsonl or .parquet file.
         options: the fields of `Workers`, as text.
@@ -100,7 +100,6 @@ def judge_on_ray(
     workers = Workers.read(options)
     if not output.endswith((".jsonl", ".parquet")):
         raise BadInput("bad_input", output, "verdicts are written as .jsonl or .parquet")
-    spec = parse_spec(judge_name)
     source, output = _absolute(source), _absolute(output)
     planned = plan(source, workers.partition_rows)
     with _held(output), connected(address) as ray, faults_named():
@@ -108,7 +107,7 @@ def judge_on_ray(
         if isinstance(spec, JudgeSpec) and llm.takes(spec):
             judging = llm.Engine(spec, workers.workers, workers.gpus)
         else:
-            judging = _Pool(ray, judge_name, workers)
+            judging = _Pool(ray, spec, workers)
         run = Run(
             input_sha256=planned.sha256,
             rows=planned.rows,
@@ -170,15 +169,15 @@ def _whole(planned: Plan, pieces: Iterable[Mapping[str, Any]]) -> Iterator[tuple
 class _Pool:
     """A pool of workers, each with the judge."""
 
-    def __init__(self, ray: Any, judge_name: str, workers: Workers) -> None:
+    def __init__(self, ray: Any, spec: Spec, workers: Workers) -> None:
         self._ray = ray
-        self._judge_name = judge_name
+        self._spec = spec
         self._workers = workers
 
     def identity(self) -> dict[str, str]:
         """Load the judge once on the cluster: where it cannot run, that is known at once."""
         options = {"num_cpus": 1, "num_gpus": self._workers.gpus}
-        asked = self._ray.remote(_identity).options(**options).remote(self._judge_name)
+        asked = self._ray.remote(_identity).options(**options).remote(self._spec)
         identity: dict[str, str] = self._ray.get(asked)
         return identity
 
@@ -187,16 +186,16 @@ class _Pool:
         most = self._workers.workers or int(self._ray.cluster_resources().get("CPU", 1))
         return partitions.map(
             PartitionJudge,
-            fn_constructor_args=(self._judge_name, self._workers.batch_tokens),
+            fn_constructor_args=(self._spec, self._workers.batch_tokens),
             compute=self._ray.data.ActorPoolStrategy(min_size=1, max_size=most),
             num_cpus=1,
             num_gpus=self._workers.gpus,
         )
 
 
-def _identity(judge_name: str) -> dict[str, str]:
+def _identity(spec: Spec) -> dict[str, str]:
     try:
-        return identify(load_judge(judge_name))
+        return identify(load_judge(spec))
     except MoonlynxError as error:
         raise ClusterError(f"a worker cannot load the judge: {error}") from None
 
@@ -204,8 +203,8 @@ def _identity(judge_name: str) -> dict[str, str]:
 class PartitionJudge:
     """A worker: loads the judge once, and judges partitions."""
 
-    def __init__(self, judge_name: str, batch_tokens: int) -> None:
-        self._judge = load_judge(judge_name)
+    def __init__(self, spec: Spec, batch_tokens: int) -> None:
+        self._judge = load_judge(spec)
         self._batch_tokens = batch_tokens
 
     def __call__(self, row: Mapping[str, str]) -> dict[str, Any]:

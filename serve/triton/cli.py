@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from moonlynx.judge.cli.judge import JudgeOption
+from moonlynx.judge.cli.inputs import JudgeOption
 from moonlynx.judge.registry import DEFAULT_JUDGE
 from moonlynx.judge.terminal.messages import echo
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from moonlynx.judge.contract.spec import JudgeSpec, parse_spec
+from moonlynx.judge.contract.spec import JudgeSpec, Spec, parse_spec
 from moonlynx.judge.metrics.loading import NAME as HEADS
 from moonlynx.judge.registry import LYNX_MODEL
 
@@ -19,26 +19,25 @@ from .deployment import (
 
 
 def choose(
-    judge_name: str | None, name: str | None, tensor_parallel: int | None
-) -> tuple[Deployment, str]:
+    spec: Spec | None, name: str | None, tensor_parallel: int | None
+) -> tuple[Deployment, Spec]:
     """Find what to serve.
 
     Args:
-        judge_name: None: `lynx`. Its model, where it has one, takes the place of the
+        spec: of the judge; None: `lynx`. Its model, where it has one, takes the place of the
             deployment's; one of `luna2` is the head's. With a backend, or as a cascade, it stays
             as it is.
         name: of a deployment, or its file; None: one for the judge's model.
         tensor_parallel: GPUs; None: as many as the deployment says.
 
     Returns:
-        The deployment, and the name of the judge with vLLM's URL after it.
+        The deployment, and the judge's spec with vLLM's URL.
 
     Raises:
         DeploymentError: there is no such deployment, or nothing says which model, or which head
             of it, to serve.
-        SettingsError, SpecError: as `read_deployment` and `parse_spec` do.
+        SettingsError: as `read_deployment` does.
     """
-    spec = None if judge_name is None else parse_spec(judge_name)
     # A judge whose model is still to be found a place.
     bare = spec if isinstance(spec, JudgeSpec) and spec.backend is None else None
     if name is not None:
@@ -55,11 +54,11 @@ def choose(
         raise DeploymentError(f"{message}; or name a deployment by --vllm")
     if tensor_parallel is not None:
         deployment = changed(deployment, gpus=tensor_parallel)
-    if judge_name is not None and bare is None:
-        return deployment, judge_name
+    if spec is not None and bare is None:
+        return deployment, spec
     bare = bare or JudgeSpec("lynx")
     asking = _head if bare.name == HEADS else _asking
-    return deployment, str(asking(deployment, bare))
+    return deployment, asking(deployment, bare)
 
 
 def metric_of(deployment: Deployment, name: str) -> str:

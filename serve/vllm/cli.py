@@ -10,8 +10,7 @@ import typer
 
 from moonlynx.judge.batch.judging import judge_rows
 from moonlynx.judge.cli.inputs import MapOption, say_notes
-from moonlynx.judge.cli.judge import summary
-from moonlynx.judge.contract.types import ExitCode
+from moonlynx.judge.cli.judge import exit_code
 from moonlynx.judge.files.atomic import keep_apart
 from moonlynx.judge.rows.examples import describe, read_rows
 from moonlynx.judge.rows.fields import FieldMap
@@ -19,6 +18,8 @@ from moonlynx.judge.terminal.messages import echo
 from moonlynx.judge.terminal.progress import progress_bar
 
 if TYPE_CHECKING:
+    from moonlynx.judge.contract.spec import Spec
+
     from .engine import Engine
 
 app = typer.Typer(help="Judge a file of rows by `vllm run-batch`.", no_args_is_help=True)
@@ -39,8 +40,8 @@ DeploymentOption = Annotated[
 
 
 def engine_of(
-    judge_name: str | None, deployment: str | None, tensor_parallel: int | None, *, dry_run: bool
-) -> tuple[Engine, str]:
+    spec: Spec | None, deployment: str | None, tensor_parallel: int | None, *, dry_run: bool
+) -> tuple[Engine, Spec]:
     """Return the engine for what the command line names, and the judge that asks it.
 
     A dry run shows the deployment and what it needs, and goes no further.
@@ -54,7 +55,7 @@ def engine_of(
     from .engine import Engine
     from .plan import describe
 
-    chosen, judge = choose(judge_name, deployment, tensor_parallel)
+    chosen, judge = choose(spec, deployment, tensor_parallel)
     if dry_run:
         checks = check(chosen)
         echo("\n".join([*describe(chosen), f"judge: {judge}", *map(str, checks)]))
@@ -105,5 +106,5 @@ def read(
         rows_read = read_rows(rows, fields)
         tally = judge_rows(judge, rows_read, output, run=run, on_progress=on_progress)
     say_notes(fields)
-    echo(summary(tally), err=True)
-    raise typer.Exit(ExitCode.UNSCORED if tally.unscored else ExitCode.DONE)
+    echo(tally, err=True)
+    raise typer.Exit(exit_code(tally))

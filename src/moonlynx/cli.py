@@ -9,8 +9,10 @@ import typer
 from . import __version__
 from .eval.cli import app as eval_app
 from .halubench.cli import app as halubench_app
+from .judge.cli.fit import app as fit_app
 from .judge.cli.judge import ENGINES
 from .judge.cli.judge import app as judge_app
+from .judge.cli.metric import app as metric_app
 from .judge.terminal.messages import Group, echo, errors_as_messages
 from .model_card.cli import app as card_app
 from .recipes.cli import app as recipes_app
@@ -27,12 +29,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 ENGINES["ray"] = judge_on_ray
-app.add_typer(judge_app)
-app.add_typer(eval_app)
-app.add_typer(halubench_app)
-app.add_typer(card_app)
-app.add_typer(recipes_app)
-app.add_typer(serve_app)
+for _commands in (
+    judge_app,
+    fit_app,
+    metric_app,
+    eval_app,
+    halubench_app,
+    card_app,
+    recipes_app,
+    serve_app,
+):
+    app.add_typer(_commands)
 
 
 def _print_version(wanted: bool) -> None:

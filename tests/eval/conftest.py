@@ -7,6 +7,7 @@ from moonlynx.eval.benchmarks import BenchmarkRow, load_benchmark
 from moonlynx.eval.provenance import JudgeRun
 from moonlynx.eval.report import Judged, build_report
 from moonlynx.judge.batch.judging import read_verdicts
+from moonlynx.judge.contract.spec import parse_spec
 from moonlynx.judge.contract.types import Example, JudgeError, JudgeInfo, Verdict
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -31,7 +32,7 @@ def judged():
     def read(name, spec):
         path = FIXTURES / f"verdicts-{name}.jsonl"
         verdicts = list(read_verdicts(path))
-        return Judged(JudgeRun.of(spec, verdicts[0].judge, path), verdicts)
+        return Judged(JudgeRun.of(parse_spec(spec), verdicts[0].judge, path), verdicts)
 
     return read
 

@@ -86,7 +86,7 @@ def test_a_judge_that_never_comes_back_does_not_hold_up_the_end():
         "server.load_judge, server._LATE = lambda name: Stuck(), 1.0\n"
         "settings = server.Settings(timeout=0.5)\n"
         "tell = lambda address: print(address, flush=True)\n"
-        "server.serve('token-similarity', '127.0.0.1', 0, settings, tell)\n"
+        "server.serve(server.parse_spec('token-similarity'), '127.0.0.1', 0, settings, tell)\n"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as running:
         try:

@@ -16,7 +16,7 @@ from rich.console import Console  # noqa: TID251 (widths and colours of our own)
 from typer.testing import CliRunner
 
 from moonlynx import cli as top
-from moonlynx.judge import registry
+from moonlynx.judge import builders
 from moonlynx.judge.cli import judge as judge_cli
 from moonlynx.judge.contract.types import BadInput, Example, JudgeInfo, Verdict
 from moonlynx.judge.contract.visible import visible
@@ -279,7 +279,7 @@ def test_an_internal_error_shows_what_it_quotes(tmp_path, monkeypatch, capsys):
 
 
 def test_a_judge_that_is_missing_an_extra_says_which(monkeypatch):
-    monkeypatch.setattr(registry, "find_spec", lambda name: None)
+    monkeypatch.setattr(builders, "find_spec", lambda name: None)
     monkeypatch.setenv("COLUMNS", "200")
     listed = CliRunner().invoke(top.app, ["judges"]).stdout
     assert "runs here: no: pip install 'moonlynx[embed]'" in listed

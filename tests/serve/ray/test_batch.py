@@ -8,7 +8,7 @@ import pytest
 from pyarrow.parquet import read_table
 
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.contract.spec import SpecError
+from moonlynx.judge.contract.spec import JudgeSpec, SpecError
 from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.files.atomic import InUse, held
 from moonlynx.serve.ray.batch import Workers, judge_on_ray
@@ -46,7 +46,7 @@ def test_a_cluster_writes_the_bytes_of_one_machine(tmp_path, running, write):
 def test_two_runs_at_once_are_refused(tmp_path, prefix):
     source, output = write_rows(tmp_path / "rows.jsonl", 20), tmp_path / "verdicts.jsonl"
     with held(output), pytest.raises(InUse, match="is being written by process"):
-        judge_on_ray("token-similarity", str(source), f"{prefix}{output}", {})
+        judge_on_ray(JudgeSpec("token-similarity"), str(source), f"{prefix}{output}", {})
 
 
 @pytest.mark.slow
@@ -115,7 +115,7 @@ def test_options_are_read_or_refused():
     with pytest.raises(SpecError, match="has no option 'worker'"):
         Workers.read({"worker": "4"})
     with pytest.raises(BadInput, match=r"\.jsonl or \.parquet"):
-        judge_on_ray("luna", "rows.jsonl", "verdicts.csv", {})
+        judge_on_ray(JudgeSpec("luna"), "rows.jsonl", "verdicts.csv", {})
 
 
 @pytest.mark.parametrize("package", ["ray", "fsspec.core"])
@@ -123,4 +123,4 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch, package):
     monkeypatch.setitem(sys.modules, package, None)
     source = write_rows(tmp_path / "rows.jsonl", 5)
     with pytest.raises(MissingExtra, match=r"pip install 'moonlynx\[ray\]'"):
-        judge_on_ray("luna", str(source), str(tmp_path / "verdicts.jsonl"), {})
+        judge_on_ray(JudgeSpec("luna"), str(source), str(tmp_path / "verdicts.jsonl"), {})

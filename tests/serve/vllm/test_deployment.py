@@ -4,14 +4,21 @@ import shlex
 
 import pytest
 
-from moonlynx.judge.contract.spec import SpecError
+from moonlynx.judge.contract.spec import SpecError, parse_spec
 from moonlynx.judge.registry import LYNX_MODEL
 from moonlynx.recipes.runs import SettingsError
-from moonlynx.serve.vllm.choose import choose, metric_of
+from moonlynx.serve.vllm import choose as choosing
+from moonlynx.serve.vllm.choose import metric_of
 from moonlynx.serve.vllm.deployment import Deployment, DeploymentError, bundled, read_deployment
 from moonlynx.serve.vllm.plan import describe, wrapped
 
 NAMES = sorted(bundled())
+
+
+def choose(judge, name, gpus):
+    """Return the deployment, and the judge's name as text."""
+    deployment, spec = choosing.choose(parse_spec(judge) if judge else None, name, gpus)
+    return deployment, str(spec)
 
 
 def flag(command, name):

@@ -1,0 +1,340 @@
+"""The built-in judges: what each is, what it needs, and how it is built from its parsed name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .backends import load_chat_backend
+from .backends.options import Reader, one_of, read_options, read_own, whole
+from .contract.base import Judge
+from .contract.spec import JudgeSpec, SpecError
+
+if TYPE_CHECKING:
+    from .backends.base import ChatBackend
+
+LYNX_MODEL = "PatronusAI/Llama-3-Patronus-Lynx-8B-Instruct"
+_CHAT = "a chat model: an OpenAI-compatible endpoint (URL), transformers or vllm"
+
+Build = Callable[[JudgeSpec, float | None], Judge]
+
+
+@dataclass(frozen=True)
+class Factory:
+    """How to build a judge of one name.
+
+    Attributes:
+        summary: what the judge does, in one line.
+        build: makes it from the spec, whose options are the judge's own and its backend's, and the
+            decision threshold on its raw score where one was asked for.
+        needs: what it needs beside the core, in words.
+        packages: modules that must be importable for the judge to run in this process.
+        extra: the extra that installs them.
+        bounded: whether raw scores are in [0, 1], so that a threshold beyond would call every
+            answer the same and is refused.
+    """
+
+    summary: str
+    build: Build
+    needs: str = "nothing"
+    packages: tuple[str, ...] = ()
+    extra: str | None = None
+    bounded: bool = False
+
+    def missing(self) -> tuple[str, ...]:
+        """Return the modules that are not installed."""
+        return tuple(name for name in self.packages if find_spec(name) is None)
+
+
+def _local(make: Callable[..., Judge], **readers: Reader) -> Build:
+    """Return the builder of a judge whose options are all its own.
+
+    Args:
+        make: called with model, backend, threshold and the options; imports the judge.
+        readers: of the options.
+    """
+
+    def build(spec: JudgeSpec, threshold: float | None) -> Judge:
+        options = read_options(spec.name, spec.options, readers)
+        return make(spec.model, spec.backend, threshold, **options)
+
+    return build
+
+
+def _chat(
+    make: Callable[..., Judge],
+    readers: Mapping[str, Reader],
+    *,
+    model: str | None = None,
+    helper: str | None = None,
+    helper_needed: bool = False,
+) -> Build:
+    """Return the builder of a judge that asks a chat model, by default in this process.
+
+    Args:
+        make: called with the chat model and the judge's own options; imports the judge.
+        readers: of the judge's own options; the others are the chat model's.
+        model: to load in this process where none is named.
+        helper: option that names another model, beside which a chat model is asked only if named.
+        helper_needed: whether that option must be given.
+    """
+
+    def build(spec: JudgeSpec, threshold: float | None) -> Judge:
+        backend = spec.backend or "transformers"
+        named = spec.model or (model if backend in ("transformers", "vllm") else None)
+        chat = None
+        with read_own(spec.name, spec.options, readers) as (own, others):
+            if helper_needed and helper not in own:
+                raise SpecError(f"{spec.name} needs the option {helper}=MODEL, a path or a Hub id")
+            if helper in own and spec.model is None and spec.backend is None:
+                read_options(spec.name, others, {})
+            else:
+                chat = load_chat_backend(backend, named, others)
+        if threshold is not None:
+            own["threshold"] = threshold
+        return make(chat, **own)
+
+    return build
+
+
+def _prompted(summary: str, module: str, method: str, **readers: Reader) -> Factory:
+    """Return the factory of a judge by a method of `moonlynx.judge.judges.prompted`."""
+
+    def make(chat: ChatBackend, **options: Any) -> Judge:
+        from .judges.talk import PromptedJudge
+
+        found = getattr(import_module(f".judges.prompted.{module}", __package__), method)
+        return PromptedJudge(chat, found(chat.name, **options))
+
+    return Factory(summary, _chat(make, readers), needs=_CHAT, bounded=True)
+
+
+def _selfcheck(chat: ChatBackend | None, nli: str | None = None, **options: Any) -> Judge:
+    from .judges.prompted.nli_model import NliModel
+    from .judges.prompted.selfcheck import SelfCheck
+    from .judges.talk import PromptedJudge
+
+    if nli is not None:
+        options["nli"] = NliModel(nli)
+    return PromptedJudge(chat, SelfCheck(chat.name if chat else None, **options))
+
+
+def _bert_stochastic(chat: ChatBackend | None, embeddings: str, **options: Any) -> Judge:
+    from .backends.embeddings import load_token_embeddings
+    from .judges.detectors.bert_stochastic import BertStochastic
+
+    return BertStochastic(chat, load_token_embeddings(embeddings), **options)
+
+
+def _llm_prompt(chat: ChatBackend, threshold: float | None = None) -> Judge:
+    from .judges.detectors.llm_prompt import LlmPrompt
+
+    return LlmPrompt(chat, chat.name, threshold)
+
+
+def _lynx(chat: ChatBackend, threshold: float | None = None) -> Judge:
+    from .judges.lynx import LynxJudge
+
+    return LynxJudge(chat, model=chat.name, threshold=threshold)
+
+
+def _token_similarity(spec: JudgeSpec, threshold: float | None) -> Judge:
+    from .judges.detectors.token_similarity import METRICS, TokenSimilarity
+
+    if spec.model is not None or spec.backend is not None:
+        raise SpecError(f"{spec.name} takes no model and no backend")
+    options = read_options(spec.name, spec.options, {"metric": one_of(*METRICS)})
+    return TokenSimilarity(**options, threshold=threshold)
+
+
+def _semantic_similarity(spec: JudgeSpec, threshold: float | None) -> Judge:
+    from .backends.embeddings import load_embeddings
+    from .judges.detectors.semantic_similarity import SemanticSimilarity
+
+    model = _needed("semantic-similarity", spec.model)
+    return SemanticSimilarity(load_embeddings(model, spec.backend, spec.options), threshold)
+
+
+def _nli(model: str | None, backend: str | None, threshold: float | None, **options: Any) -> Judge:
+    from .judges.prompted.nli import NliJudge
+    from .judges.prompted.nli_model import NliModel
+
+    if backend not in (None, "transformers"):
+        raise SpecError(f"nli runs on transformers only, not on {backend!r}")
+    return NliJudge(NliModel(_needed("nli", model), **options), threshold)
+
+
+def _needed(judge: str, model: str | None) -> str:
+    if model is None:
+        raise SpecError(f"{judge} needs a model, as in {judge}:PATH_OR_HUB_ID")
+    return model
+
+
+def _luna(model: str | None, backend: str | None, threshold: float | None, **options: int) -> Judge:
+    from .backends.encoder import load_encoder
+    from .judges.luna.judge import LunaJudge
+    from .judges.luna.weights import open_weights
+
+    folder = open_weights(model, backend)
+    config = folder.config.model_copy(update=options)
+    encoder = load_encoder(folder.path, backend)
+    make = partial(LunaJudge, encoder, folder.tokenizer, config)
+    return _as_calibrated(make, folder.calibration, threshold)
+
+
+def _raghalu(
+    model: str | None,
+    backend: str | None,
+    threshold: float | None,
+    luna: str | None = None,
+    **options: int,
+) -> Judge:
+    from .backends.encoder import load_encoder
+    from .judges.luna.weights import open_weights
+    from .judges.raghalu.judge import RagHaluJudge
+    from .judges.raghalu.weights import EMBEDDED, open_heads
+
+    heads, calibration = open_heads(EMBEDDED if model is None else Path(model))
+    folder = open_weights(luna, backend)
+    config = folder.config.model_copy(update=options)
+    encoder = load_encoder(folder.path, backend)
+    make = partial(RagHaluJudge, encoder, folder.tokenizer, config, heads)
+    return _as_calibrated(make, calibration, threshold)
+
+
+def _as_calibrated(
+    make: Callable[[float | None], Judge], file: Path | None, threshold: float | None
+) -> Judge:
+    """Build a judge with the calibration beside its weights, where it is fitted for it."""
+    from .decision.calibration import Calibrated, load_calibration
+
+    judge = make(threshold)
+    if file is None:
+        return judge
+    calibration = load_calibration(file)
+    # Fitted for the scores of one backend and number of windows: those of others stay uncalibrated.
+    if calibration.judge != judge.info:
+        return judge
+    return Calibrated(make(calibration.threshold) if threshold is None else judge, calibration)
+
+
+def _luna2(spec: JudgeSpec, threshold: float | None) -> Judge:
+    from .metrics.judge import MetricJudge
+    from .metrics.loading import build_metric
+
+    if spec.model is None:
+        raise SpecError("luna2 needs a metric, as in luna2:context_adherence")
+    return MetricJudge(build_metric(spec), threshold)
+
+
+def _labels(text: str) -> int:
+    return int(one_of("2", "3")(text))
+
+
+BUILT_IN: Mapping[str, Factory] = {
+    "luna": Factory(
+        "Luna: a small encoder reads each claim with the documents and marks unsupported spans",
+        _local(_luna, windows=whole(0)),
+        needs="nothing; other weights as luna:FOLDER_OR_HUB_ID",
+        bounded=True,
+    ),
+    "luna2": Factory(
+        "Luna-2: one token of a small model with a head for the metric, or a head on Luna's own",
+        _luna2,
+        needs="a metric (luna2:context_adherence) or a trained head (luna2:FOLDER)",
+    ),
+    "token-similarity": Factory(
+        "Share of each sentence's words that are in the documents, with evidence",
+        _token_similarity,
+        bounded=True,
+    ),
+    "raghalu": Factory(
+        "RAGHalu: sets aside sentences that claim nothing, and reads the others by Luna's encoder",
+        _local(_raghalu, luna=str, windows=whole(0)),
+        needs="nothing; those fitted to a brand as raghalu:FOLDER, another encoder as ?luna=FOLDER",
+        bounded=True,
+    ),
+    "semantic-similarity": Factory(
+        "Cosine of each sentence to its nearest document sentence",
+        _semantic_similarity,
+        needs="an embedding model, or an endpoint that serves one",
+        packages=("sentence_transformers",),
+        extra="embed",
+        bounded=True,
+    ),
+    "bert-stochastic": Factory(
+        "BERTScore of each sentence against other answers to the same question",
+        _chat(
+            _bert_stochastic,
+            {"samples": whole(1), "embeddings": str},
+            helper="embeddings",
+            helper_needed=True,
+        ),
+        needs="an embedding model, and a chat model unless rows bring samples",
+        packages=("sentence_transformers",),
+        extra="embed",
+        bounded=True,
+    ),
+    "llm-prompt": Factory(
+        "A chat model's score for each sentence", _chat(_llm_prompt, {}), needs=_CHAT, bounded=True
+    ),
+    "lynx": Factory(
+        "Lynx: a reasoning judge that emits REASONING and SCORE",
+        _chat(_lynx, {}, model=LYNX_MODEL),
+        needs=_CHAT,
+    ),
+    "plain-prompt": _prompted(
+        "A chat model's one word on the whole answer (form=boolean or token)",
+        "polls",
+        "PlainPrompt",
+        form=one_of("boolean", "token"),
+    ),
+    "chainpoll": _prompted(
+        "ChainPoll: the mean of several reasoned polls of a chat model (polls=3)",
+        "polls",
+        "ChainPoll",
+        polls=whole(1),
+    ),
+    "raghalu-prompt": _prompted(
+        "RAGHalu's prompts: a label for each sentence (labels=2 or 3, sentences=one or many)",
+        "raghalu",
+        "RagHaluPrompt",
+        labels=_labels,
+        sentences=one_of("one", "many"),
+    ),
+    "ragas": _prompted(
+        "RAGAS faithfulness: the share of the answer's claims that the documents do not support",
+        "ragas",
+        "Ragas",
+    ),
+    "trulens": _prompted(
+        "TruLens groundedness: each sentence from 1 to 10, with evidence",
+        "trulens",
+        "TruLens",
+    ),
+    "selfcheck": Factory(
+        "SelfCheckGPT: each sentence against other answers, by prompt or by nli=MODEL",
+        _chat(_selfcheck, {"samples": whole(1), "nli": str}, helper="nli"),
+        needs=f"{_CHAT}; with nli=MODEL and rows that bring samples, none",
+        bounded=True,
+    ),
+    "lm-vs-lm": _prompted(
+        "LM vs LM: an examiner questions the model about each sentence (rounds=5)",
+        "lm_vs_lm",
+        "LmVsLm",
+        rounds=whole(1),
+    ),
+    "nli": Factory(
+        "Entailment of each sentence by the documents",
+        _local(_nli, device=one_of("auto", "cpu", "cuda"), label=str),
+        needs="a model of entailment: a folder or Hub id",
+        packages=("torch", "transformers"),
+        extra="transformers",
+        bounded=True,
+    ),
+}
