@@ -10,12 +10,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from moonlynx.eval.provenance import versions
 from moonlynx.halubench.records import QARow
 from moonlynx.judge.contract.types import Count, Finite, Record
+from moonlynx.judge.files.stored import load_record
 
-from .. import record
-from ..record import Energy, Hardware
+from ..hardware import Energy, Hardware, RecordError
 
 RECORD_FILE = "trained.json"
 
@@ -77,21 +76,11 @@ def count_sources(rows: Sequence[QARow]) -> tuple[SourceRecord, ...]:
     )
 
 
-def training_versions() -> dict[str, str]:
-    """Return the versions of what a run of fine-tuning computes with."""
-    return versions("torch", "transformers", "trl", "peft")
-
-
-def write_record(done: TrainingRecord, folder: Path) -> None:
-    """Write the record to the run's folder."""
-    record.write_record(done, folder / RECORD_FILE)
-
-
 def read_record(folder: Path) -> TrainingRecord:
     """Read the record of the run in `folder`.
 
     Raises:
         RecordError: there is none, or a field is wrong; names the field.
     """
-    said = "`moonlynx train lynx` writes it"
-    return record.read_record(folder / RECORD_FILE, TrainingRecord, said)
+    advice = "`moonlynx train lynx` writes it"
+    return load_record(folder / RECORD_FILE, TrainingRecord, RecordError, advice)

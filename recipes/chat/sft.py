@@ -8,18 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from moonlynx.eval.provenance import git_commit
+from moonlynx.eval.provenance import git_commit, versions
+from moonlynx.judge.files.stored import save_record
 
-from ..record import estimate_energy, find_hardware
+from ..hardware import estimate_energy, find_hardware
 from ..runs import SettingsError
 from .fitting import Chat, Fitting, NothingToTrainOn
 from .model import adapters, load_model
-from .record import (
-    SourceRecord,
-    TrainingRecord,
-    training_versions,
-    write_record,
-)
+from .record import RECORD_FILE, SourceRecord, TrainingRecord
 from .settings import Run
 
 log = logging.getLogger(__name__)
@@ -91,10 +87,10 @@ def tune(
         energy=estimate_energy(hardware, seconds),
         date=datetime.datetime.now(datetime.UTC).date(),
         commit=git_commit(),
-        versions=training_versions(),
+        versions=versions("torch", "transformers", "trl", "peft"),
     )
     if trainer.accelerator.is_main_process:
-        write_record(record, out)
+        save_record(record, out / RECORD_FILE)
     return record
 
 

@@ -6,12 +6,13 @@ test only, and `no-ragtruth` is `shipped` without any row over a source of RAGTr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ..runs import SettingsError
 from .answers import RIGHT, SETS, LabelledAnswer, load, load_right, split
 from .licences import SOURCES
+from .pair_sets import PAIR_SETS
 
 # One kind of Quintd-1 is held back whole, as a source never seen. Wikidata's is unlike the others
 # in form (a list of properties, no JSON and no CSV), and the only one with enough answers of
@@ -43,6 +44,7 @@ class Mix:
     The split is fixed: no seed of a run moves a row from one side to the other.
 
     Attributes:
+        pairs: pair sets.
         answers: sets with labels, those in `UNSEEN` left out.
         right: sets of right answers.
     """
@@ -51,8 +53,23 @@ class Mix:
         if name not in _ALLOWED:
             raise SettingsError(f"mix: {name!r} is none of {', '.join(_ALLOWED)}")
         self.name = name
+        self.pairs = tuple(s for s in PAIR_SETS if SOURCES[s].shipped or name == "research")
         self.answers = tuple(s for s in SETS if _ALLOWED[name](s) and s not in UNSEEN)
         self.right = tuple(s for s in RIGHT if _ALLOWED[name](s))
+
+    def check(self, pairs: Iterable[str], answers: Iterable[str], right: Iterable[str]) -> None:
+        """Check that all sets that a stage names exist, and that the mix allows them.
+
+        Raises:
+            SettingsError: one is not in the mix; names those that are.
+        """
+        for field, named, allowed in (
+            ("pairs", pairs, self.pairs),
+            ("answers", answers, self.answers),
+            ("right", right, self.right),
+        ):
+            for name in named:
+                self._check(f"{field}: {name}", name, allowed)
 
     def training(self, name: str, root: Path) -> list[LabelledAnswer]:
         """Return the training rows of a set of `answers`.
@@ -61,7 +78,7 @@ class Mix:
             SettingsError: the set is not in the mix.
             DataNotFound: the set is not at `root`.
         """
-        self._check(name, self.answers)
+        self._check(name, name, self.answers)
         return split(load(name, root), _share(name), _SEED)[0]
 
     def training_right(self, name: str, root: Path) -> list[LabelledAnswer]:
@@ -69,7 +86,7 @@ class Mix:
 
         Raises as `training`.
         """
-        self._check(name, self.right)
+        self._check(name, name, self.right)
         return split(load_right(name, root), _share(name) if name in SETS else 0.0, _SEED)[0]
 
     def validation(self, root: Path) -> dict[str, list[LabelledAnswer]]:
@@ -80,9 +97,9 @@ class Mix:
         """
         return {name: split(load(name, root), _share(name), _SEED)[1] for name in self.answers}
 
-    def _check(self, name: str, allowed: tuple[str, ...]) -> None:
+    def _check(self, shown: str, name: str, allowed: tuple[str, ...]) -> None:
         if name not in allowed:
-            raise SettingsError(f"{name} is not in the mix {self.name!r}: {', '.join(allowed)}")
+            raise SettingsError(f"{shown} is not in the mix {self.name!r}: {', '.join(allowed)}")
 
 
 def _share(name: str) -> float:

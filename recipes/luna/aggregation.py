@@ -1,4 +1,4 @@
-"""From a trained encoder to a judge: aggregation, threshold and calibration, on validation rows."""
+"""From what the encoder says of claims to an answer's score: the way that ranks best is chosen."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from moonlynx.eval.metrics import auroc
 from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support, answer_score, claim_support
-from moonlynx.judge.judges.luna.inputs import Limits, find_specials
 
 from ..data.answers import LabelledAnswer
-from .batches import Encoded, batches, collate, encode_items, pad_id
+from .batches import Encoded, batches, collate
 from .items import Item
 from .stage_items import Reader
 
 if TYPE_CHECKING:
     from torch import nn
 
+_BATCH_TOKENS = 8192
+
 
 class Scored(NamedTuple):
-    """What the encoder says of one claim: logits by window, shape (windows, tokens), (windows,)."""
+    """Logits of one claim by window, shape (windows, tokens) and (windows,)."""
 
     tokens: NDArray[np.float32]
     claims: NDArray[np.float32]
@@ -43,20 +43,6 @@ class Choice(NamedTuple):
         return float(np.mean(list(self.auroc.values())))
 
 
-def score_answers(
-    network: nn.Module,
-    answers: Sequence[LabelledAnswer],
-    reader: Reader,
-    tokenizer: Tokenizer,
-    limits: Limits,
-    batch_tokens: int,
-) -> list[list[Scored]]:
-    """Run the encoder once over every claim of the answers."""
-    items = answer_items(answers, reader)
-    encoded = encode_items(items, tokenizer, find_specials(tokenizer), limits)
-    return by_answer(run_network(network, encoded, batch_tokens, pad_id(tokenizer)), len(answers))
-
-
 def answer_items(answers: Sequence[LabelledAnswer], reader: Reader) -> list[Item]:
     """Return the claims of answers to score; the source "3/0" is the first claim of the fourth."""
     return [
@@ -73,41 +59,29 @@ def answer_items(answers: Sequence[LabelledAnswer], reader: Reader) -> list[Item
     ]
 
 
-def by_answer(scored: Mapping[str, Scored], answers: int) -> list[list[Scored]]:
-    """Return the scores of the items of `answer_items`, grouped into so many answers by source."""
-    found: list[list[Scored]] = [[] for _ in range(answers)]
-    for source, one in scored.items():
-        found[int(source.partition("/")[0])].append(one)
-    return found
-
-
-def run_network(
-    network: nn.Module, items: Sequence[Encoded], batch_tokens: int, pad: int
-) -> dict[str, Scored]:
-    """Return the logits of each item, by its source, in the items' order."""
+def score_answers(
+    network: nn.Module, items: Sequence[Encoded], answers: int, pad: int
+) -> list[list[Scored]]:
+    """Run the encoder once over the encoded `answer_items` of so many answers."""
     import torch
 
     scored: dict[str, Scored] = {}
     device = next(network.parameters()).device
     network.eval()
     with torch.inference_mode():
-        for chosen in batches(items, batch_tokens, None):
+        for chosen in batches(items, _BATCH_TOKENS, None):
             batch = collate(chosen, pad)
-            ids, mask, types = (torch.from_numpy(array).to(device) for array in batch[:3])
-            tokens, claims, _ = (part.float().cpu().numpy() for part in network(ids, mask, types))
+            inputs = (batch.ids, batch.mask, batch.types)
+            logits = network(*(torch.from_numpy(array).to(device) for array in inputs))
+            tokens, claims, _ = (part.float().cpu().numpy() for part in logits)
             own = np.take_along_axis(tokens, batch.places, axis=1)
             for row, item in enumerate(chosen):
                 windows = batch.owner == row
                 scored[item.source] = Scored(own[windows, : len(item.tokens)], claims[windows])
-    return {item.source: scored[item.source] for item in items}
-
-
-def failed_by_set(sets: Mapping[str, Sequence[LabelledAnswer]]) -> dict[str, list[bool]]:
-    """Return for each answer whether it is FAIL."""
-    return {
-        name: [answer.example.label == "FAIL" for answer in answers]
-        for name, answers in sets.items()
-    }
+    found: list[list[Scored]] = [[] for _ in range(answers)]
+    for item in items:
+        found[int(item.source.partition("/")[0])].append(scored[item.source])
+    return found
 
 
 def raw_scores(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count, islice
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from moonlynx.judge.judges.luna.novelty import claim_types
 
 from .items import Item
 
+Array = TypeVar("Array")
+Arrays = NDArray[Any]
 UNKNOWN = -1
 _SORTED = 64  # batches whose items are sorted by length together: little padding, enough randomness
 
@@ -46,11 +48,17 @@ class Encoded(NamedTuple):
         """Return the number of tokens of its longest reading."""
         return max(len(reading.ids) for reading in self.readings)
 
+    @property
+    def size(self) -> int:
+        """Return the number of tokens of all its readings."""
+        return sum(len(reading.ids) for reading in self.readings)
 
-class Batch(NamedTuple):
-    """Some items, their windows one below the other.
+
+class Batch(NamedTuple, Generic[Array]):
+    """Some items, their windows one below the other, in arrays or in tensors.
 
     Attributes:
+        items: the items.
         ids, mask, types: shape (windows, length).
         owner: the item of each window, shape (windows,).
         places: where each claim token is in its window, padded with 0, shape (windows, claim).
@@ -62,16 +70,25 @@ class Batch(NamedTuple):
         contradicted: 1 (contradicted), 0 (not mentioned) or UNKNOWN, shape (items,).
     """
 
-    ids: NDArray[np.int64]
-    mask: NDArray[np.int64]
-    types: NDArray[np.int64]
-    owner: NDArray[np.int64]
-    places: NDArray[np.int64]
-    claim_mask: NDArray[np.bool_]
-    tokens: NDArray[np.int64]
-    supported: NDArray[np.float32]
-    answers: NDArray[np.int64]
-    contradicted: NDArray[np.int64]
+    items: Sequence[Encoded]
+    ids: Array
+    mask: Array
+    types: Array
+    owner: Array
+    places: Array
+    claim_mask: Array
+    tokens: Array
+    supported: Array
+    answers: Array
+    contradicted: Array
+
+
+class Step(NamedTuple):
+    """A batch in training: its number, the tokens of all processes, and this process's share."""
+
+    number: int
+    tokens: int
+    batch: Batch[Arrays]
 
 
 Unit = Sequence[Encoded]
@@ -100,22 +117,10 @@ def encode_items(
             for premise in item.premises
         )
         targets = token_targets(item, offsets)[: readings[0].claim]
-        if (
-            item.supported is None
-            or item.belief is not None
-            or ((targets == 1) == item.supported).any()
-        ):
-            encoded.append(
-                Encoded(
-                    readings,
-                    item.supported,
-                    targets,
-                    item.source,
-                    item.answer,
-                    item.belief,
-                    item.contradicted,
-                )
-            )
+        unlabelled = item.supported is None or item.belief is not None
+        if unlabelled or ((targets == 1) == item.supported).any():
+            rest = item.source, item.answer, item.belief, item.contradicted
+            encoded.append(Encoded(readings, item.supported, targets, *rest))
     return encoded
 
 
@@ -162,6 +167,47 @@ def batches(
         yield from cut
 
 
+def training_batches(
+    items: Sequence[Encoded], batch_tokens: int, seed: int, skip: int, pad: int, share: slice
+) -> Iterator[Step]:
+    """Yield batches, epoch after epoch, the same every time, from the skip-th on.
+
+    Args:
+        items: to train on.
+        batch_tokens: of a batch at most, padding counted.
+        seed: of the order.
+        skip: batches that were read before.
+        pad: the padding token's id.
+        share: of each batch's units, those that this process reads; all where none are its own.
+    """
+    epochs = (batches(items, batch_tokens, seeded(f"{seed}/{epoch}")) for epoch in count())
+    for number, chosen in islice(enumerate(chain.from_iterable(epochs)), skip, None):
+        own = list(chain(*units(chosen)[share])) or chosen
+        yield Step(number, sum(item.size for item in chosen), collate(own, pad))
+
+
+def hold_back(
+    items: Sequence[Encoded], share: float, seed: int
+) -> tuple[list[Encoded], list[Encoded]]:
+    """Split off a share of the units; return it, and the rest."""
+    order = units(items)
+    seeded(f"{seed}").shuffle(order)
+    cut = round(len(order) * share)
+    return list(chain(*order[:cut])), list(chain(*order[cut:]))
+
+
+def repeat_items(items: list[Encoded], times: Mapping[str, int]) -> list[Encoded]:
+    """Add copies of the items of some sources; those of an answer read as one stay single."""
+    return items + [
+        item for item in items if not item.answer for _ in range(times.get(item.source, 1) - 1)
+    ]
+
+
+def seeded(seed: str) -> random.Random:
+    """Return a generator of that seed."""
+    return random.Random(seed)  # noqa: S311 - chance, not secrecy
+
+
 def units(items: Iterable[Encoded]) -> list[Unit]:
     """Group the items that must stay together."""
     found: list[list[Encoded]] = []
@@ -194,7 +240,7 @@ def _cut(ordered: Sequence[Unit], batch_tokens: int) -> Iterator[list[Encoded]]:
         yield batch
 
 
-def collate(items: Sequence[Encoded], pad: int) -> Batch:
+def collate(items: Sequence[Encoded], pad: int) -> Batch[Arrays]:
     """Pad the items' windows to one length."""
     readings = list(chain.from_iterable(item.readings for item in items))
     length = max(len(reading.ids) for reading in readings)
@@ -223,9 +269,8 @@ def collate(items: Sequence[Encoded], pad: int) -> Batch:
         [UNKNOWN if item.contradicted is None else item.contradicted for item in items],
         dtype=np.int64,
     )
-    return Batch(
-        ids, mask, types, owner, places, claim_mask, tokens, supported, answers, contradicted
-    )
+    labels = claim_mask, tokens, supported, answers, contradicted
+    return Batch(items, ids, mask, types, owner, places, *labels)
 
 
 def pad_id(tokenizer: Tokenizer) -> int:

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import datetime
+import json
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
+from moonlynx.eval.provenance import git_commit, versions
+from moonlynx.judge.backends.torch_encoder import TRUNK
 from moonlynx.judge.contract.types import Count, Finite, Probability, Record
+from moonlynx.judge.files.stored import Sha256, load_record, sha256_file
 from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support
 
-from .. import record
-from ..record import Energy, Hardware
+from ..hardware import (
+    HARDWARE,
+    Energy,
+    Hardware,
+    RecordError,
+    estimate_energy,
+    find_hardware,
+)
+from .checkpoints import HELD_BACK, read_progress
+from .settings import Run
 
 RECORD_FILE = "training.json"
-_Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+AGGREGATIONS = "aggregations.json"  # in the run's folder
 _Amount = Annotated[Finite, Field(ge=0)]
 
 
@@ -72,7 +84,7 @@ class TrainingRecord(Record):
     recipe: str
     mix: str
     base: str
-    base_sha256: _Sha256
+    base_sha256: Sha256
     stages: Annotated[tuple[StageRecord, ...], Field(min_length=1)]
     hardware: Hardware
     energy: Energy
@@ -83,9 +95,35 @@ class TrainingRecord(Record):
     versions: dict[str, str]
 
 
-def write_record(done: TrainingRecord, folder: Path) -> None:
-    """Write the record to the folder's `training.json`."""
-    record.write_record(done, folder / RECORD_FILE)
+def training_record(recipe: str, run: Run, out: Path, base: Path) -> TrainingRecord:
+    """Return what the card says of a finished run in `out`, which started from `base`."""
+    stages = []
+    for name in run.stages:
+        progress = read_progress(out / name)
+        figures = json.loads((out / name / HELD_BACK).read_text(encoding="utf-8"))
+        held_back, auroc = figures["claims"].get("all", (0, None))
+        reached = {key: getattr(progress, key) for key in ("items", "tokens", "seconds")}
+        stages.append(StageRecord(name=name, **reached, held_back=held_back, auroc=auroc))
+    # Of the longest stage, wherever the others and this are run.
+    longest = max(stages, key=lambda stage: stage.seconds)
+    path = out / longest.name / HARDWARE
+    there = path.exists()  # not in runs of before 0.7.0
+    hardware = load_record(path, Hardware, RecordError) if there else find_hardware()
+    return TrainingRecord(
+        recipe=recipe,
+        mix=run.mix,
+        base=run.base,
+        base_sha256=sha256_file(base / TRUNK),
+        stages=tuple(stages),
+        hardware=hardware,
+        energy=estimate_energy(hardware, sum(stage.seconds for stage in stages)),
+        aggregations=json.loads((out / AGGREGATIONS).read_text(encoding="utf-8")),
+        date=datetime.datetime.now(datetime.UTC).date(),
+        # Without the options: they name folders of this machine and decide nothing.
+        command=f"moonlynx train luna {recipe}",
+        commit=git_commit(),
+        versions=versions("torch", "transformers"),
+    )
 
 
 def read_record(folder: Path) -> TrainingRecord:
@@ -94,5 +132,5 @@ def read_record(folder: Path) -> TrainingRecord:
     Raises:
         RecordError: there is none, or a field is wrong; names the field.
     """
-    said = "the recipe writes it beside the weights"
-    return record.read_record(folder / RECORD_FILE, TrainingRecord, said)
+    advice = "`moonlynx train luna` writes it beside the weights"
+    return load_record(folder / RECORD_FILE, TrainingRecord, RecordError, advice)

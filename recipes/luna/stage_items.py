@@ -22,12 +22,9 @@ from moonlynx.judge.judges.luna.windows import ClaimWindows, read_claims
 
 from ..data.answers import LabelledAnswer
 from ..data.answers.judged import read_judged
-from ..data.licences import SOURCES
 from ..data.mixes import Mix
-from ..data.pair_sets import PAIR_SETS
 from ..data.passages import generate as generate_plain
 from ..data.synthetic import HELD_OUT_SCHEMAS, MadeAnswer, generate
-from ..runs import SettingsError
 from .items import Item
 from .pairs import load_pairs
 from .settings import Stage
@@ -97,21 +94,6 @@ class Reader:
             )
 
 
-def check_stage(stage: Stage, mix: Mix) -> None:
-    """Check that the stage names only sets that exist and that the mix allows.
-
-    Raises:
-        SettingsError: it names another one.
-    """
-    pairs = tuple(n for n in PAIR_SETS if SOURCES[n].shipped or mix.name == "research")
-    for field, allowed in (("pairs", pairs), ("answers", mix.answers), ("right", mix.right)):
-        for name in getattr(stage, field):
-            if name not in allowed:
-                raise SettingsError(
-                    f"{field}: {name} is not in the mix {mix.name!r}: {', '.join(allowed)}"
-                )
-
-
 def stage_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -> list[Item]:
     """Read and make all that a stage is trained on.
 
@@ -120,7 +102,7 @@ def stage_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -
         SettingsError: the stage names a set that the mix does not allow.
         VerdictsOfOthers: verdicts to learn from are not of their rows.
     """
-    check_stage(stage, mix)
+    mix.check(stage.pairs, stage.answers, stage.right)
     rng = random.Random(seed)  # noqa: S311 - chance, not secrecy
     items = load_pairs(root, stage.pairs, seed) if stage.pairs else []
     answers = {name: mix.training(name, root) for name in stage.answers}

@@ -13,9 +13,9 @@ from moonlynx.judge.decision.calibration import fit_calibration
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.luna.weights import write_manifest
 from moonlynx.judge.registry import load_judge
+from moonlynx.recipes.hardware import Hardware, estimate_energy
 from moonlynx.recipes.luna.record import Aggregation, StageRecord, TrainingRecord
 from moonlynx.recipes.luna.settings import Run
-from moonlynx.recipes.record import Hardware, estimate_energy
 from moonlynx.recipes.runs import read_run
 
 from ..judge.judges.luna.tiny import CONFIG, build_tiny_luna

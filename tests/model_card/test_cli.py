@@ -1,10 +1,11 @@
-from moonlynx.recipes.luna.record import write_record
+from moonlynx.judge.files.stored import save_record
+from moonlynx.recipes.luna.record import RECORD_FILE
 
 
 def test_the_command_writes_the_card(
     card_command, weights, record, run_file, report_folder, tmp_path
 ):
-    write_record(record, weights)
+    save_record(record, weights / RECORD_FILE)
     output = tmp_path / "README.md"
     code, out, error = card_command(
         weights=weights, run=run_file, report=report_folder, output=output
@@ -20,7 +21,7 @@ def test_what_is_missing_is_named(card_command, weights, record, run_file, repor
     code, _, error = card_command(**options, output=tmp_path / "README.md")
     assert code == 2
     assert "training.json: No such file or directory; the recipe writes it" in error
-    write_record(record, weights)
+    save_record(record, weights / RECORD_FILE)
     code, _, error = card_command(**(options | {"report": tmp_path}), output=tmp_path / "README.md")
     assert code == 2
     assert f"error: cannot read {tmp_path / 'report.json'}" in error

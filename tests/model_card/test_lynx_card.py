@@ -6,8 +6,9 @@ import re
 import pytest
 import yaml
 
+from moonlynx.judge.files.stored import save_record
 from moonlynx.model_card.results import read_report
-from moonlynx.recipes.chat.record import SourceRecord, TrainingRecord, read_record, write_record
+from moonlynx.recipes.chat.record import RECORD_FILE, SourceRecord, TrainingRecord, read_record
 from moonlynx.recipes.chat.settings import Run
 
 BASE = "meta-llama/Meta-Llama-3-8B-Instruct"
@@ -40,7 +41,7 @@ def weights(record, tmp_path, monkeypatch):
         commit="c" * 40,
         versions={"torch": "2.13.0", "trl": "1.16.0"},
     )
-    write_record(done, folder)
+    save_record(done, folder / RECORD_FILE)
     (folder / "run.json").write_text(Run(base=BASE).model_dump_json(indent=2))
     return folder / "model"
 
@@ -95,7 +96,7 @@ def test_its_scores_are_those_of_the_report(card_command, weights, report, tmp_p
 
 def test_a_base_whose_licence_is_not_known_says_so(card_command, weights, report, tmp_path):
     record = read_record(weights.parent).model_copy(update={"base": "mine"})
-    write_record(record, weights.parent)
+    save_record(record, weights.parent / RECORD_FILE)
     (weights.parent / "run.json").write_text(Run(base="mine").model_dump_json())
     assert card_command(**options(weights, report, tmp_path))[0] == 0
     text = read(tmp_path)

@@ -5,21 +5,21 @@ import json
 
 import pytest
 
-from moonlynx.recipes import record as module
-from moonlynx.recipes.luna.record import (
-    Aggregation,
-    StageRecord,
-    TrainingRecord,
-    read_record,
-    write_record,
-)
-from moonlynx.recipes.record import (
+from moonlynx.judge.files.stored import save_record
+from moonlynx.recipes import hardware as module
+from moonlynx.recipes.hardware import (
     Energy,
     Hardware,
     RecordError,
     estimate_energy,
     find_hardware,
-    package_versions,
+)
+from moonlynx.recipes.luna.record import (
+    RECORD_FILE,
+    Aggregation,
+    StageRecord,
+    TrainingRecord,
+    read_record,
 )
 
 CPU = Hardware(name="A processor", unit="core", count=2, watts=12.0, watts_from="a table")
@@ -41,7 +41,7 @@ RECORD = TrainingRecord(
 
 
 def test_what_is_written_is_read(tmp_path):
-    write_record(RECORD, tmp_path)
+    save_record(RECORD, tmp_path / RECORD_FILE)
     assert read_record(tmp_path) == RECORD
     assert (tmp_path / "training.json").read_bytes().endswith(b"}\n")
 
@@ -68,7 +68,7 @@ def test_a_missing_or_broken_record_is_named(tmp_path):
     with pytest.raises(RecordError, match=r"training\.json: No such file"):
         read_record(tmp_path)
     (tmp_path / "training.json").write_text("{")
-    with pytest.raises(RecordError, match=r"training\.json: content: Invalid JSON"):
+    with pytest.raises(RecordError, match=r"training\.json: file: Invalid JSON"):
         read_record(tmp_path)
 
 
@@ -104,4 +104,3 @@ def test_this_machine_is_described():
     assert found.watts > 0
     if found.unit == "core":
         assert found.count == torch.get_num_threads()
-    assert package_versions()["torch"].partition("+")[0] == torch.__version__.partition("+")[0]

@@ -1,13 +1,20 @@
 import random
+from itertools import islice
 
 import numpy as np
 import pytest
 
 from moonlynx.judge.judges.luna.inputs import Limits, find_specials
-from moonlynx.recipes.luna.batches import UNKNOWN, batches, collate, encode_items, pad_id
+from moonlynx.recipes.luna.batches import (
+    UNKNOWN,
+    batches,
+    collate,
+    encode_items,
+    hold_back,
+    pad_id,
+    training_batches,
+)
 from moonlynx.recipes.luna.items import Item
-from moonlynx.recipes.luna.settings import Run
-from moonlynx.recipes.luna.train import _endless, _hold_back
 
 from ..tiny_base import build_tokenizer
 
@@ -108,7 +115,7 @@ def test_claims_of_one_answer_stay_together(many, seed):
     del places[""]
     assert len(places) > 10
     assert all(len(numbers) == 1 for numbers in places.values())
-    held_back, trained = _hold_back(items, Run.model_construct(seed=0, held_back=0.3))
+    held_back, trained = hold_back(items, 0.3, 0)
     assert {i.answer for i in held_back} & {i.answer for i in trained} == {""}
     assert len(held_back) + len(trained) == len(items)
 
@@ -121,12 +128,10 @@ def test_the_order_is_the_seeds(many):
     assert first == again != other
 
 
-def test_epochs_differ_and_can_be_gone_on_from_anywhere(many):
-    def sources(skip, count):
-        endless = _endless(many, 400, 7, skip)
-        return [
-            (n, [i.source for i in batch]) for n, batch in (next(endless) for _ in range(count))
-        ]
+def test_epochs_differ_resume_anywhere_and_are_shared_by_processes(many):
+    def sources(skip, count, share=slice(None)):
+        steps = islice(training_batches(many, 400, 7, skip, 0, share), count)
+        return [(step.number, [i.source for i in step.batch.items]) for step in steps]
 
     count = len(list(batches(many, 400, random.Random("7/0"))))
     whole = sources(0, 2 * count + 5)
@@ -134,6 +139,9 @@ def test_epochs_differ_and_can_be_gone_on_from_anywhere(many):
     assert whole[:count] != [(n - count, batch) for n, batch in whole[count : 2 * count]]
     for skip in (0, 3, count - 1, count, count + 4):
         assert sources(skip, 5) == whole[skip : skip + 5]
+    first, second = (sources(0, 5, slice(process, None, 2)) for process in (0, 1))
+    for (_, all_items), (_, one), (_, other) in zip(whole, first, second, strict=False):
+        assert sorted(all_items) == sorted({*one, *other})
 
 
 def test_a_batch_holds_windows_under_each_other(encode, tokenizer):

@@ -6,7 +6,6 @@ import yaml
 from moonlynx.recipes.data.mixes import Mix
 from moonlynx.recipes.luna import settings
 from moonlynx.recipes.luna.settings import Run, Stage
-from moonlynx.recipes.luna.stage_items import check_stage
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
 RECIPES = sorted(path.stem for path in Path(settings.__file__).parent.glob("*.yaml"))
@@ -35,7 +34,7 @@ def test_every_recipe_is_a_run_over_sets_that_its_mix_allows(name):
     run = read_run(find_recipe(name, settings.RECIPES), Run)
     mix = Mix(run.mix)
     for stage in run.stages.values():
-        check_stage(stage, mix)
+        mix.check(stage.pairs, stage.answers, stage.right)
         assert stage.lr_trunk < stage.lr_heads
         assert stage.batch_tokens >= run.window
     assert run.stages["answers"].changed.keys() == {"perturbed", "removed", "shuffled"}
@@ -110,8 +109,8 @@ def test_a_set_that_the_mix_does_not_allow_is_refused(mix, sets):
     (field,) = sets
     (name,) = sets[field]
     with pytest.raises(SettingsError, match=f"{field}: {name} is not in the mix '{mix}'"):
-        check_stage(Stage(epochs=1, **sets), Mix(mix))
+        Mix(mix).check(**{"pairs": (), "answers": (), "right": ()} | sets)
 
 
 def test_the_research_mix_takes_pairs_of_any_licence():
-    check_stage(Stage(epochs=1, pairs={"sick": 10, "rte": 10}), Mix("research"))
+    Mix("research").check(pairs=("sick", "rte"), answers=(), right=())

@@ -16,9 +16,9 @@ from moonlynx.recipes import lynx
 from moonlynx.recipes.chat.fitting import NothingToTrainOn
 from moonlynx.recipes.chat.record import read_record
 from moonlynx.recipes.chat.settings import Run
+from moonlynx.recipes.hardware import RecordError
 from moonlynx.recipes.lynx.chats import chat_of, fit, preferences_of
 from moonlynx.recipes.lynx.ragtruth_plus import draw_more
-from moonlynx.recipes.record import RecordError
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
 from ...tiny_llama import build_tiny_llama

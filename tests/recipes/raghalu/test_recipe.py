@@ -5,7 +5,6 @@ from pathlib import Path
 import moonlynx.recipes.raghalu as package
 from moonlynx.recipes.data.mixes import Mix
 from moonlynx.recipes.luna.settings import Run
-from moonlynx.recipes.luna.stage_items import check_stage
 from moonlynx.recipes.runs import read_run
 
 FOLDER = Path(package.__file__).parent
@@ -17,5 +16,5 @@ def test_every_run_is_one_that_lunas_recipe_takes():
     for path in paths:
         run = read_run(path, Run)
         for stage in run.stages.values():
-            check_stage(stage, Mix(run.mix))
+            Mix(run.mix).check(stage.pairs, stage.answers, stage.right)
         assert f"moonlynx train luna recipes/raghalu/{path.name}" in path.read_text()

@@ -1,18 +1,17 @@
-"""What a training run records: its hardware, energy and packages."""
+"""What a training run records of its machine: hardware and energy."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
-from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from moonlynx.eval.provenance import processor, versions
+from moonlynx.eval.provenance import processor
 from moonlynx.judge.backends.base import MissingExtra
-from moonlynx.judge.contract.types import Count, Finite, MoonlynxError, Record, first_fault
+from moonlynx.judge.contract.types import Count, Finite, MoonlynxError, Record
 
 _CORE = (
     12.0,
@@ -20,10 +19,10 @@ _CORE = (
     "processor",
 )
 _GPU = (400.0, "assumed, for the driver names no power limit")
+HARDWARE = "hardware.json"  # in a stage's folder: what it was trained on
 _JOULES_PER_KWH = 3.6e6
 
 _Amount = Annotated[Finite, Field(ge=0)]
-RecordKind = TypeVar("RecordKind", bound=Record)
 
 
 class RecordError(MoonlynxError, ValueError):
@@ -52,31 +51,6 @@ class Energy(Record):
 
     kwh: _Amount
     how: str
-
-
-def write_record(record: Record, path: Path) -> None:
-    """Write a record: the same record is the same bytes."""
-    path.write_text(record.model_dump_json(indent=2) + "\n", encoding="utf-8", newline="\n")
-
-
-def read_record(path: Path, kind: type[RecordKind], written_by: str) -> RecordKind:
-    """Read a record.
-
-    Args:
-        path: of its file.
-        kind: what it holds.
-        written_by: who writes it, for the message where there is none.
-
-    Raises:
-        RecordError: there is none, or a field is wrong; names the field.
-    """
-    try:
-        return kind.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise RecordError(f"cannot read {path}: {error.strerror}; {written_by}") from None
-    except ValidationError as error:
-        field, message = first_fault(error, "content")
-        raise RecordError(f"{path}: {field}: {message}") from None
 
 
 def find_hardware() -> Hardware:
@@ -112,11 +86,6 @@ def estimate_energy(hardware: Hardware, seconds: float) -> Energy:
         "an estimate, nothing was metered; memory, cooling and the rest of the machine not counted"
     )
     return Energy(kwh=float(f"{kwh:.3g}"), how=how)
-
-
-def package_versions() -> dict[str, str]:
-    """Return the versions of Python, this package, and those that training computes with."""
-    return versions("torch", "transformers")
 
 
 def _gpu_watts() -> tuple[float, str]:
