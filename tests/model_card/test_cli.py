@@ -20,7 +20,7 @@ def test_what_is_missing_is_named(card_command, weights, record, run_file, repor
     options = {"weights": weights, "run": run_file, "report": report_folder}
     code, _, error = card_command(**options, output=tmp_path / "README.md")
     assert code == 2
-    assert "training.json: No such file or directory; the recipe writes it" in error
+    assert "training.json: No such file or directory; `moonlynx train luna` writes it" in error
     save_record(record, weights / RECORD_FILE)
     code, _, error = card_command(**(options | {"report": tmp_path}), output=tmp_path / "README.md")
     assert code == 2

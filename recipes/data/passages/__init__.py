@@ -6,6 +6,7 @@ world, a claim of either: it is supported or contradicted (or not mentioned). So
 every passage is found with both labels, and a bag of words, or a claim alone, says nothing.
 """
 
-from .rows import KINDS, generate
+from .families import KINDS
+from .rows import generate
 
 __all__ = ["KINDS", "generate"]
