@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from moonlynx.judge.backends.base import BackendError, ChatBackend, ChatReply
+from moonlynx.judge.backends.replies import fault_of, usage_of
 from moonlynx.judge.contract.types import BadInput, JudgeError, Record, Text, Usage
 from moonlynx.judge.decision.cost import add_usage, estimate_tokens
 from moonlynx.judge.files.journal import Journal, RunMismatch, check_run, resume, to_line
-from moonlynx.judge.judges.detectors.asking import fault_of, usage_of
 
 from .records import QARow
 from .tasks import Fault, Task

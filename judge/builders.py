@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .backends import load_chat_backend
+from .backends.chat import load_chat_backend
 from .backends.options import Reader, one_of, read_options, read_own, whole
 from .contract.base import Judge
 from .contract.spec import JudgeSpec, SpecError

@@ -1,10 +1,42 @@
-"""Chat models by name, for commands that ask one without judging: MODEL@BACKEND?option=value."""
+"""Chat models by backend, and by name for commands that judge nothing: MODEL@BACKEND?key=value."""
 
 from __future__ import annotations
 
-from ..contract.spec import JudgeSpec, parse_spec
-from . import load_chat_backend
+from collections.abc import Mapping
+from importlib import import_module
+
+from ..contract.spec import JudgeSpec, SpecError, parse_spec
 from .base import ChatBackend
+
+# Each is a module here with a `load(model, options)`; a URL is an OpenAI-compatible endpoint.
+_LOCAL = ("fake", "transformers", "vllm")
+
+
+def load_chat_backend(backend: str, model: str | None, options: Mapping[str, str]) -> ChatBackend:
+    """Load a chat model.
+
+    Args:
+        backend: "fake", "transformers", "vllm", or the http(s) URL of an OpenAI-compatible
+            endpoint, as a rule ending in /v1.
+        model: a path or Hub id; for an endpoint the name it serves, which may be left out where it
+            serves only one; the fake backend has none.
+        options: the backend's options as text. fake: script. URL: concurrency, timeout, retries.
+            transformers: device, load, batch. vllm: tensor_parallel, max_model_len, dtype, eager.
+
+    Raises:
+        SpecError: no such backend, or an option that it does not have or cannot read.
+        MissingExtra: an optional package is missing.
+        BackendError: the model cannot be loaded.
+    """
+    if backend.startswith(("http://", "https://")):
+        from . import openai
+
+        return openai.load(backend, model, options)
+    if backend not in _LOCAL:
+        known = ", ".join(_LOCAL)
+        raise SpecError(f"no chat model runs on {backend!r}; use one of {known} or an http(s) URL")
+    chat: ChatBackend = import_module(f".{backend}", __package__).load(model, options)
+    return chat
 
 
 def parse_chat_model(text: str) -> JudgeSpec:

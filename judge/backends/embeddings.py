@@ -7,7 +7,6 @@ embedded with it.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import threading
 from collections import defaultdict
@@ -16,13 +15,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import httpx
 import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.spec import SpecError
 from .base import BackendError, EmbeddingBackend, MissingExtra, TokenEmbeddingBackend
-from .local import find_model
+from .local import find_folder, hash_files
 from .options import one_of, read_options
 
 DEVICES = ("auto", "cpu", "cuda")
@@ -108,7 +106,8 @@ class SentenceEncoder:
         if not isinstance(self._tokenizer, PreTrainedTokenizerBase):
             raise BackendError(f"{model} is no transformer encoder, so it has no token states")
         self.name = f"{model}@torch"
-        self.version = f"{_hash(folder, '*.safetensors')}-{_hash(folder, 'tokenizer.json')}"
+        parts = (sorted(folder.rglob(each)) for each in ("*.safetensors", "tokenizer.json"))
+        self.version = "-".join(hash_files(*files)[:8] for files in parts)
         self._torch = torch
         self._window: int = self._model.max_seq_length or self._tokenizer.model_max_length
         self._lock = threading.Lock()
@@ -199,27 +198,9 @@ def _find_weights(model: str) -> Path:
     Raises:
         BackendError: there is none, or its weights are not safetensors.
     """
-    from huggingface_hub import snapshot_download
-
-    folder = Path(find_model("torch", model))
-    if not folder.is_dir():
-        try:
-            folder = Path(snapshot_download(model, allow_patterns=list(_FILES)))
-        except (OSError, ValueError, httpx.HTTPError) as error:
-            message = f"{model} is no folder here and cannot be had from the Hub: {error}"
-            raise BackendError(message) from error
+    folder = find_folder("torch", model, _FILES)
     weights = {path.parent for path in folder.rglob("*.safetensors")}
     pickles = {path.parent for path in folder.rglob("pytorch_model.bin")}
     if not weights or pickles - weights:
         raise BackendError(f"{model} has weights that are not safetensors; others are not loaded")
     return folder
-
-
-def _hash(folder: Path, pattern: str) -> str:
-    """Return the start of the SHA-256 over the files of that pattern, one after the other."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob(pattern)):
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()[:8]

@@ -6,7 +6,6 @@ A weights folder holds `model.onnx` (run by onnxruntime), or `config.json`, `mod
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
@@ -85,13 +84,3 @@ def load_encoder(folder: Path, backend: str | None) -> EncoderBackend:
 
         return TorchEncoder(folder)
     raise SpecError(f"no encoder runs on {backend!r}; use onnx or torch")
-
-
-def hash_files(*paths: Path) -> str:
-    """Return the first 12 hex digits of the SHA-256 over the files, one after the other."""
-    digest = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()[:12]

@@ -12,8 +12,8 @@ from typing import Protocol, runtime_checkable
 from ..contract.spec import SpecError
 from ..contract.types import JudgeError
 
-# Each is a module here with a `load(model, options)`; a URL is vLLM's server.
-_LOCAL = {"transformers": "transformers_labels", "vllm": "vllm_labels"}
+# Each has a module NAME_labels here with a `load(model, options)`; a URL is vLLM's server.
+_LOCAL = ("transformers", "vllm")
 
 
 @dataclass(frozen=True)
@@ -114,18 +114,16 @@ def load_label_backend(backend: str, model: str, options: Mapping[str, str]) -> 
         MissingExtra: an optional package is missing.
         BackendError: the model cannot be loaded.
     """
-    labels: LabelBackend
     if backend.startswith(("http://", "https://")):
         from . import openai_labels
 
-        labels = openai_labels.load(backend, model, options)
-    elif backend in _LOCAL:
-        labels = import_module(f".{_LOCAL[backend]}", __package__).load(model, options)
-    else:
+        return openai_labels.load(backend, model, options)
+    if backend not in _LOCAL:
         known = ", ".join(_LOCAL)
         raise SpecError(
             f"no labels are scored on {backend!r}; use one of {known} or an http(s) URL"
         )
+    labels: LabelBackend = import_module(f".{backend}_labels", __package__).load(model, options)
     return labels
 
 

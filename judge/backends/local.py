@@ -1,12 +1,16 @@
-"""What the chat models in this process share: finding the weights, and writing the prompt."""
+"""What models in this process share: finding and hashing weights, and writing the prompt."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from ..contract.spec import SpecError
-from ..contract.types import JudgeError
+from ..contract.types import JudgeError, MoonlynxError
 from .base import BackendError, ChatRequest
 
 
@@ -25,6 +29,41 @@ def find_model(backend: str, model: str | None) -> str:
     if not path.exists():
         raise BackendError(f"there is no model at {path}")
     return str(path)
+
+
+def find_folder(
+    backend: str,
+    model: str | None,
+    wanted: Sequence[str],
+    error: type[MoonlynxError] = BackendError,
+) -> Path:
+    """Return the folder of a model, downloaded from the Hub where `model` is an id.
+
+    Args:
+        backend: for messages.
+        model: a folder or a Hub id.
+        wanted: patterns of the files to download.
+        error: raised where it cannot be downloaded; else as `find_model`.
+    """
+    from huggingface_hub import snapshot_download
+
+    folder = Path(find_model(backend, model))
+    if folder.is_dir():
+        return folder
+    try:
+        return Path(snapshot_download(str(model), allow_patterns=list(wanted)))
+    except (OSError, ValueError, httpx.HTTPError) as reason:
+        message = f"{model} is no folder here and cannot be downloaded from the Hub: {reason}"
+        raise error(message) from reason
+
+
+def hash_files(*paths: Path) -> str:
+    """Return the first 12 hex digits of the SHA-256 over the files, one after the other."""
+    digest = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as file:
+            hashlib.file_digest(file, lambda: digest)
+    return digest.hexdigest()[:12]
 
 
 def check_template(tokenizer: Any, model: str) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .base import BackendError
-from .encoder import EncoderOutput, Input, hash_files
+from .encoder import EncoderOutput, Input
+from .local import hash_files
 
 MODEL = "model.onnx"
 _OUTPUTS = ("token_logits", "claim_logit", "conflict_logit")
@@ -35,21 +37,10 @@ class OnnxEncoder:
         Raises:
             BackendError: the file is missing or cannot be loaded; says why.
         """
-        import onnxruntime
-
         path = folder / MODEL
         if not path.is_file():
             raise BackendError(f"no {MODEL} in {folder}; make one by the recipe's export")
-        options = onnxruntime.SessionOptions()
-        options.enable_mem_pattern = False  # one would be kept for every length that is read
-        options.intra_op_num_threads = _threads()
-        options.log_severity_level = 3  # errors
-        try:
-            self._session = onnxruntime.InferenceSession(
-                path, options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:  # onnxruntime's errors share no other base
-            raise BackendError(f"cannot load {path}: {error}") from error
+        self._session = open_session(path, path, _threads())
         there = {output.name for output in self._session.get_outputs()}
         self._heads = 3 if _OUTPUTS[2] in there else 2
         self.version = hash_files(path)
@@ -59,13 +50,40 @@ class OnnxEncoder:
         return [self._read(*each) for each in inputs]
 
     def _read(self, ids: NDArray[np.int64], types: NDArray[np.int64]) -> EncoderOutput:
-        feed = {
-            "input_ids": ids[None],
-            "attention_mask": np.ones_like(ids)[None],
-            "token_type_ids": types[None],
-        }
-        tokens, *firsts = self._session.run(_OUTPUTS[: self._heads], feed)
+        tokens, *firsts = self._session.run(_OUTPUTS[: self._heads], feed(ids, types))
         return EncoderOutput(tokens[0], *(float(logits[0]) for logits in firsts))
+
+
+def open_session(path: Path, network: Path | bytes, threads: int) -> Any:
+    """Start onnxruntime on a CPU.
+
+    Args:
+        path: of the network, for messages.
+        network: the file, or its content.
+        threads: that read an input; 0 is onnxruntime's choice.
+
+    Raises:
+        BackendError: the network cannot be loaded; says why.
+    """
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.enable_mem_pattern = False  # one would be kept for every length that is read
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4  # what fails is raised
+    try:
+        return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's errors share no other base
+        raise BackendError(f"cannot load {path}: {error}") from error
+
+
+def feed(ids: NDArray[np.int64], types: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    """Return the network's inputs for one input by itself."""
+    return {
+        "input_ids": ids[None],
+        "attention_mask": np.ones_like(ids)[None],
+        "token_type_ids": types[None],
+    }
 
 
 def _threads() -> int:

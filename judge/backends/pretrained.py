@@ -1,14 +1,93 @@
-"""Loading a model's weights by Hugging Face Transformers, in 32, 16, 8 or 4 bits."""
+"""A causal language model in this process, by Hugging Face Transformers in 32, 16, 8 or 4 bits."""
 
 from __future__ import annotations
 
 import logging
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from ..contract.spec import SpecError
+from ..contract.types import JudgeError
+from .base import BackendError, MissingExtra
+from .options import one_of, whole
 
 log = logging.getLogger(__name__)
 DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "fp32", "bf16", "fp16", "int8", "nf4")
+READERS: Mapping[str, Callable[[str], object]] = {
+    "device": one_of(*DEVICES),
+    "load": one_of(*PRECISIONS),
+    "batch": whole(1),
+}
+
+Job = TypeVar("Job")
+Reply = TypeVar("Reply")
+
+
+class Pretrained:
+    """A loaded model, and what every use of it needs.
+
+    Attributes:
+        name: of model and backend.
+        positions: tokens that prompt and reply may have.
+    """
+
+    def __init__(
+        self, model: str, *, device: str = "auto", load: str = "auto", batch: int = 1
+    ) -> None:
+        """Load the model.
+
+        Args:
+            model: a folder or a Hub id.
+            device: "cpu", "cuda" (the first GPU), or "auto": all GPUs where there are any.
+            load: "fp32", "bf16" or "fp16"; "int8" or "nf4", quantised by bitsandbytes; or "auto",
+                the checkpoint's own.
+            batch: requests computed together. "int8" takes one: it picks the columns that it keeps
+                in 16 bits over a whole batch.
+
+        Raises:
+            MissingExtra: torch, transformers or bitsandbytes is missing.
+            BackendError: the model cannot be loaded; says why.
+            SpecError: int8 was asked for in batches.
+        """
+        if load == "int8" and batch > 1:
+            raise SpecError("load=int8 mixes the rows of a batch; use batch=1 or another load")
+        try:
+            import torch
+            import transformers  # noqa: F401 (needed below)
+
+            if load in ("int8", "nf4"):
+                import bitsandbytes  # noqa: F401 (Transformers would say less well that it is missing)
+        except ImportError as error:
+            raise MissingExtra("the transformers backend", "transformers") from error
+        if device == "cuda" and not torch.cuda.is_available():
+            raise BackendError("device=cuda: torch finds no GPU")
+        try:
+            self._model = load_weights(model, device, load).eval()
+        except Exception as error:  # whatever a broken checkpoint makes the libraries raise
+            raise BackendError(f"cannot load {model}: {error}") from error
+        self.name = f"{model}@transformers"
+        config = self._model.config.get_text_config()
+        self.positions: int = getattr(config, "max_position_embeddings", None) or 1 << 30
+        self._batch = batch
+        self._lock = threading.Lock()
+        self._torch = torch
+
+
+def run_safely(
+    run: Callable[[list[Job]], list[Reply]],
+    group: list[Job],
+    failed: Callable[[JudgeError], Reply],
+) -> list[Reply]:
+    """Run jobs together, and one by one where that fails, as when memory runs out."""
+    try:
+        return run(group)
+    except RuntimeError as error:
+        if len(group) == 1:
+            return [failed(JudgeError(code="backend", message=str(error)[:500]))]
+    return [reply for job in group for reply in run_safely(run, [job], failed)]
 
 
 def load_weights(model: str, device: str, load: str) -> Any:

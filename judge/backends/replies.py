@@ -1,10 +1,10 @@
-"""Building replies: tokens with their alternatives, checks of their texts, errors."""
+"""Replies: their tokens with alternatives, their faults, what they cost."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from ..contract.types import JudgeError
+from ..contract.types import JudgeError, Usage
 from .base import ChatReply, ReplyToken
 
 # A token's logprob, and id and logprob of the most likely tokens in its place.
@@ -12,7 +12,6 @@ Step = tuple[float, Sequence[tuple[int, float]]]
 
 # Alternatives asked for at each place: the most that OpenAI's API, and vLLM by default, will give.
 TOP = 20
-
 
 # How servers write the logprob of a token that a schema rules out: minus infinity, in JSON.
 IMPOSSIBLE = -9999.0
@@ -75,3 +74,24 @@ def spell(
 def faulty(error: JudgeError) -> ChatReply:
     """Return the reply to a request that went wrong."""
     return ChatReply(text="", finish="error", error=error)
+
+
+def fault_of(reply: ChatReply) -> JudgeError | None:
+    """Return why a reply cannot be used; None where it is whole."""
+    if reply.error is not None:
+        return reply.error
+    if reply.finish == "length":
+        message = f"the reply was cut after {reply.output_tokens} tokens"
+        return JudgeError(code="truncated", message=message)
+    if reply.finish == "refused":
+        return JudgeError(code="refused", message="the model refused to reply")
+    return None
+
+
+def usage_of(replies: Sequence[ChatReply]) -> Usage:
+    """Add up what the replies cost."""
+    return Usage(
+        calls=len(replies),
+        input_tokens=sum(reply.input_tokens for reply in replies),
+        output_tokens=sum(reply.output_tokens for reply in replies),
+    )

@@ -17,7 +17,8 @@ from typing import Any, Literal
 import numpy as np
 
 from .base import BackendError, MissingExtra
-from .encoder import EncoderOutput, Input, TokenType, hash_files
+from .encoder import EncoderOutput, Input, TokenType
+from .local import hash_files
 
 Precision = Literal["fp32", "bf16", "fp16"]
 

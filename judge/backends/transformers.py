@@ -9,19 +9,17 @@ this mask and before the temperature, as in vLLM.
 from __future__ import annotations
 
 import json
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ..contract.spec import SpecError
 from ..contract.types import JudgeError
 from .base import BackendError, ChatReply, ChatRequest, MissingExtra
 from .local import check_template, encode_prompt, find_model
-from .options import one_of, read_options, whole
-from .pretrained import DEVICES, PRECISIONS, load_weights
+from .options import read_options
+from .pretrained import READERS, Pretrained, run_safely
 from .replies import TOP, Step, aligned, faulty, spell
 
 
@@ -36,59 +34,29 @@ class _Job:
     grammar: Any
 
 
-class TransformersBackend:
+class TransformersBackend(Pretrained):
     """Completes chats with a local model, greedily at temperature 0.
 
     With `batch=1` a reply depends on nothing but its own request. In larger batches greedy requests
     are padded on the left to one length, which changes the last bits of their logits and so, now
     and then, a reply; sampled ones run alone all the same, since one random stream serves a batch.
-    "int8" runs in batches of 1 only: it picks the columns it keeps in 16 bits over a whole batch.
     """
 
-    def __init__(
-        self, model: str, *, device: str = "auto", load: str = "auto", batch: int = 1
-    ) -> None:
-        """Load the model.
-
-        Args:
-            model: a folder or a Hub id.
-            device: "cpu", "cuda" (the first GPU), or "auto": all GPUs where there are any.
-            load: "fp32", "bf16" or "fp16"; "int8" or "nf4", quantised by bitsandbytes; or "auto",
-                the checkpoint's own.
-            batch: requests generated together.
-
-        Raises:
-            MissingExtra: torch, transformers, xgrammar or bitsandbytes is missing.
-            BackendError: the model cannot be loaded; says why.
-            SpecError: int8 was asked for in batches.
-        """
-        if load == "int8" and batch > 1:
-            raise SpecError("load=int8 mixes the replies of a batch; use batch=1 or another load")
+    def __init__(self, model: str, **options: Any) -> None:
+        """Load the model; arguments and errors as of `Pretrained`, and xgrammar is needed."""
         try:
-            import torch
             import xgrammar
             from transformers import AutoTokenizer, GenerationConfig
             from xgrammar.contrib.hf import LogitsProcessor
-
-            if load in ("int8", "nf4"):
-                import bitsandbytes  # noqa: F401 (Transformers would say less well that it is missing)
         except ImportError as error:
             raise MissingExtra("the transformers backend", "transformers") from error
-        if device == "cuda" and not torch.cuda.is_available():
-            raise BackendError("device=cuda: torch finds no GPU")
+        super().__init__(model, **options)
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(model, trust_remote_code=False)
-            self._model = load_weights(model, device, load)
         except Exception as error:  # whatever a broken checkpoint makes the libraries raise
             raise BackendError(f"cannot load {model}: {error}") from error
         check_template(self._tokenizer, model)
-        self.name = f"{model}@transformers"
-        self._batch = batch
-        self._lock = threading.Lock()
-        self._torch = torch
         self._enforce = LogitsProcessor
-        config = self._model.config.get_text_config()
-        self._positions: int = getattr(config, "max_position_embeddings", None) or 1 << 30
         self._stops = _stop_tokens(self._model, self._tokenizer)
         # The checkpoint's own sampling defaults (top-k, repetition penalty) are ignored.
         self._model.generation_config = GenerationConfig(
@@ -96,7 +64,9 @@ class TransformersBackend:
         )
         self._grammars = xgrammar.GrammarCompiler(
             xgrammar.TokenizerInfo.from_huggingface(
-                self._tokenizer, vocab_size=config.vocab_size, stop_token_ids=self._stops
+                self._tokenizer,
+                vocab_size=self._model.config.get_text_config().vocab_size,
+                stop_token_ids=self._stops,
             )
         )
 
@@ -112,11 +82,12 @@ class TransformersBackend:
                 jobs.append(job)
         with self._lock:
             for group in _groups(jobs, self._batch):
-                replies |= self._generate_safely(group)
+                done = run_safely(self._generate, group, faulty)
+                replies |= {job.index: reply for job, reply in zip(group, done, strict=True)}
         return [replies[index] for index in range(len(requests))]
 
     def _prepare(self, index: int, request: ChatRequest) -> _Job | JudgeError:
-        prompt = encode_prompt(self._tokenizer, request, self._positions)
+        prompt = encode_prompt(self._tokenizer, request, self.positions)
         if isinstance(prompt, JudgeError):
             return prompt
         grammar = None
@@ -127,20 +98,10 @@ class TransformersBackend:
                 )
             except RuntimeError as error:
                 return JudgeError(code="backend", message=f"the schema is not supported: {error}")
-        limit = min(request.max_tokens, self._positions - len(prompt))
+        limit = min(request.max_tokens, self.positions - len(prompt))
         return _Job(index, request, prompt, limit, grammar)
 
-    def _generate_safely(self, group: list[_Job]) -> dict[int, ChatReply]:
-        """Generate together, and one by one where that fails, as when memory runs out."""
-        try:
-            return self._generate(group)
-        except RuntimeError as error:
-            if len(group) == 1:
-                fault = JudgeError(code="backend", message=str(error)[:500])
-                return {group[0].index: faulty(fault)}
-        return {i: reply for job in group for i, reply in self._generate_safely([job]).items()}
-
-    def _generate(self, group: list[_Job]) -> dict[int, ChatReply]:
+    def _generate(self, group: list[_Job]) -> list[ChatReply]:
         torch, first = self._torch, group[0].request
         width = max(len(job.prompt) for job in group)
         padding = [width - len(job.prompt) for job in group]
@@ -165,10 +126,10 @@ class TransformersBackend:
             )
         rows = output[:, width:].tolist()
         steps = watch.steps(output[:, width:]) if first.logprobs else None
-        return {
-            job.index: self._reply(job, row, None if steps is None else steps[place])
+        return [
+            self._reply(job, row, None if steps is None else steps[place])
             for place, (job, row) in enumerate(zip(group, rows, strict=True))
-        }
+        ]
 
     def _reply(self, job: _Job, row: list[int], steps: list[Step] | None) -> ChatReply:
         end = next((place for place, token in enumerate(row) if token in self._stops), len(row))
@@ -234,8 +195,7 @@ def load(model: str | None, options: Mapping[str, str]) -> TransformersBackend:
         MissingExtra: an optional package is missing.
         BackendError: the model cannot be loaded.
     """
-    readers = {"device": one_of(*DEVICES), "load": one_of(*PRECISIONS), "batch": whole(1)}
-    values = read_options("transformers", options, readers)
+    values = read_options("transformers", options, READERS)
     return TransformersBackend(find_model("transformers", model), **values)
 
 

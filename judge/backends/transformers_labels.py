@@ -8,70 +8,28 @@ adapters, since theirs change both from the first layer on.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..contract.spec import SpecError
-from ..contract.types import JudgeError
 from .base import BackendError, MissingExtra
 from .labels import LabelReply, LabelRequest, faulty
 from .local import find_model
-from .options import one_of, read_options, whole
-from .pretrained import DEVICES, PRECISIONS, load_weights
+from .options import read_options
+from .pretrained import READERS, Pretrained, run_safely
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 _BASE = "__base__"  # PEFT's name of the model without adapter
 
 
-class TransformersLabels:
+class TransformersLabels(Pretrained):
     """Scores labels with a local model and any number of its adapters.
 
     With `batch=1` a reply depends on nothing but its own request. In larger batches requests are
     padded on the left to one length, which changes the last bits of their logprobs.
     """
 
-    def __init__(
-        self, model: str, *, device: str = "auto", load: str = "auto", batch: int = 1
-    ) -> None:
-        """Load the model.
-
-        Args:
-            model: a folder or a Hub id.
-            device: "cpu", "cuda" (the first GPU), or "auto": all GPUs where there are any.
-            load: "fp32", "bf16" or "fp16"; "int8" or "nf4", quantised by bitsandbytes; or "auto",
-                the checkpoint's own.
-            batch: requests scored together, whatever their adapters.
-
-        Raises:
-            MissingExtra: torch, transformers or bitsandbytes is missing.
-            BackendError: the model cannot be loaded; says why.
-            SpecError: int8 was asked for in batches.
-        """
-        if load == "int8" and batch > 1:
-            raise SpecError("load=int8 mixes the rows of a batch; use batch=1 or another load")
-        try:
-            import torch
-
-            if load in ("int8", "nf4"):
-                import bitsandbytes  # noqa: F401 (Transformers would say less well that it is missing)
-        except ImportError as error:
-            raise MissingExtra("the transformers backend", "transformers") from error
-        if device == "cuda" and not torch.cuda.is_available():
-            raise BackendError("device=cuda: torch finds no GPU")
-        try:
-            self._model = load_weights(model, device, load)
-        except Exception as error:  # whatever a broken checkpoint makes the libraries raise
-            raise BackendError(f"cannot load {model}: {error}") from error
-        self._model.eval()
-        self.name = f"{model}@transformers"
-        config = self._model.config.get_text_config()
-        self.positions: int = getattr(config, "max_position_embeddings", None) or 1 << 30
-        self._batch = batch
-        self._adapters = 0
-        self._lock = threading.Lock()
-        self._torch = torch
+    _adapters = 0
 
     def attach(self, name: str, folder: Path) -> str:
         """Load an adapter beside those already loaded.
@@ -106,18 +64,9 @@ class TransformersLabels:
         with self._lock:
             for start in range(0, len(order), self._batch):
                 group = order[start : start + self._batch]
-                scored = self._score_safely([requests[index] for index in group])
+                scored = run_safely(self._score, [requests[index] for index in group], faulty)
                 replies |= dict(zip(group, scored, strict=True))
         return [replies[index] for index in range(len(requests))]
-
-    def _score_safely(self, group: list[LabelRequest]) -> list[LabelReply]:
-        """Score together, and one by one where that fails, as when memory runs out."""
-        try:
-            return self._score(group)
-        except RuntimeError as error:
-            if len(group) == 1:
-                return [faulty(JudgeError(code="backend", message=str(error)[:500]))]
-        return [reply for request in group for reply in self._score_safely([request])]
 
     def _score(self, group: list[LabelRequest]) -> list[LabelReply]:
         torch = self._torch
@@ -161,6 +110,5 @@ def load(model: str, options: Mapping[str, str]) -> TransformersLabels:
         MissingExtra: an optional package is missing.
         BackendError: the model cannot be loaded.
     """
-    readers = {"device": one_of(*DEVICES), "load": one_of(*PRECISIONS), "batch": whole(1)}
-    values = read_options("transformers", options, readers)
+    values = read_options("transformers", options, READERS)
     return TransformersLabels(find_model("transformers", model), **values)

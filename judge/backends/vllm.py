@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from ..contract.types import JudgeError
 from .base import BackendError, ChatReply, ChatRequest, Finish, MissingExtra, ReplyToken
@@ -22,56 +22,24 @@ PRECISIONS = ("auto", "bfloat16", "float16", "float32")
 _FINISH: dict[str | None, Finish] = {"stop": "stop", "length": "length"}
 
 
-class Engine(NamedTuple):
-    """A started engine, and the vLLM classes that requests to it need.
+READERS = {
+    "tensor_parallel": whole(1),
+    "max_model_len": whole(1),
+    "dtype": one_of(*PRECISIONS),
+    "eager": flag,
+}
+Request = TypeVar("Request")
+
+
+class Engine:
+    """vLLM's offline engine, on safetensors alone and without code of the model's.
+
+    What it computes can differ in the last bits with what else is in the batch; on GPUs that vLLM
+    supports it so, the environment's VLLM_BATCH_INVARIANT=1 rules that out.
 
     Attributes:
-        llm: the engine.
-        sampling_params, structured, lora_request: vLLM's classes of these names.
-        refusals: what it raises for a request that it rejects.
-    """
-
-    llm: Any
-    sampling_params: Any
-    structured: Any
-    lora_request: Any
-    refusals: tuple[type[Exception], ...]
-
-
-def start_engine(model: str, **settings: Any) -> Engine:
-    """Start vLLM's offline engine, on safetensors alone and without code of the model's.
-
-    Args:
-        model: a folder or a Hub id.
-        settings: of `vllm.LLM`.
-
-    Raises:
-        MissingExtra: vLLM is missing.
-        BackendError: the engine does not start; says why.
-    """
-    # vLLM would log to standard output, where verdicts go, and report its use to its makers.
-    os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
-    os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
-    try:
-        from vllm import LLM, SamplingParams
-        from vllm.exceptions import VLLMError
-        from vllm.lora.request import LoRARequest
-        from vllm.sampling_params import StructuredOutputsParams
-    except ImportError as error:
-        raise MissingExtra("the vllm backend", "vllm") from error
-    try:
-        llm = LLM(model=model, load_format="safetensors", trust_remote_code=False, **settings)
-    except Exception as error:  # whatever the engine and its processes fail with
-        raise BackendError(f"vLLM cannot load {model}: {error}") from error
-    refusals = (VLLMError, ValueError)
-    return Engine(llm, SamplingParams, StructuredOutputsParams, LoRARequest, refusals)
-
-
-class VLLMBackend:
-    """Completes chats with vLLM's offline engine, all requests of a call at once.
-
-    Greedy replies can differ in their last bits with what else is in the batch; on GPUs that vLLM
-    supports it so, the environment's VLLM_BATCH_INVARIANT=1 rules that out.
+        name: of model and backend.
+        positions: tokens that prompt and reply may have.
     """
 
     def __init__(
@@ -82,6 +50,7 @@ class VLLMBackend:
         max_model_len: int | None = None,
         dtype: str = "auto",
         eager: bool = False,
+        **settings: Any,
     ) -> None:
         """Start the engine.
 
@@ -92,65 +61,103 @@ class VLLMBackend:
                 many as the model can.
             dtype: "bfloat16", "float16", "float32", or "auto": the checkpoint's own.
             eager: start without compiling the model: up sooner, slower from then on.
+            settings: further ones of `vllm.LLM`.
 
         Raises:
             MissingExtra: vLLM is missing.
             BackendError: the engine does not start; says why.
         """
-        engine = start_engine(
-            model,
-            tensor_parallel_size=tensor_parallel,
-            max_model_len=max_model_len,
-            dtype=dtype,
-            enforce_eager=eager,
-            structured_outputs_config={"backend": "xgrammar", "disable_any_whitespace": True},
-        )
-        self._llm = engine.llm
-        self._tokenizer = self._llm.get_tokenizer()
-        check_template(self._tokenizer, model)
+        # vLLM would log to standard output, where verdicts go, and report its use to its makers.
+        os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")
+        os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
+        try:
+            from vllm import LLM, SamplingParams
+            from vllm.exceptions import VLLMError
+        except ImportError as error:
+            raise MissingExtra("the vllm backend", "vllm") from error
+        try:
+            self._llm = LLM(
+                model=model,
+                load_format="safetensors",
+                trust_remote_code=False,
+                tensor_parallel_size=tensor_parallel,
+                max_model_len=max_model_len,
+                dtype=dtype,
+                enforce_eager=eager,
+                **settings,
+            )
+        except Exception as error:  # whatever the engine and its processes fail with
+            raise BackendError(f"vLLM cannot load {model}: {error}") from error
         self.name = f"{model}@vllm"
-        self._positions: int = self._llm.model_config.max_model_len
+        self.positions: int = self._llm.model_config.max_model_len
         self._lock = threading.Lock()
-        self._sampling_params = engine.sampling_params
-        self._structured = engine.structured
-        self._refusals = engine.refusals
+        self._sampling_params = SamplingParams
+        self._refusals = (VLLMError, ValueError)
 
-    def complete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
-        """Complete the requests, all at once."""
-        with self._lock:
-            faults = [self._enqueue(request) for request in requests]
-            outputs = self._llm.wait_for_completion(use_tqdm=False)
-        # Outputs come in the order of their requests, after any that an interrupted call left.
-        mine = iter(outputs[len(outputs) - faults.count(None) :])
-        return [
-            _reply(next(mine), request) if fault is None else faulty(fault)
-            for request, fault in zip(requests, faults, strict=True)
-        ]
-
-    def _enqueue(self, request: ChatRequest) -> JudgeError | None:
-        """Submit the request to the engine, or return why it cannot be submitted."""
-        prompt = encode_prompt(self._tokenizer, request, self._positions)
-        if isinstance(prompt, JudgeError):
-            return prompt
+    def _submit(self, prompts: list[list[int]], **settings: Any) -> int | JudgeError:
+        """Submit prompts to the engine; return how many, or why they cannot be."""
         try:
             self._llm.enqueue(
-                {"prompt_token_ids": prompt}, self._parameters(request), use_tqdm=False
+                [{"prompt_token_ids": prompt} for prompt in prompts], use_tqdm=False, **settings
             )
         except self._refusals as error:
             return JudgeError(code="backend", message=str(error)[:500])
-        return None
+        return len(prompts)
 
-    def _parameters(self, request: ChatRequest) -> Any:
+    def _run(
+        self, requests: Sequence[Request], submit: Callable[[Request], int | JudgeError]
+    ) -> list[list[Any] | JudgeError]:
+        """Submit the requests and return each one's outputs, or why there are none."""
+        with self._lock:
+            sent = [submit(request) for request in requests]
+            outputs = self._llm.wait_for_completion(use_tqdm=False)
+        total = sum(count for count in sent if isinstance(count, int))
+        # Outputs come in the order of their requests, after any that an interrupted call left.
+        mine = iter(outputs[len(outputs) - total :])
+        return [
+            [next(mine) for _ in range(count)] if isinstance(count, int) else count
+            for count in sent
+        ]
+
+
+class VLLMBackend(Engine):
+    """Completes chats with vLLM's offline engine, all requests of a call at once."""
+
+    def __init__(self, model: str, **options: Any) -> None:
+        """Start the engine; arguments and errors as of `Engine`."""
+        super().__init__(
+            model,
+            structured_outputs_config={"backend": "xgrammar", "disable_any_whitespace": True},
+            **options,
+        )
+        from vllm.sampling_params import StructuredOutputsParams
+
+        self._structured = StructuredOutputsParams
+        self._tokenizer = self._llm.get_tokenizer()
+        check_template(self._tokenizer, model)
+
+    def complete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        """Complete the requests, all at once."""
+        return [
+            faulty(found) if isinstance(found, JudgeError) else _reply(found[0], request)
+            for request, found in zip(requests, self._run(requests, self._enqueue), strict=True)
+        ]
+
+    def _enqueue(self, request: ChatRequest) -> int | JudgeError:
+        prompt = encode_prompt(self._tokenizer, request, self.positions)
+        if isinstance(prompt, JudgeError):
+            return prompt
         structured = None
         if request.schema is not None:
             structured = self._structured(json=dict(request.schema))
-        return self._sampling_params(
+        parameters = self._sampling_params(
             temperature=request.temperature,
             seed=request.seed,
             max_tokens=request.max_tokens,
             logprobs=TOP if request.logprobs else None,
             structured_outputs=structured,
         )
+        return self._submit([prompt], sampling_params=parameters)
 
 
 def load(model: str | None, options: Mapping[str, str]) -> VLLMBackend:
@@ -161,13 +168,7 @@ def load(model: str | None, options: Mapping[str, str]) -> VLLMBackend:
         MissingExtra: vLLM is missing.
         BackendError: the engine does not start.
     """
-    readers = {
-        "tensor_parallel": whole(1),
-        "max_model_len": whole(1),
-        "dtype": one_of(*PRECISIONS),
-        "eager": flag,
-    }
-    return VLLMBackend(find_model("vllm", model), **read_options("vllm", options, readers))
+    return VLLMBackend(find_model("vllm", model), **read_options("vllm", options, READERS))
 
 
 def _reply(output: Any, request: ChatRequest) -> ChatReply:

@@ -8,7 +8,7 @@ what they are to judge, and returns the verdicts; dropping it cancels. A judge t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from .base import AsyncJudge, Judge
@@ -55,6 +55,27 @@ class SteppedJudge(Judge, Protocol):
     def steps(self, examples: Sequence[Example]) -> Steps:
         """Judge the examples, a bounded piece of work at a time."""
         ...
+
+
+class Stepped:
+    """A judge that is called by running its steps, and without blocking where one that it asks is.
+
+    Pass the judges that it asks to `__init__`.
+    """
+
+    acall: Callable[[Sequence[Example]], Awaitable[list[Verdict]]]
+
+    def __init__(self, *asked: Judge) -> None:
+        if any(isinstance(judge, AsyncJudge) for judge in asked):
+            self.acall = lambda examples: afinish(self.steps(examples))
+
+    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        """Judge the examples."""
+        return finish(self.steps(examples))
+
+    def steps(self, examples: Sequence[Example]) -> Steps:
+        """Judge the examples, a bounded piece of work at a time."""
+        raise NotImplementedError
 
 
 def steps_of(judge: Judge, examples: Sequence[Example]) -> Steps:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
@@ -19,8 +19,8 @@ from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from ..backends.base import MissingExtra
-from ..contract.base import AsyncJudge, Judge
-from ..contract.steps import Steps, afinish, finish, steps_of
+from ..contract.base import Judge
+from ..contract.steps import Stepped, Steps, steps_of
 from ..contract.types import (
     Count,
     Example,
@@ -121,7 +121,7 @@ class Calibration(Record):
         return round(self.parameters.probability(raw_score), 4)
 
 
-class Calibrated:
+class Calibrated(Stepped):
     """A judge whose verdicts carry a probability; all else in them is the judge's own.
 
     It has `acall` where the judge has it. The calibration's threshold is not applied here: a judge
@@ -130,8 +130,6 @@ class Calibrated:
     Attributes:
         calibration: what was fitted for the judge.
     """
-
-    acall: Callable[[Sequence[Example]], Awaitable[list[Verdict]]]
 
     def __init__(self, judge: Judge, calibration: Calibration) -> None:
         """Join the two.
@@ -144,16 +142,11 @@ class Calibrated:
                 f"the calibration was fitted for {_named(calibration.judge)}, "
                 f"this judge is {_named(judge.info)}; fit one for it with `moonlynx calibrate`"
             )
+        super().__init__(judge)
         self.info = judge.info
         self.languages: tuple[str, ...] = getattr(judge, "languages", ())
         self._judge = judge
         self.calibration = calibration
-        if isinstance(judge, AsyncJudge):
-            self.acall = lambda examples: afinish(self.steps(examples))
-
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples."""
-        return finish(self.steps(examples))
 
     def steps(self, examples: Sequence[Example]) -> Steps:
         """Judge the examples in the judge's own steps."""

@@ -7,12 +7,12 @@ spans, sentences) is always one judge's own.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args
 
-from ..contract.base import AsyncJudge, Judge, stages_of, unscored
+from ..contract.base import Judge, stages_of, unscored
 from ..contract.spec import SpecError
-from ..contract.steps import Steps, afinish, finish, steps_of
+from ..contract.steps import Stepped, Steps, steps_of
 from ..contract.types import Example, JudgeInfo, Stage, Verdict
 from .cost import total_usage
 from .policy import Policy
@@ -22,7 +22,7 @@ ON_FAILURE: tuple[str, ...] = get_args(OnFailure)
 VERSION = "1"
 
 
-class Cascade:
+class Cascade(Stepped):
     """Asks each judge about the answers that those before it deferred, in one batch.
 
     With a policy, which goes with two judges, the first keeps its verdict where the policy says so.
@@ -42,8 +42,6 @@ class Cascade:
         stages: the judges, cheapest first.
     """
 
-    acall: Callable[[Sequence[Example]], Awaitable[list[Verdict]]]
-
     def __init__(
         self,
         stages: Sequence[Judge],
@@ -57,6 +55,7 @@ class Cascade:
             PolicyError: the policy was fitted for other judges.
         """
         _check(stages, policy)
+        super().__init__(*stages)
         self.stages = tuple(stages)
         self._policy = policy
         self._on_failure = on_failure
@@ -66,12 +65,6 @@ class Cascade:
             name=f"cascade({','.join(stage.info.name for stage in stages)})",
             version=f"{VERSION} ({versions}; {kept}; {on_failure})",
         )
-        if any(isinstance(stage, AsyncJudge) for stage in stages):
-            self.acall = lambda examples: afinish(self.steps(examples))
-
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples."""
-        return finish(self.steps(examples))
 
     def steps(self, examples: Sequence[Example]) -> Steps:
         """Judge the examples in the steps of one judge after the other."""

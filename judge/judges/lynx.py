@@ -12,14 +12,17 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from ..backends.base import ChatBackend, ChatReply, ChatRequest, ReplyToken, acomplete
+from typing_extensions import override
+
+from ..backends.base import ChatBackend, ChatReply, ChatRequest, ReplyToken
 from ..backends.replies import IMPOSSIBLE
 from ..contract.base import unscored
 from ..contract.schemas import load_schema
-from ..contract.types import Example, JudgeInfo, Score, Sentence, Turn, Usage, Verdict
+from ..contract.types import Example, JudgeInfo, Score, Turn, Verdict
 from ..prompts import break_chat_tokens, fill, load_prompt
 from ..prompts.parsing import LynxReply, ParseFault, parse_lynx, shorten
-from ..text import claims_nothing, split_sentences
+from .findings import claimless_verdict
+from .talk import Talk, TalkingJudge, ask
 
 VERSION = "lynx-v1"
 MAX_TOKENS = 600  # appendix B.1
@@ -36,7 +39,7 @@ _FOLDED = re.compile(
 _NOT_A_WORD = re.compile(r"[\W_]+")
 
 
-class LynxJudge:
+class LynxJudge(TalkingJudge):
     """Judges an answer by one completion of a chat model.
 
     `raw_score` is log P(FAIL) - log P(PASS), in nats, at the first token of the score; null where
@@ -46,65 +49,31 @@ class LynxJudge:
     """
 
     def __init__(self, backend: ChatBackend, *, model: str, threshold: float | None = None) -> None:
+        super().__init__(backend)
         self.info = JudgeInfo(name=f"lynx:{model}", version=VERSION)
-        self._backend = backend
         self._threshold = threshold
 
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples."""
-        settled = [self._without_claims(example) for example in examples]
-        requests = _requests(examples, settled)
-        replies = self._backend.complete(requests) if requests else []
-        return self._verdicts(examples, settled, replies)
+    @override
+    def silent(self, example: Example) -> Verdict:
+        return claimless_verdict(example, self.info)
 
-    async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples without blocking the event loop."""
-        settled = [self._without_claims(example) for example in examples]
-        requests = _requests(examples, settled)
-        replies = await acomplete(self._backend, requests) if requests else []
-        return self._verdicts(examples, settled, replies)
-
-    def _without_claims(self, example: Example) -> Verdict | None:
-        """Return the verdict of an answer that claims nothing; None for all others."""
-        pieces = split_sentences(example.answer)
-        if not all(claims_nothing(piece.text) for piece in pieces):
-            return None
-        return Verdict(
-            id=example.id,
-            score="PASS",
-            reasoning=("The answer makes no claim that documents could support.",),
-            sentences=tuple(
-                Sentence(start=piece.start, end=piece.end, label="NO_INFO") for piece in pieces
-            ),
-            judge=self.info,
-        )
-
-    def _verdicts(
-        self,
-        examples: Sequence[Example],
-        settled: Sequence[Verdict | None],
-        replies: Sequence[ChatReply],
-    ) -> list[Verdict]:
-        rest = iter(replies)
-        verdicts = [
-            verdict or self._verdict(example, next(rest))
-            for example, verdict in zip(examples, settled, strict=True)
-        ]
-        assert next(rest, None) is None, f"{self._backend.name} gave more replies than requests"
-        return verdicts
+    @override
+    def talk(self, example: Example) -> Talk[Verdict]:
+        prompt = Turn(role="user", content=build_prompt(example))
+        schema = load_schema("lynx")
+        request = ChatRequest((prompt,), schema, max_tokens=MAX_TOKENS, logprobs=True)
+        return self._verdict(example, (yield from ask(request)))
 
     def _verdict(self, example: Example, reply: ChatReply) -> Verdict:
-        usage = Usage(calls=1, input_tokens=reply.input_tokens, output_tokens=reply.output_tokens)
         if reply.error is not None:
-            error = reply.error
-            return unscored(self.info, example.id, error.code, error.message, usage)
+            return unscored(self.info, example.id, reply.error.code, reply.error.message)
         if reply.finish == "refused":
             message = f"the model refused to judge: {shorten(reply.text)!r}"
-            return unscored(self.info, example.id, "refused", message, usage)
+            return unscored(self.info, example.id, "refused", message)
         try:
             parsed = parse_lynx(reply.text, truncated=reply.finish == "length")
         except ParseFault as fault:
-            return unscored(self.info, example.id, fault.code, str(fault), usage)
+            return unscored(self.info, example.id, fault.code, str(fault))
         raw_score = _raw_score(reply.tokens or (), parsed)
         return Verdict(
             id=example.id,
@@ -112,7 +81,6 @@ class LynxJudge:
             raw_score=raw_score,
             reasoning=parsed.reasoning,
             judge=self.info,
-            usage=usage,
         )
 
     def _score(self, said: Score, raw_score: float | None) -> Score:
@@ -150,20 +118,6 @@ def neutralise(text: str) -> str:
 
 def _fold(line: str) -> str:
     return _FOLDED.sub("", unicodedata.normalize("NFKC", line)).lower()
-
-
-def _requests(examples: Sequence[Example], settled: Sequence[Verdict | None]) -> list[ChatRequest]:
-    schema = load_schema("lynx")
-    return [
-        ChatRequest(
-            messages=(Turn(role="user", content=build_prompt(example)),),
-            schema=schema,
-            max_tokens=MAX_TOKENS,
-            logprobs=True,
-        )
-        for example, verdict in zip(examples, settled, strict=True)
-        if verdict is None
-    ]
 
 
 def _raw_score(tokens: Sequence[ReplyToken], parsed: LynxReply) -> float | None:

@@ -8,11 +8,11 @@ prove an answer right.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
-from ..contract.base import AsyncJudge, Judge
-from ..contract.steps import Steps, afinish, finish, steps_of
+from ..contract.base import Judge
+from ..contract.steps import Stepped, Steps, steps_of
 from ..contract.types import Example, JudgeInfo, Sentence, Span, Stage, Usage, Verdict
 from ..text import iter_sentences
 from ..text.absent import Absent, find_absent
@@ -21,7 +21,7 @@ VERSION = "rules-2"
 NAME = "rules"
 
 
-class RuleTier:
+class RuleTier(Stepped):
     """A judge with the rule tier before it.
 
     The judge judges every answer; the tier then marks the sentences in which it finds an absent
@@ -33,19 +33,12 @@ class RuleTier:
         stages: the judge, by itself.
     """
 
-    acall: Callable[[Sequence[Example]], Awaitable[list[Verdict]]]
-
     def __init__(self, judge: Judge) -> None:
+        super().__init__(judge)
         self.info = JudgeInfo(name=judge.info.name, version=f"{judge.info.version}+{VERSION}")
         self._judge = judge
         self.stages = (judge,)
         self.abstains = bool(getattr(judge, "abstains", False))
-        if isinstance(judge, AsyncJudge):
-            self.acall = lambda examples: afinish(self.steps(examples))
-
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples."""
-        return finish(self.steps(examples))
 
     def steps(self, examples: Sequence[Example]) -> Steps:
         """Judge the examples in the judge's own steps, then look for literals."""

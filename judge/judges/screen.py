@@ -5,10 +5,10 @@ Every judge that `load_judge` returns is behind this screen.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
-from ..contract.base import AsyncJudge, Judge, stages_of, unscored
-from ..contract.steps import Steps, afinish, finish, steps_of
+from ..contract.base import Judge, stages_of, unscored
+from ..contract.steps import Stepped, Steps, steps_of
 from ..contract.types import Example, Stage, Verdict
 from ..text.languages import find_language, language_of_document
 from ..text.readable import is_language
@@ -20,7 +20,7 @@ _NO_LANGUAGE = (
 )
 
 
-class Screened:
+class Screened(Stepped):
     """A judge that is asked only about answers that are language.
 
     All others are unscored with `bad_input`. Where answer or documents are in another language than
@@ -32,9 +32,8 @@ class Screened:
         calibration, abstains, stages: the judge's.
     """
 
-    acall: Callable[[Sequence[Example]], Awaitable[list[Verdict]]]
-
     def __init__(self, judge: Judge, *, strict: bool = False) -> None:
+        super().__init__(judge)
         self.info = judge.info
         self.calibration = getattr(judge, "calibration", None)
         self.abstains = bool(getattr(judge, "abstains", False))
@@ -42,12 +41,6 @@ class Screened:
         self._judge = judge
         self._languages: tuple[str, ...] = getattr(judge, "languages", ())
         self._strict = strict
-        if isinstance(judge, AsyncJudge):
-            self.acall = lambda examples: afinish(self.steps(examples))
-
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples."""
-        return finish(self.steps(examples))
 
     def steps(self, examples: Sequence[Example]) -> Steps:
         """Look at the examples, then judge those that are left in the judge's own steps."""

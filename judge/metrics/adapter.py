@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from ..backends.base import BackendError, MissingExtra
+from ..backends.local import find_folder
 from ..contract.types import Finite, MoonlynxError, Probability, Record
 from ..files.stored import load_record
 from .definition import MetricDefinition
@@ -111,21 +112,7 @@ def find_backbone(name: str) -> Path:
     Raises:
         BackendError: it is not there.
     """
-    path = Path(name).expanduser()
-    if path.is_dir():
-        return path
-    if name.startswith(("/", "./", "../", "~")) or name.count("/") > 1:
-        raise BackendError(
-            f"there is no model at {path}; name a folder or a Hub id, or make a small backbone "
-            "with `moonlynx train luna2-backbone`"
-        )
-    from huggingface_hub import snapshot_download
-
-    kinds = ["*.json", _WEIGHTS, "*.jinja", "tokenizer.model"]
-    try:
-        return Path(snapshot_download(name, allow_patterns=kinds))
-    except (OSError, ValueError) as error:
-        raise BackendError(f"cannot get {name}: {error}") from None
+    return find_folder("luna2", name, ("*.json", _WEIGHTS, "*.jinja", "tokenizer.model"))
 
 
 def load_tokenizer(folder: Path) -> Any:

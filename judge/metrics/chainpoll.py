@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..backends.base import ChatBackend, ChatReply, ChatRequest, acomplete
+from ..backends.base import ChatBackend
+from ..backends.replies import usage_of
 from ..contract.types import JudgeError, JudgeInfo, MetricInput, MetricVerdict, Turn
-from ..judges.detectors.asking import usage_of
 from ..judges.prompted.polls import poll_requests, read_vote
+from ..judges.talk import Talk, aconverse, converse
 from ..prompts import load_prompt
 from .definition import DefinitionError, load_definition
 from .metric import DIGITS
@@ -60,42 +61,19 @@ class ChainPollMetric:
 
     def __call__(self, inputs: Sequence[MetricInput]) -> list[MetricVerdict]:
         """Judge the inputs."""
-        requests = self._requests(inputs)
-        return self._verdicts(inputs, self._backend.complete(requests) if requests else ())
+        return converse(self._backend, [self._talk(one) for one in inputs])
 
     async def acall(self, inputs: Sequence[MetricInput]) -> list[MetricVerdict]:
         """Judge the inputs without blocking the event loop."""
-        requests = self._requests(inputs)
-        replies = await acomplete(self._backend, requests) if requests else ()
-        return self._verdicts(inputs, replies)
+        return await aconverse(self._backend, [self._talk(one) for one in inputs])
 
-    def _requests(self, inputs: Sequence[MetricInput]) -> list[ChatRequest]:
-        return [
-            request
-            for one in inputs
-            if fault_of(self.definition, one) is None
-            for request in poll_requests(self._messages(one), self._polls)
-        ]
-
-    def _messages(self, one: MetricInput) -> tuple[Turn, ...]:
+    def _talk(self, one: MetricInput) -> Talk[MetricVerdict]:
+        metric = self.definition.name
+        if fault := fault_of(self.definition, one):
+            return MetricVerdict(id=one.id, metric=metric, error=fault)
         text = write_over(load_prompt(self._prompt), self.definition.reads, one)
-        return (Turn(role="user", content=text),)
-
-    def _verdicts(
-        self, inputs: Sequence[MetricInput], replies: Sequence[ChatReply]
-    ) -> list[MetricVerdict]:
-        rest = iter(replies)
-        verdicts = []
-        for one in inputs:
-            if fault := fault_of(self.definition, one):
-                verdicts.append(MetricVerdict(id=one.id, metric=self.definition.name, error=fault))
-            else:
-                verdicts.append(self._verdict(one, [next(rest) for _ in range(self._polls)]))
-        return verdicts
-
-    def _verdict(self, one: MetricInput, replies: Sequence[ChatReply]) -> MetricVerdict:
-        metric, usage = self.definition.name, usage_of(replies)
-        true = 0
+        replies = yield poll_requests((Turn(role="user", content=text),), self._polls)
+        usage, true = usage_of(replies), 0
         for vote in map(read_vote, replies):
             if isinstance(vote, JudgeError):
                 return MetricVerdict(id=one.id, metric=metric, usage=usage, error=vote)

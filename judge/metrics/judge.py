@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from ..contract.base import unscored
 from ..contract.spec import SpecError
-from ..contract.types import Example, MetricInput, MetricVerdict, Sentence, Verdict
-from ..text import Piece, claims_nothing, split_sentences
+from ..contract.types import Example, MetricInput, MetricVerdict, Verdict
+from ..judges.findings import claimless_verdict, claims
 from .metric import Metric
 
 _NEARLY = 1e-6  # how near a probability may come to 0 and 1 in a raw score
@@ -45,12 +45,11 @@ class MetricJudge:
 
     def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
         """Judge the examples."""
-        pieces = [_claimless(example) for example in examples]
-        asked = [_input(e) for e, empty in zip(examples, pieces, strict=True) if not empty]
+        asked = [_input(example) for example in examples if claims(example)]
         found = iter(self._metric(asked) if asked else ())
         return [
-            self._without_claims(example, empty) if empty else self._verdict(next(found))
-            for example, empty in zip(examples, pieces, strict=True)
+            self._verdict(next(found)) if claims(example) else claimless_verdict(example, self.info)
+            for example in examples
         ]
 
     async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
@@ -71,23 +70,6 @@ class MetricJudge:
             judge=self.info,
             usage=found.usage,
         )
-
-    def _without_claims(self, example: Example, pieces: Sequence[Piece]) -> Verdict:
-        return Verdict(
-            id=example.id,
-            score="PASS",
-            reasoning=("The answer makes no claim that documents could support.",),
-            sentences=tuple(
-                Sentence(start=piece.start, end=piece.end, label="NO_INFO") for piece in pieces
-            ),
-            judge=self.info,
-        )
-
-
-def _claimless(example: Example) -> list[Piece]:
-    """Return the sentences of an answer that claims nothing; none for all others."""
-    pieces = split_sentences(example.answer)
-    return pieces if all(claims_nothing(piece.text) for piece in pieces) else []
 
 
 def _input(example: Example) -> MetricInput:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ..backends import load_chat_backend
+from ..backends.chat import load_chat_backend
 from ..backends.labels import LabelBackend, load_label_backend
 from ..backends.options import read_own, whole
 from ..contract.spec import JudgeSpec, SpecError, parse_spec

@@ -12,6 +12,8 @@ import re
 from functools import cache
 from importlib.resources import files
 
+from ..contract.types import Example, Turn
+
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
 _MARK = re.compile("=+")
 # Where a token of a chat template begins: <|eot_id|>, </s>, <end_of_turn>, <<SYS>>, [INST].
@@ -51,3 +53,23 @@ def break_chat_tokens(text: str) -> str:
     `<|eot_id|>` becomes `< |eot_id|>`. Servers read such a token within a message as its end.
     """
     return _CHAT_TOKEN.sub(r"\g<0> ", text)
+
+
+def messages(prompt: str, example: Example, **more: str) -> tuple[Turn, ...]:
+    """Fill the prompt with the example's documents, question and answer, and with `more`.
+
+    The mark between its sections occurs in none of the texts. Turns before the question are part
+    of the question.
+    """
+    question = example.question
+    if example.conversation:
+        said = [*example.conversation, Turn(role="user", content=question)]
+        question = "\n".join(f"{turn.role}: {turn.content}" for turn in said)
+    mark = mark_outside(*example.context, question, example.answer, *more.values())
+    documents = "\n".join(
+        f"{mark} DOCUMENT {number}\n{document}"
+        for number, document in enumerate(example.context, start=1)
+    )
+    fields = {"mark": mark, "documents": documents, "question": question, "answer": example.answer}
+    text = fill(load_prompt(prompt), **fields, **more)
+    return (Turn(role="user", content=break_chat_tokens(text)),)

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import ValidationError
 
 import moonlynx
-from moonlynx.judge.backends.encoder import hash_files
+from moonlynx.judge.backends.local import hash_files
 from moonlynx.judge.backends.onnx_encoder import MODEL
 from moonlynx.judge.backends.options import read_options, whole
 from moonlynx.judge.contract.spec import CascadeSpec, parse_spec

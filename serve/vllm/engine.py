@@ -20,8 +20,8 @@ from typing import Self
 
 import httpx
 
-from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import ChatRequest
+from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.contract.schemas import load_schema
 from moonlynx.judge.contract.types import MoonlynxError, Turn
 from moonlynx.judge.contract.visible import visible

@@ -11,16 +11,17 @@ text is between marks that it does not contain.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from ...backends.base import ChatBackend, ChatReply, ChatRequest, acomplete
+from typing_extensions import override
+
+from ...backends.base import ChatBackend, ChatReply, ChatRequest
+from ...backends.replies import fault_of
 from ...contract.base import unscored
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
-from ...text import Piece, claims_nothing, split_sentences
-from ..findings import Finding, to_verdict
-from .asking import fault_of, messages, usage_of
+from ...prompts import messages
+from ..findings import Finding, claims, sentences_verdict
+from ..talk import Talk, TalkingJudge
 
 PROMPT = "llm-prompt-v1"
 DEFAULT_THRESHOLD = 0.5
@@ -34,7 +35,7 @@ SCHEMA: dict[str, Any] = {
 _MAX_TOKENS = 32  # {"score": 0.05} and white space
 
 
-class LlmPrompt:
+class LlmPrompt(TalkingJudge):
     """Scores each sentence that claims something by one request to a chat model.
 
     A sentence at `threshold` or above, in [0, 1], is unsupported. If any sentence's reply holds no
@@ -49,63 +50,25 @@ class LlmPrompt:
             model: name of the model, for the judge's version.
             threshold: least score of an unsupported sentence; 0.5 where not given.
         """
+        super().__init__(backend)
         self.info = JudgeInfo(name=f"llm-prompt:{model}", version=PROMPT)
-        self._backend = backend
         self._threshold = DEFAULT_THRESHOLD if threshold is None else threshold
 
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples, all requests of the batch together."""
-        asked = [_ask(example) for example in examples]
-        return self._verdicts(asked, self._backend.complete(_requests(asked)))
-
-    async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples without blocking the event loop."""
-        asked = [_ask(example) for example in examples]
-        return self._verdicts(asked, await acomplete(self._backend, _requests(asked)))
-
-    def _verdicts(self, asked: Sequence[_Asked], replies: Iterable[ChatReply]) -> list[Verdict]:
-        rest = iter(replies)
-        return [self._verdict(one, [next(rest) for _ in one.requests]) for one in asked]
-
-    def _verdict(self, asked: _Asked, replies: Sequence[ChatReply]) -> Verdict:
-        usage = usage_of(replies)
+    @override
+    def talk(self, example: Example) -> Talk[Verdict]:
+        asked = claims(example)
+        replies = yield [
+            ChatRequest(messages(PROMPT, example, statement=piece.text), SCHEMA, _MAX_TOKENS)
+            for piece in asked
+        ]
         findings = []
-        rest = iter(replies)
-        for piece, asks in asked.pieces:
-            if not asks:
-                findings.append(Finding(piece, None))
-                continue
-            score = _read(next(rest))
+        for piece, reply in zip(asked, replies, strict=True):
+            score = _read(reply)
             if isinstance(score, JudgeError):
                 message = f"the sentence at {piece.start}: {score.message}"
-                return unscored(self.info, asked.example.id, score.code, message, usage)
+                return unscored(self.info, example.id, score.code, message)
             findings.append(Finding(piece, score, f"was given {score:g} by the model"))
-        return to_verdict(asked.example, self.info, findings, self._threshold, usage)
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """An example, its sentences and whether each is asked about, and the requests of those."""
-
-    example: Example
-    pieces: tuple[tuple[Piece, bool], ...]
-    requests: tuple[ChatRequest, ...]
-
-
-def _ask(example: Example) -> _Asked:
-    pieces = tuple(
-        (piece, not claims_nothing(piece.text)) for piece in split_sentences(example.answer)
-    )
-    requests = tuple(
-        ChatRequest(messages(PROMPT, example, statement=piece.text), SCHEMA, _MAX_TOKENS)
-        for piece, asks in pieces
-        if asks
-    )
-    return _Asked(example, pieces, requests)
-
-
-def _requests(asked: Iterable[_Asked]) -> list[ChatRequest]:
-    return [request for one in asked for request in one.requests]
+        return sentences_verdict(example, self.info, findings, self._threshold)
 
 
 def _read(reply: ChatReply) -> float | JudgeError:

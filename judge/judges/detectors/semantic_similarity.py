@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from ...backends.base import EmbeddingBackend, EmbeddingError
 from ...contract.base import unscored
 from ...contract.types import Evidence, Example, JudgeInfo, Verdict
-from ...text import Piece, claims_nothing, split_sentences
-from ..findings import Finding, body, to_verdict
+from ...text import Piece, split_sentences
+from ..findings import Finding, body, claims, sentences_verdict
 
 # Best balanced accuracy on RAGTruth validation rows (docs/results/2026-11-20-four-detectors.md).
 DEFAULT_THRESHOLD = 0.42
@@ -52,23 +52,23 @@ class SemanticSimilarity:
                 return [verdict for example in examples for verdict in self([example])]
             return [
                 unscored(self.info, example.id, error.code, str(error))
-                if _claims(split_sentences(example.answer))
+                if claims(example)
                 else self._judge([example])[0]
                 for example in examples
             ]
 
     def _judge(self, examples: Sequence[Example]) -> list[Verdict]:
         kept = self._kept
-        answers = [split_sentences(example.answer) for example in examples]
+        answers = [claims(example) for example in examples]
         # Where nothing is claimed, nothing is looked up.
         contexts = [
-            example.context if _claims(pieces) else ()
-            for example, pieces in zip(examples, answers, strict=True)
+            example.context if asked else ()
+            for example, asked in zip(examples, answers, strict=True)
         ]
         documents = dict.fromkeys(chain(*contexts))
         unread = {text: split_sentences(text) for text in documents if text not in kept}
         vectors = self._embed(
-            body(piece) for pieces in (*unread.values(), *map(_claims, answers)) for piece in pieces
+            body(piece) for pieces in (*unread.values(), *answers) for piece in pieces
         )
         read = {
             text: _Sentences.of(unread[text], vectors) if text in unread else kept[text]
@@ -76,8 +76,8 @@ class SemanticSimilarity:
         }
         self._keep(read)
         return [
-            self._verdict(example, pieces, [read[text] for text in context], vectors)
-            for example, pieces, context in zip(examples, answers, contexts, strict=True)
+            self._verdict(example, asked, [read[text] for text in context], vectors)
+            for example, asked, context in zip(examples, answers, contexts, strict=True)
         ]
 
     def _embed(self, texts: Iterable[str]) -> dict[str, NDArray[np.float32]]:
@@ -92,22 +92,18 @@ class SemanticSimilarity:
     def _verdict(
         self,
         example: Example,
-        pieces: Sequence[Piece],
+        asked: Sequence[Piece],
         documents: Sequence[_Sentences],
         vectors: dict[str, NDArray[np.float32]],
     ) -> Verdict:
         if not documents:
-            silent = [Finding(piece, None) for piece in pieces]
-            return to_verdict(example, self.info, silent, self._threshold)
+            return sentences_verdict(example, self.info, (), self._threshold)
         places = [
             (index, piece) for index, document in enumerate(documents) for piece in document.pieces
         ]
         candidates = np.concatenate([document.vectors for document in documents if document.pieces])
         findings = []
-        for piece in pieces:
-            if claims_nothing(piece.text):
-                findings.append(Finding(piece, None))
-                continue
+        for piece in asked:
             scores = np.clip(1.0 - candidates @ vectors[body(piece)], 0.0, 1.0)
             nearest = np.argsort(scores, kind="stable")[:_EVIDENCE]
             best = float(scores[nearest[0]])
@@ -122,7 +118,7 @@ class SemanticSimilarity:
                     ),
                 )
             )
-        return to_verdict(example, self.info, findings, self._threshold)
+        return sentences_verdict(example, self.info, findings, self._threshold)
 
 
 class _Sentences(NamedTuple):
@@ -135,7 +131,3 @@ class _Sentences(NamedTuple):
     def of(cls, pieces: Sequence[Piece], vectors: dict[str, NDArray[np.float32]]) -> _Sentences:
         rows = [vectors[body(piece)] for piece in pieces]
         return cls(tuple(pieces), np.stack(rows) if rows else np.empty((0, 0), np.float32))
-
-
-def _claims(pieces: Sequence[Piece]) -> list[Piece]:
-    return [piece for piece in pieces if not claims_nothing(piece.text)]

@@ -15,8 +15,8 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
 
 from ...contract.types import Evidence, Example, JudgeInfo, Verdict
-from ...text import Piece, Token, body_start, claims_nothing, content_tokens, split_sentences, words
-from ..findings import Finding, to_verdict
+from ...text import Piece, Token, body_start, content_tokens, split_sentences, words
+from ..findings import Finding, claims, sentences_verdict
 
 Metric = Literal["overlap", "bleu", "rouge"]
 METRICS: tuple[str, ...] = get_args(Metric)
@@ -48,11 +48,10 @@ class TokenSimilarity:
         documents = [_read_document(document) for document in example.context]
         found = frozenset[str]().union(*(document.places for document in documents))
         findings = []
-        for piece in split_sentences(example.answer):
+        for piece in claims(example):
             body = body_start(piece.text)
             tokens = [token for token in content_tokens(piece.text) if token.start >= body]
-            if not tokens or claims_nothing(piece.text):
-                findings.append(Finding(piece, None))
+            if not tokens:
                 continue
             missing = [token for token in tokens if token.form not in found]
             support = self._support(piece.text, tokens, found, example.context)
@@ -65,7 +64,7 @@ class TokenSimilarity:
                     marked=_runs(piece, tokens, found),
                 )
             )
-        return to_verdict(example, self.info, findings, self._threshold)
+        return sentences_verdict(example, self.info, findings, self._threshold)
 
 
 class _Document(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from ...backends.encoder import EncoderBackend, EncoderOutput
-from ...contract.steps import Progress, Steps, finish
+from ...contract.steps import Progress, Stepped, Steps
 from ...contract.types import Example, JudgeInfo, Verdict
 from .aggregate import ClaimSupport, claim_support
 from .config import LunaConfig
@@ -35,7 +35,7 @@ class _Supported(NamedTuple):
     tokens: int
 
 
-class LunaJudge:
+class LunaJudge(Stepped):
     """A token-level encoder's judgement of each claim, joined as its configuration says.
 
     An answer is FAIL where its raw score, in [0, 1], reaches `threshold` (by default the
@@ -50,6 +50,7 @@ class LunaJudge:
         threshold: float | None = None,
     ) -> None:
         """Join the parts; `tokenizer` is as `load_tokenizer` returns it."""
+        super().__init__()
         version = f"{config.version}-w{config.windows}-{encoder.version}"
         self.info = JudgeInfo(name=config.name, version=version)
         self.languages = config.languages
@@ -58,10 +59,6 @@ class LunaJudge:
         self._specials = find_specials(tokenizer)
         self._config = config
         self._threshold = config.threshold if threshold is None else threshold
-
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples."""
-        return finish(self.steps(examples))
 
     def steps(self, examples: Sequence[Example]) -> Steps:
         """Judge the examples in portions that bound the memory, one call of the encoder a step."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from ...contract.types import Evidence, Example, JudgeInfo, Sentence, Span, Usage, Verdict
-from ...text import content_tokens
+from ...contract.types import Evidence, Example, JudgeInfo, Usage, Verdict
+from ...text import Piece, content_tokens
+from ..findings import Finding, clip, to_verdict
 from .aggregate import ClaimSupport, answer_score, unsupported_ranges
 from .blocks import Block, stem
 from .claims import Claim
@@ -13,7 +15,6 @@ from .config import LunaConfig
 from .windows import ClaimWindows
 
 _EVIDENCE = 3  # blocks named for one sentence at most
-_SHOWN = 80  # characters of a sentence quoted in a reason
 
 
 def write_verdict(
@@ -34,49 +35,29 @@ def write_verdict(
     read = [score for score in scores if score is not None]
     raw_score = round(answer_score(read, config.answer), 4)
     failed = bool(read) and raw_score >= threshold
-    bar = min(threshold, max(read)) if failed else None
-    sentences: list[Sentence] = []
-    spans: list[Span] = []
-    reasons = []
+    bar = min(threshold, max(read)) if failed else math.inf
+    findings = []
     for (claim, windows, _), support, score in zip(claims, supports, scores, strict=True):
+        piece = Piece(claim.start, claim.end, claim.text)
         if support is None or score is None:
-            sentences.append(Sentence(start=claim.start, end=claim.end, label="NO_INFO"))
-            reasons.append(_reason("NO_INFO", claim, "makes no claim that documents could support"))
+            findings.append(Finding(piece, None))
             continue
-        unsupported = bar is not None and score >= bar
-        label = "UNSUPPORTED" if unsupported else "SUPPORTED"
-        marked = _mark(example.answer, claim, support, config) if unsupported else []
-        blocks = () if unsupported else windows[support.window].blocks
-        sentences.append(
-            Sentence(
-                start=claim.start,
-                end=claim.end,
-                label=label,
-                raw_score=score,
-                evidence=_evidence(claim, blocks),
-            )
-        )
-        spans += marked
+        marked: list[tuple[int, int]] = []
+        evidence: tuple[Evidence, ...] = ()
         said = f"has support {1.0 - score:.2f} of 1 in the documents"
-        if marked:
-            said += f", least at {', '.join(f'“{_shorten(span.text)}”' for span in marked)}"
-        reasons.append(_reason(label, claim, said))
-    return Verdict(
-        id=example.id,
-        score="FAIL" if failed else "PASS",
-        raw_score=raw_score,
-        reasoning=tuple(reasons),
-        spans=tuple(spans),
-        sentences=tuple(sentences),
-        judge=judge,
-        usage=Usage(input_tokens=input_tokens, windows=sum(len(one.windows) for one in claims)),
-    )
-
-
-def _mark(answer: str, claim: Claim, support: ClaimSupport, config: LunaConfig) -> list[Span]:
-    offsets = claim.offsets[: len(support.tokens)]
-    ranges = unsupported_ranges(answer, offsets, support.tokens, config.token_threshold)
-    return [Span(start=start, end=end, text=answer[start:end]) for start, end in ranges]
+        if score >= bar:
+            offsets = claim.offsets[: len(support.tokens)]
+            marked = unsupported_ranges(
+                example.answer, offsets, support.tokens, config.token_threshold
+            )
+            quoted = (f"“{clip(example.answer[start:end])}”" for start, end in marked)
+            said += f", least at {', '.join(quoted)}"
+        else:
+            evidence = _evidence(claim, windows[support.window].blocks)
+        findings.append(Finding(piece, score, said, evidence, tuple(marked)))
+    usage = Usage(input_tokens=input_tokens, windows=sum(len(one.windows) for one in claims))
+    verdict = to_verdict(example, judge, findings, bar, usage)
+    return verdict.model_copy(update={"raw_score": raw_score})
 
 
 def _evidence(claim: Claim, blocks: Sequence[Block]) -> tuple[Evidence, ...]:
@@ -93,11 +74,3 @@ def _evidence(claim: Claim, blocks: Sequence[Block]) -> tuple[Evidence, ...]:
         chosen.append(Evidence(**place, relation="support"))
         missing -= shared
     return tuple(chosen)
-
-
-def _reason(label: str, claim: Claim, said: str) -> str:
-    return f"{label}: “{_shorten(claim.text)}” {said}."
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1].rstrip() + "…"

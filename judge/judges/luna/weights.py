@@ -6,14 +6,12 @@ where the model is calibrated `calibration.json`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import httpx
 from tokenizers import Tokenizer
 
-from ...backends.local import find_model
+from ...backends.local import find_folder
 from ...files.stored import MANIFEST, Manifest, check_file, load_record, save_manifest
 from .config import CONFIG_FILE, LunaConfig, LunaError
 from .inputs import find_specials
@@ -56,7 +54,11 @@ def open_weights(model: str | None, backend: str | None) -> WeightsFolder:
         BackendError: the path does not exist.
     """
     needed = (*_ALWAYS, *WEIGHTS.get(backend or "onnx", ()))
-    folder = EMBEDDED if model is None else _find(model, (*needed, CALIBRATION, MANIFEST))
+    folder = (
+        EMBEDDED
+        if model is None
+        else find_folder("luna", model, (*needed, CALIBRATION, MANIFEST), LunaError)
+    )
     if not (folder / MANIFEST).is_file():
         hint = (
             "name weights as in luna:FOLDER_OR_HUB_ID"
@@ -103,16 +105,3 @@ def load_tokenizer(path: Path) -> Tokenizer:
     tokenizer.no_padding()
     tokenizer.encode_special_tokens = True
     return tokenizer
-
-
-def _find(model: str, wanted: Sequence[str]) -> Path:
-    from huggingface_hub import snapshot_download
-
-    folder = Path(find_model("luna", model))
-    if folder.is_dir():
-        return folder
-    try:
-        return Path(snapshot_download(model, allow_patterns=list(wanted)))
-    except (OSError, ValueError, httpx.HTTPError) as error:
-        message = f"{model} is no folder here and cannot be had from the Hub: {error}"
-        raise LunaError(message) from error

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from .alignment import Alignment
-from .blocks import Block, read_blocks
+from .blocks import Alignment, Block, read_blocks
 from .claims import Claim, split_claims
 from .inputs import Limits, premise_room
 from .novelty import NewWord, new_words

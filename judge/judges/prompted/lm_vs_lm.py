@@ -11,17 +11,16 @@ decision that cannot be read is no decision (the paper takes it for a rejection)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...backends.base import ChatReply, ChatRequest
+from ...backends.base import ChatRequest
+from ...backends.replies import fault_of
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
-from ...text import Piece, claims_nothing, split_sentences
-from ..detectors.asking import fault_of, messages
-from ..findings import Finding, body
+from ...prompts import messages
+from ...text import Piece
+from ..findings import Finding, body, claims, sentences_verdict
 from ..talk import Talk, ask, together
-from .objects import fault_in, keyed_schema, read_flag, read_object, read_texts
-from .scoring import Missing, sentences_verdict
+from .objects import fault_in, keyed_schema, read_denial, read_object, read_texts
 
 EXAMINE_PROMPT, ANSWER_PROMPT, DECIDE_PROMPT = (
     f"lm-vs-lm-{part}-v1" for part in ("examine", "answer", "decide")
@@ -55,46 +54,29 @@ class LmVsLm:
 
     def talk(self, example: Example) -> Talk[Verdict]:
         """Judge an answer, all its sentences side by side."""
-        pieces = split_sentences(example.answer)
-        asked = [piece for piece in pieces if not claims_nothing(piece.text)]
-        examined = yield from together([self._examine(example, piece) for piece in asked])
-        found = dict(zip(asked, examined, strict=True))
-        findings = [found.get(piece, Finding(piece, None)) for piece in pieces]
+        findings = yield from together([self._examine(example, piece) for piece in claims(example)])
         return sentences_verdict(example, self.info, findings, self.threshold)
 
-    def _examine(self, example: Example, piece: Piece) -> Talk[Finding | Missing]:
+    def _examine(self, example: Example, piece: Piece) -> Talk[Finding]:
         claim, said = body(piece), ""
         for _ in range(self.rounds):
             turns = messages(EXAMINE_PROMPT, example, claim=claim, said=said)
-            questions = _read_questions(
-                (yield from ask(ChatRequest(turns, QUESTIONS_SCHEMA, _QUESTIONS_TOKENS)))
-            )
+            reply = yield from ask(ChatRequest(turns, QUESTIONS_SCHEMA, _QUESTIONS_TOKENS))
+            questions = read_texts(read_object(reply), "questions")
             if isinstance(questions, JudgeError):
-                return Missing(piece, questions)
+                return Finding(piece, questions)
             if not questions:
                 break
             asked = "\n".join(f"{number}. {text}" for number, text in enumerate(questions, 1))
             turns = messages(ANSWER_PROMPT, example, questions=asked, said=said)
             reply = yield from ask(ChatRequest(turns, max_tokens=_ANSWER_TOKENS))
             if fault := fault_of(reply):
-                return Missing(piece, fault)
+                return Finding(piece, fault)
             said += f"Examiner:\n{asked}\nExaminee:\n{reply.text.strip()}\n"
         if not said:
-            return Missing(piece, fault_in("the examiner asked no question"))
+            return Finding(piece, fault_in("the examiner asked no question"))
         turns = messages(DECIDE_PROMPT, example, claim=claim, said=said)
         reply = yield from ask(ChatRequest(turns, DECISION_SCHEMA, _DECISION_TOKENS))
-        return _decide(piece, reply)
-
-
-def _read_questions(reply: ChatReply) -> Sequence[str] | JudgeError:
-    value = read_object(reply)
-    return value if isinstance(value, JudgeError) else read_texts(value, "questions")
-
-
-def _decide(piece: Piece, reply: ChatReply) -> Finding | Missing:
-    value = read_object(reply)
-    correct = value if isinstance(value, JudgeError) else read_flag(value, "correct")
-    if isinstance(correct, JudgeError):
-        return Missing(piece, correct)
-    said = "held" if correct else "did not hold"
-    return Finding(piece, float(not correct), f"{said} when the model was examined on it")
+        score = read_denial(read_object(reply), "correct")
+        told = "did not hold" if score else "held"
+        return Finding(piece, score, f"{told} when the model was examined on it")

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...backends.base import BackendError, MissingExtra
-from ...backends.encoder import hash_files
-from ...backends.local import find_model
+from ...backends.local import find_model, hash_files
 from .nli_forms import Form, open_form
 
 _WINDOW = 512  # tokens, where neither model nor tokenizer names a limit

@@ -13,11 +13,13 @@ from typing import Any, NoReturn, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ...backends.base import ChatReply
+from ...backends.replies import fault_of
 from ...contract.types import ErrorCode, JudgeError, first_fault
 from ...prompts.parsing import encodable, shorten
-from ..detectors.asking import fault_of
 
 AnyReply = TypeVar("AnyReply", bound=BaseModel)
+Object = dict[str, Any] | JudgeError
+"""A reply's JSON object, or why there is none; reading from it passes the error on."""
 _FENCE = re.compile(r"\s*+```(?:json)?+\s(.*)```\s*+", re.DOTALL | re.IGNORECASE)
 
 
@@ -44,7 +46,7 @@ class _GivenTwice(ValueError):
     """An object has a key twice."""
 
 
-def read_object(reply: ChatReply) -> dict[str, Any] | JudgeError:
+def read_object(reply: ChatReply) -> Object:
     """Read the reply's JSON object, or say why there is none to read.
 
     Errors: those of the backend, `truncated`, `refused`; `contradictory` where a key is given
@@ -69,32 +71,44 @@ def read_object(reply: ChatReply) -> dict[str, Any] | JudgeError:
     return fault_in(f"the reply is no JSON object: {shorten(reply.text)!r}")
 
 
-def read_flag(value: dict[str, Any], key: str) -> bool | JudgeError:
+def read_flag(value: Object, key: str) -> bool | JudgeError:
     """Read true or false."""
-    found = value.get(key)
-    return found if isinstance(found, bool) else _missing(key, found)
+    found = _get(value, key)
+    return found if isinstance(found, bool | JudgeError) else _misfit(key, found)
 
 
-def read_text(value: dict[str, Any], key: str) -> str | JudgeError:
+def read_denial(value: Object, key: str) -> float | JudgeError:
+    """Read a score from true or false: 0 where it is true, 1 where it is false."""
+    found = read_flag(value, key)
+    return found if isinstance(found, JudgeError) else float(not found)
+
+
+def read_text(value: Object, key: str) -> str | JudgeError:
     """Read a string."""
-    found = value.get(key)
-    return encodable(found) if isinstance(found, str) else _missing(key, found)
+    found = _get(value, key)
+    if isinstance(found, JudgeError):
+        return found
+    return encodable(found) if isinstance(found, str) else _misfit(key, found)
 
 
-def read_texts(value: dict[str, Any], key: str) -> list[str] | JudgeError:
+def read_texts(value: Object, key: str) -> list[str] | JudgeError:
     """Read a list of strings, each made one line; blank ones are left out."""
-    found = value.get(key)
+    found = _get(value, key)
+    if isinstance(found, JudgeError):
+        return found
     if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
-        return _missing(key, found)
+        return _misfit(key, found)
     return [line for text in found if (line := " ".join(encodable(text).split()))]
 
 
-def read_whole(value: dict[str, Any], key: str, least: int, most: int) -> int | JudgeError:
+def read_whole(value: Object, key: str, least: int, most: int) -> int | JudgeError:
     """Read a whole number from `least` to `most`."""
-    found = value.get(key)
+    found = _get(value, key)
+    if isinstance(found, JudgeError):
+        return found
     if isinstance(found, float) and found.is_integer() and least <= found <= most:
         return int(found)
-    return _missing(key, found)
+    return _misfit(key, found)
 
 
 def fault_in(message: str, code: ErrorCode = "unparsed") -> JudgeError:
@@ -102,9 +116,15 @@ def fault_in(message: str, code: ErrorCode = "unparsed") -> JudgeError:
     return JudgeError(code=code, message=message)
 
 
-def _missing(key: str, found: object) -> JudgeError:
-    if found is None:
-        return fault_in(f"the reply has no {key!r}")
+def _get(value: Object, key: str) -> Any:
+    """Return the value of a key; the error of an object, or of one without the key."""
+    if isinstance(value, JudgeError):
+        return value
+    found = value.get(key)
+    return fault_in(f"the reply has no {key!r}") if found is None else found
+
+
+def _misfit(key: str, found: object) -> JudgeError:
     return fault_in(f"the reply's {key!r} is not what was asked for: {shorten(str(found))!r}")
 
 

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...backends.base import ChatReply, ChatRequest, ReplyToken
+from ...backends.replies import fault_of
 from ...contract.types import Example, JudgeError, JudgeInfo, Turn, Verdict
+from ...prompts import messages
 from ...prompts.parsing import shorten
-from ..detectors.asking import fault_of, messages
+from ..findings import answer_verdict, mean_of
 from ..talk import Talk, ask
-from .objects import fault_in, keyed_schema, read_flag, read_object, read_text
-from .scoring import answer_verdict, mean_of
+from .objects import fault_in, keyed_schema, read_denial, read_flag, read_object, read_text
 
 Form = Literal["boolean", "token"]
 
@@ -79,8 +80,6 @@ def poll_requests(prompt: tuple[Turn, ...], polls: int) -> list[ChatRequest]:
 def read_vote(reply: ChatReply) -> tuple[bool, str] | JudgeError:
     """Read a poll's classification and explanation."""
     value = read_object(reply)
-    if isinstance(value, JudgeError):
-        return value
     vote, reason = read_flag(value, "classification"), read_text(value, "explanation")
     if isinstance(vote, JudgeError):
         return vote
@@ -114,9 +113,7 @@ class PlainPrompt:
         turns = messages(self._prompt, example)
         if self.form == "boolean":
             reply = yield from ask(ChatRequest(turns, PLAIN_SCHEMA, _SAYING))
-            value = read_object(reply)
-            said = value if isinstance(value, JudgeError) else read_flag(value, "supported")
-            raw_score = said if isinstance(said, JudgeError) else float(not said)
+            raw_score = read_denial(read_object(reply), "supported")
         else:
             reply = yield from ask(ChatRequest(turns, max_tokens=_SAYING, logprobs=True))
             raw_score = _read_word(reply)

@@ -15,10 +15,10 @@ from typing import Any
 from ...backends.base import ChatReply, ChatRequest
 from ...contract.base import unscored
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
-from ..detectors.asking import messages
+from ...prompts import messages
+from ..findings import answer_verdict, mean_of
 from ..talk import Talk, ask
-from .objects import keyed_schema, read_flag, read_object, read_texts
-from .scoring import answer_verdict, mean_of
+from .objects import keyed_schema, read_denial, read_object, read_texts
 
 CLAIMS_PROMPT, VERDICTS_PROMPT = "ragas-claims-v1", "ragas-verdicts-v1"
 CLAIMS_SCHEMA = keyed_schema({"claims": {"type": "array", "items": {"type": "string"}}})
@@ -52,8 +52,7 @@ class Ragas:
     def talk(self, example: Example) -> Talk[Verdict]:
         """Judge an answer."""
         request = ChatRequest(messages(CLAIMS_PROMPT, example), CLAIMS_SCHEMA, _CLAIMS_TOKENS)
-        value = read_object((yield from ask(request)))
-        claims = value if isinstance(value, JudgeError) else read_texts(value, "claims")
+        claims = read_texts(read_object((yield from ask(request))), "claims")
         if isinstance(claims, JudgeError):
             return unscored(self.info, example.id, claims.code, claims.message)
         if not claims:
@@ -86,10 +85,10 @@ def _read_verdicts(reply: ChatReply, claims: int) -> list[float | JudgeError]:
 
 def _read_verdict(value: dict[str, Any], key: str) -> float | JudgeError:
     entry = value.get(key)
-    supported = read_flag(entry if isinstance(entry, dict) else {}, "supported")
-    if isinstance(supported, JudgeError):
-        return JudgeError(code=supported.code, message=f"claim {key}: {supported.message}")
-    return float(not supported)
+    score = read_denial(entry if isinstance(entry, dict) else {}, "supported")
+    if isinstance(score, JudgeError):
+        return JudgeError(code=score.code, message=f"claim {key}: {score.message}")
+    return score
 
 
 def _reason(claim: str, score: float | JudgeError) -> str:

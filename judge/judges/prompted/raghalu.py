@@ -9,16 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from ...backends.base import ChatReply, ChatRequest
+from ...backends.base import ChatRequest
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
-from ...text import Piece, claims_nothing, split_sentences
-from ..detectors.asking import messages
-from ..findings import Finding, body
+from ...prompts import messages
+from ...text import Piece
+from ..findings import Finding, body, claims, sentences_verdict
 from ..talk import Talk
-from .objects import fault_in, keyed_schema, read_object, read_text
-from .scoring import Missing, sentences_verdict
+from .objects import Object, fault_in, keyed_schema, read_object, read_text
 
 Labels = Literal[2, 3]
 Sentences = Literal["one", "many"]
@@ -56,17 +55,16 @@ class RagHaluPrompt:
 
     def talk(self, example: Example) -> Talk[Verdict]:
         """Judge an answer."""
-        pieces = split_sentences(example.answer)
-        asked = [piece for piece in pieces if not claims_nothing(piece.text)]
+        asked = claims(example)
         size = 1 if self.sentences == "one" else len(asked)
         groups = [asked[start : start + size] for start in range(0, len(asked), size)]
         replies = yield [self.request(example, group) for group in groups]
-        found = {piece: Finding(piece, None) for piece in pieces} | {
-            piece: finding
+        findings = [
+            self._finding(piece, labels, str(number))
             for group, reply in zip(groups, replies, strict=True)
-            for piece, finding in zip(group, self._read(group, reply), strict=True)
-        }
-        findings = [found[piece] for piece in pieces]
+            for labels in [read_object(reply)]
+            for number, piece in enumerate(group, 1)
+        ]
         return sentences_verdict(example, self.info, findings, self.threshold)
 
     def request(self, example: Example, group: Sequence[Piece]) -> ChatRequest:
@@ -86,20 +84,11 @@ class RagHaluPrompt:
     def _allowed(self) -> list[str]:
         return list(_SCORES)[: self.labels]
 
-    def _read(self, group: Sequence[Piece], reply: ChatReply) -> list[Finding | Missing]:
-        labels = read_object(reply)
-        findings: list[Finding | Missing] = []
-        for number, piece in enumerate(group, 1):
-            label = labels if isinstance(labels, JudgeError) else self._label(labels, str(number))
-            if isinstance(label, JudgeError):
-                findings.append(Missing(piece, label))
-            else:
-                findings.append(Finding(piece, _SCORES[label], f"was called {label} by the model"))
-        return findings
-
-    def _label(self, labels: dict[str, Any], key: str) -> str | JudgeError:
+    def _finding(self, piece: Piece, labels: Object, key: str) -> Finding:
         text = read_text(labels, key)
         if isinstance(text, JudgeError):
-            return text
+            return Finding(piece, text)
         label = text.strip().upper().replace("_", "-")
-        return label if label in self._allowed else fault_in(f"{text[:40]!r} is none of the labels")
+        if label not in self._allowed:
+            return Finding(piece, fault_in(f"{text[:40]!r} is none of the labels"))
+        return Finding(piece, _SCORES[label], f"was called {label} by the model")

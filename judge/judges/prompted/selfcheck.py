@@ -12,22 +12,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ...backends.base import ChatReply, ChatRequest
+from ...backends.base import ChatRequest
 from ...contract.base import unscored
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
-from ...text import Piece, claims_nothing, split_sentences
-from ..detectors.asking import fault_of, messages
-from ..findings import Finding, body
-from ..talk import Talk
+from ...prompts import messages
+from ...text import Piece
+from ..findings import Finding, body, claims, mean_of, sentences_verdict
+from ..talk import ANSWER_PROMPT, Talk, draw_samples
+from .nli import Premise
 from .nli_model import NliModel
-from .objects import fault_in, keyed_schema, read_flag, read_object
-from .premise import Premise
-from .scoring import Missing, mean_of, sentences_verdict
+from .objects import keyed_schema, read_denial, read_object
 
-ANSWER_PROMPT, PROMPT = "answer-v1", "selfcheck-v1"
+PROMPT = "selfcheck-v1"
 SCHEMA = keyed_schema({"supported": {"type": "boolean"}})
 DEFAULT_THRESHOLD = 0.5
-_ANSWER_TOKENS = 512  # of one sampled answer
 _MAX_TOKENS = 32
 
 
@@ -61,65 +59,32 @@ class SelfCheck:
 
     def talk(self, example: Example) -> Talk[Verdict]:
         """Judge an answer."""
-        samples: Sequence[str] | JudgeError = example.samples
-        if not example.samples:
-            samples = yield from self._draw(example)
-        if not isinstance(samples, JudgeError):
-            samples = _not_blank(samples, given=bool(example.samples))
+        possible = self.model is not None
+        samples = yield from draw_samples(example, self.samples, possible=possible)
         if isinstance(samples, JudgeError):
             return unscored(self.info, example.id, samples.code, samples.message)
-        pieces = split_sentences(example.answer)
-        asked = [piece for piece in pieces if not claims_nothing(piece.text)]
+        asked = claims(example)
         if self.nli is None:
             replies = yield [
                 _request(example, piece, sample) for piece in asked for sample in samples
             ]
-            scores = iter([_read(reply) for reply in replies])
+            scores = iter([read_denial(read_object(each), "supported") for each in replies])
         else:
             scores = _contradictions(self.nli, asked, samples)
-        found = {piece: self._finding(piece, [next(scores) for _ in samples]) for piece in asked}
-        findings = [found.get(piece, Finding(piece, None)) for piece in pieces]
+        findings = [self._finding(piece, [next(scores) for _ in samples]) for piece in asked]
         return sentences_verdict(example, self.info, findings, self.threshold)
 
-    def _draw(self, example: Example) -> Talk[Sequence[str] | JudgeError]:
-        if self.model is None:
-            message = "samples: there are none, and no chat model is given to draw some"
-            return fault_in(message, "bad_input")
-        turns = messages(ANSWER_PROMPT, example)
-        replies = yield [
-            ChatRequest(turns, max_tokens=_ANSWER_TOKENS, temperature=1.0, seed=seed)
-            for seed in range(self.samples)
-        ]
-        for number, reply in enumerate(replies, 1):
-            if fault := fault_of(reply):
-                return fault_in(f"sample {number}: {fault.message}", fault.code)
-        return [reply.text for reply in replies]
-
-    def _finding(self, piece: Piece, scores: Sequence[float | JudgeError]) -> Finding | Missing:
+    def _finding(self, piece: Piece, scores: Sequence[float | JudgeError]) -> Finding:
         mean = mean_of(scores, self.threshold)
         if isinstance(mean, JudgeError):
-            return Missing(piece, mean)
+            return Finding(piece, mean)
         others = f"{len(scores)} other answer{'s' if len(scores) > 1 else ''}"
         return Finding(piece, mean, f"has a mean score of {mean:.2f} against {others}")
-
-
-def _not_blank(samples: Sequence[str], *, given: bool) -> Sequence[str] | JudgeError:
-    for number, sample in enumerate(samples, 1):
-        if not sample.strip():
-            message = f"sample {number} holds no text"
-            return fault_in(message, "bad_input" if given else "backend")
-    return samples
 
 
 def _request(example: Example, piece: Piece, sample: str) -> ChatRequest:
     turns = messages(PROMPT, example, sample=sample, statement=body(piece))
     return ChatRequest(turns, SCHEMA, _MAX_TOKENS)
-
-
-def _read(reply: ChatReply) -> float | JudgeError:
-    value = read_object(reply)
-    supported = value if isinstance(value, JudgeError) else read_flag(value, "supported")
-    return supported if isinstance(supported, JudgeError) else float(not supported)
 
 
 def _contradictions(

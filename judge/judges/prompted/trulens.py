@@ -14,12 +14,11 @@ from dataclasses import dataclass
 
 from ...backends.base import ChatReply, ChatRequest
 from ...contract.types import Evidence, Example, JudgeError, JudgeInfo, Verdict
-from ...text import Piece, claims_nothing, split_sentences
-from ..detectors.asking import messages
-from ..findings import Finding
+from ...prompts import messages
+from ...text import Piece
+from ..findings import Finding, claims, sentences_verdict
 from ..talk import Talk
 from .objects import keyed_schema, read_object, read_text, read_whole
-from .scoring import Missing, sentences_verdict
 
 PROMPT = "trulens-v1"
 LEAST, MOST = 1, 10
@@ -55,27 +54,23 @@ class TruLens:
 
     def talk(self, example: Example) -> Talk[Verdict]:
         """Judge an answer."""
-        pieces = split_sentences(example.answer)
-        asked = [piece for piece in pieces if not claims_nothing(piece.text)]
+        asked = claims(example)
         replies = yield [
             ChatRequest(messages(PROMPT, example, statement=piece.text), SCHEMA, _MAX_TOKENS)
             for piece in asked
         ]
-        read = {
-            piece: _read(piece, reply, example.context)
+        findings = [
+            _read(piece, reply, example.context)
             for piece, reply in zip(asked, replies, strict=True)
-        }
-        findings = [read.get(piece, Finding(piece, None)) for piece in pieces]
+        ]
         return sentences_verdict(example, self.info, findings, self.threshold)
 
 
-def _read(piece: Piece, reply: ChatReply, documents: Sequence[str]) -> Finding | Missing:
+def _read(piece: Piece, reply: ChatReply, documents: Sequence[str]) -> Finding:
     value = read_object(reply)
-    if isinstance(value, JudgeError):
-        return Missing(piece, value)
     score = read_whole(value, "score", LEAST, MOST)
     if isinstance(score, JudgeError):
-        return Missing(piece, score)
+        return Finding(piece, score)
     quote = read_text(value, "evidence")
     place = None if isinstance(quote, JudgeError) else locate(quote, documents)
     return Finding(

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...backends.base import BackendError
-from ...backends.encoder import Input, hash_files
-from ...backends.onnx_encoder import MODEL
+from ...backends.encoder import Input
+from ...backends.local import hash_files
+from ...backends.onnx_encoder import MODEL, feed, open_session
 
 Floats = NDArray[np.float32]
 _GRAPH = 7  # field of an ONNX model that holds its graph
@@ -48,32 +49,16 @@ class StateEncoder:
         Raises:
             BackendError: the file is missing, cannot be loaded, or has no such tensors.
         """
-        import onnxruntime
-
         path = folder / MODEL
-        options = onnxruntime.SessionOptions()
-        options.enable_mem_pattern = False  # one would be kept for every length that is read
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 4  # what fails is raised
-        try:
-            network = path.read_bytes() + _as_outputs(layers)
-            self._session = onnxruntime.InferenceSession(
-                network, options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:  # onnxruntime's errors share no other base
-            raise BackendError(f"cannot read states from {path}: {error}") from error
+        if not path.is_file():
+            raise BackendError(f"cannot read states: there is no {path}")
+        self._session = open_session(path, path.read_bytes() + _as_outputs(layers), 1)
         self._names = [*layers, "claim_logit"]
         self.version = hash_files(path)
 
     def __call__(self, one: Input) -> States:
         """Read one input."""
-        ids, types = one
-        feed = {
-            "input_ids": ids[None],
-            "attention_mask": np.ones_like(ids)[None],
-            "token_type_ids": types[None],
-        }
-        *layers, claims = self._session.run(self._names, feed)
+        *layers, claims = self._session.run(self._names, feed(*one))
         return States(np.concatenate(layers), float(claims[0]))
 
 

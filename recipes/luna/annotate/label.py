@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from moonlynx.judge.backends.base import ChatBackend, ChatReply
+from moonlynx.judge.backends.replies import fault_of, usage_of
 from moonlynx.judge.contract.types import BadInput, Example, JudgeError, Span
-from moonlynx.judge.judges.detectors.asking import fault_of, usage_of
 
 from ...data.rag_qa import RagQuestion
 from .asking import (

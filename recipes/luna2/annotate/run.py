@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 
 from moonlynx.judge.backends.base import ChatBackend, ChatReply, ChatRequest
+from moonlynx.judge.backends.replies import fault_of, usage_of
 from moonlynx.judge.contract.types import JudgeError, Usage
 from moonlynx.judge.decision.cost import add_usage, estimate_tokens
 from moonlynx.judge.files.journal import check_run
-from moonlynx.judge.judges.detectors.asking import fault_of, usage_of
 from moonlynx.judge.metrics.definition import MetricDefinition
 
 from ...outcomes import read_outcomes, resume_outcomes

@@ -4,7 +4,7 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from moonlynx.judge.backends import load_chat_backend
+from moonlynx.judge.backends.chat import load_chat_backend
 
 
 class Server:

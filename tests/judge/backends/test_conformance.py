@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import jsonschema
 import pytest
 
-from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import ChatBackend, ChatRequest
+from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.contract.types import Turn
 
 from ...conftest import VLLM_ENVIRONMENT, VLLM_MODEL_LENGTH

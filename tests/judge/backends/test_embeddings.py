@@ -113,7 +113,7 @@ def test_a_model_that_cannot_be_loaded_says_why(tmp_path, make, says):
 @pytest.mark.heavy
 def test_a_model_that_is_neither_here_nor_on_the_hub_says_so(monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(BackendError, match="no folder here and cannot be had from the Hub"):
+    with pytest.raises(BackendError, match="no folder here and cannot be downloaded from the Hub"):
         load_embeddings("moonlynx-test/no-such-model", None, {})
 
 

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import BackendError, ChatReply, ChatRequest
+from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import JudgeError, Turn

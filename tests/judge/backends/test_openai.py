@@ -5,7 +5,7 @@ from email.utils import formatdate
 
 import pytest
 
-from moonlynx.judge.backends import endpoint, load_chat_backend
+from moonlynx.judge.backends import endpoint
 from moonlynx.judge.backends.base import (
     AsyncChatBackend,
     BackendError,
@@ -13,6 +13,7 @@ from moonlynx.judge.backends.base import (
     ChatRequest,
     ReplyToken,
 )
+from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import Turn
 

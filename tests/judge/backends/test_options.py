@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import BackendError, MissingExtra
+from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.contract.spec import SpecError
 
 URL = "http://127.0.0.1:9/v1"

@@ -2,8 +2,8 @@ import shutil
 
 import pytest
 
-from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import BackendError, ChatRequest
+from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.backends.local import encode_prompt
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import Turn

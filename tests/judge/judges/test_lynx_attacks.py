@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import ChatBackend, ChatReply, ChatRequest
+from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.types import Example, Verdict
 from moonlynx.judge.judges.lynx import LynxJudge, build_prompt, neutralise

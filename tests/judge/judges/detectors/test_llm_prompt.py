@@ -293,7 +293,7 @@ def test_no_text_at_all_ends_its_section(document, question, answer):
 
 @pytest.mark.heavy
 def test_with_a_real_chat_model(tiny_llama):
-    from moonlynx.judge.backends import load_chat_backend
+    from moonlynx.judge.backends.chat import load_chat_backend
 
     judge = LlmPrompt(load_chat_backend("transformers", str(tiny_llama), {"device": "cpu"}), "tiny")
     examples = [EXAMPLE, Example(id=2, context="A b c.", answer="It rains. " + "It snows. " * 2)]

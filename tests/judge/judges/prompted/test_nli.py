@@ -9,8 +9,7 @@ import pytest
 from moonlynx.judge.backends.base import BackendError, MissingExtra
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import Example, JudgeError
-from moonlynx.judge.judges.prompted.nli import NliJudge
-from moonlynx.judge.judges.prompted.premise import Premise
+from moonlynx.judge.judges.prompted.nli import NliJudge, Premise
 from moonlynx.judge.judges.prompted.selfcheck import SelfCheck
 from moonlynx.judge.judges.talk import PromptedJudge
 from moonlynx.judge.registry import load_judge

@@ -4,7 +4,7 @@ import pytest
 
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.contract.types import Example, JudgeError, JudgeInfo
-from moonlynx.judge.judges.findings import Finding
+from moonlynx.judge.judges.findings import Finding, mean_of, to_verdict
 from moonlynx.judge.judges.prompted.objects import (
     read_flag,
     read_object,
@@ -12,7 +12,6 @@ from moonlynx.judge.judges.prompted.objects import (
     read_texts,
     read_whole,
 )
-from moonlynx.judge.judges.prompted.scoring import Missing, mean_of, sentences_verdict
 from moonlynx.judge.text import split_sentences
 
 ERROR = JudgeError(code="unparsed", message="no score")
@@ -102,11 +101,7 @@ PIECES = split_sentences(EXAMPLE.answer)
 
 
 def verdict(*scores):
-    findings = [
-        Missing(piece, score) if isinstance(score, JudgeError) else Finding(piece, score)
-        for piece, score in zip(PIECES, scores, strict=True)
-    ]
-    return sentences_verdict(EXAMPLE, JUDGE, findings, 0.5)
+    return to_verdict(EXAMPLE, JUDGE, list(map(Finding, PIECES, scores)), 0.5)
 
 
 def test_a_sentence_without_a_score_leaves_the_answer_unscored():

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from moonlynx.judge.backends import load_chat_backend
 from moonlynx.judge.backends.base import ChatBackend, ChatReply, ChatRequest
+from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.judges.prompted.lm_vs_lm import LmVsLm
 from moonlynx.judge.judges.prompted.polls import ChainPoll, PlainPrompt
