@@ -8,8 +8,6 @@ import shutil
 from functools import partial
 from pathlib import Path
 
-from accelerate import PartialState
-
 from moonlynx.judge.backends.encoder import load_encoder
 from moonlynx.judge.backends.torch_encoder import load_network, save_network
 from moonlynx.judge.files.stored import save_record
@@ -63,6 +61,8 @@ def run_recipe(name: str, run: Run, data: Path, out: Path, base: Path | None) ->
         SettingsError: a stage names a set that the mix does not allow, or `out` holds another run.
         CalibrationError: the validation rows allow no fit.
     """
+    from accelerate import PartialState  # only an extra brings it
+
     # ---- data: which sets may be read, and how answers are cut into claims ----------------------
     mix = Mix(run.mix)
     for stage in run.stages.values():
