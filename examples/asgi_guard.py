@@ -1,4 +1,4 @@
-"""ASGI: an app streams its answer, and what its documents do not support is held back."""
+"""ASGI: middleware holds back what the documents do not support, while the answer streams."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""LangChain: no answer leaves the chain that its documents do not support."""
+"""LangChain: a guard that lets no unsupported answer leave the chain."""
 
 from langchain_core.runnables import RunnableLambda
 

@@ -1,4 +1,4 @@
-"""LlamaIndex: judge responses by the nodes they were made from, without an LLM."""
+"""LlamaIndex: judge responses by their source nodes, without an LLM."""
 
 from llama_index.core.base.response.schema import Response
 from llama_index.core.schema import NodeWithScore, TextNode

@@ -1,4 +1,4 @@
-"""MCP: ask `moonlynx mcp` as any client does; an assistant's settings name the same command."""
+"""MCP: call `moonlynx mcp` as any client does; an assistant's settings name the same command."""
 
 import asyncio
 

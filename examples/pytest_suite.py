@@ -4,7 +4,7 @@ CONTEXT = ["The town library is open from 10:00 to 16:00 on Saturdays."]
 
 
 def answer(question: str) -> str:
-    """Stands for the system under test."""
+    """Stand in for the system under test."""
     return {"When?": "On Saturdays it opens at 10:00."}.get(question, "It serves breakfast.")
 
 

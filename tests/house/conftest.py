@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def tracked():
-    """Give the repository's files, relative to its root: tracked ones and new ones not ignored."""
+    """Return the repository's files, from its root: tracked ones and new ones not ignored."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     paths = {Path(name) for name in names.split("\0") if name}
@@ -20,7 +20,7 @@ def tracked():
 
 @pytest.fixture(scope="session")
 def copy_repository(tracked):
-    """Give a function that copies those files, links as links, to a new folder."""
+    """Return a function that copies those files, links as links, to a new folder."""
 
     def copy(target: Path) -> Path:
         for path in tracked:
@@ -38,13 +38,13 @@ def root():
 
 @pytest.fixture(scope="session")
 def programs():
-    """Give the folder of the console commands installed beside this Python."""
+    """Return the folder of the console commands installed beside this Python."""
     return Path(sys.executable).parent
 
 
 @pytest.fixture(scope="session")
 def user_environment(programs):
-    """Give the environment of someone at a shell: our commands on the path, nothing of this run."""
+    """Return the environment of a user's shell: our commands on the path, nothing of this run."""
     kept = {"HOME", "LANG", "TMPDIR", "SYSTEMROOT"}
     inherited = {name: value for name, value in os.environ.items() if name in kept}
     path = os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])

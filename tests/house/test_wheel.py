@@ -58,25 +58,16 @@ def test_the_wheel_holds_the_tree(wheel, tree, tracked):
     package = {name: data for name, data in packed.items() if ".dist-info/" not in name}
     assert sorted(package) == sorted(expected)
     assert package == expected
-    for name in (
-        "judge/contract/types.py",
-        "judge/contract/schemas/verdict.json",
-        "judge/prompts/lynx-v1.txt",
-    ):
-        assert f"moonlynx/{name}" in package
-    assert "moonlynx/py.typed" in package
+    assert {"moonlynx/judge/contract/schemas/verdict.json", "moonlynx/py.typed"} <= package.keys()
 
 
 def test_the_wheel_says_what_it_is(wheel, tree):
+    assert wheel.stat().st_size < SIZE_LIMIT
     packed = {name.partition("/")[2]: data for name, data in contents(wheel).items()}
     assert packed["top_level.txt"].decode().split() == ["moonlynx"]
     assert packed["licenses/LICENSE"] == (tree / "LICENSE").read_bytes()
     assert "moonlynx = moonlynx.cli:main" in packed["entry_points.txt"].decode()
     assert "\nName: moonlynx\n" in packed["METADATA"].decode()
-
-
-def test_the_wheel_is_small(wheel):
-    assert wheel.stat().st_size < SIZE_LIMIT
 
 
 def test_a_wheel_by_way_of_the_sdist_is_the_same(wheel, wheel_of_sdist):
@@ -88,7 +79,10 @@ def test_the_unpacked_wheel_judges(wheel, tmp_path, user_environment):
     with ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
     (tmp_path / "elsewhere").mkdir()
-    command = [sys.executable, "-m", "moonlynx", "judge", "--format", "json"]
+    code = (
+        "import sys, moonlynx.cli; print(moonlynx.__file__, file=sys.stderr); moonlynx.cli.main()"
+    )
+    command = [sys.executable, "-c", code, "judge", "--format", "json"]
     command += ["--context", "It opened in 1932.", "--answer", "It opened in 1932."]
     done = subprocess.run(
         command,
@@ -100,13 +94,4 @@ def test_the_unpacked_wheel_judges(wheel, tmp_path, user_environment):
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["score"] == "PASS"
-    command = [sys.executable, "-c", "import moonlynx; print(moonlynx.__file__)"]
-    where = subprocess.run(
-        command,
-        cwd=tmp_path / "elsewhere",
-        env=user_environment | {"PYTHONPATH": str(tmp_path / "site")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert where.stdout.strip() == str(tmp_path / "site" / "moonlynx" / "__init__.py")
+    assert str(tmp_path / "site" / "moonlynx" / "__init__.py") in done.stderr

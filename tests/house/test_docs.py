@@ -1,0 +1,132 @@
+"""The pages are true of the tree: their links, the paths they name, their status, the rooms."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RESULTS = sorted((ROOT / "docs" / "results").glob("2*.md"))
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "recipes").glob("*/README.md")),
+    *(ROOT / room / "README.md" for room in ("halubench", "serve/vllm", "serve/deploy")),
+]
+# Results, decisions and the changelog name what was there on their day.
+DATED = {"results", "decisions", "CHANGELOG.md"}
+CURRENT = [page for page in PAGES if DATED.isdisjoint(page.parts)]
+ENTRY_POINTS = {"moonlynx.judges", "moonlynx.metrics"}
+STATUS = re.compile(r"Status: (?:current\.|superseded by \[[^\]]+\]\((?P<page>[^)#]+)(?:#.*)?\)\.)")
+ROOMS = ("judge", "halubench", "recipes", "eval", "serve", "model_card")
+
+
+def short(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+def read(page):
+    return page.read_text(encoding="utf-8")
+
+
+def missing(text):
+    """Return the dotted names of modules in a text that are not there."""
+    names = set(re.findall(r"\bmoonlynx\.[a-z]\w*(?:\.\w+)*", text)) - ENTRY_POINTS
+    return {name for name in names if not is_there(name.split(".")[1:])}
+
+
+def is_there(parts):
+    modules = [ROOT.joinpath(*parts[:end]).with_suffix(".py") for end in range(1, len(parts) + 1)]
+    return ROOT.joinpath(*parts).is_dir() or any(module.exists() for module in modules)
+
+
+def anchors(page):
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.+)$", read(page), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=short)
+def test_links_lead_somewhere(page):
+    for path, anchor in re.findall(r"\]\((?!https?://)([^)#\s]*)(?:#([^)\s]+))?\)", read(page)):
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), path
+        assert not anchor or anchor in anchors(target), f"{path}#{anchor}"
+
+
+@pytest.mark.parametrize("page", CURRENT, ids=short)
+def test_paths_and_modules_in_backticks_exist(page):
+    text = re.sub(r"^```.*?^```$", "", read(page), flags=re.MULTILINE | re.DOTALL)
+    for name in re.findall(r"`(?:python -m )?([\w.-]+(?:/[\w.-]+)+)/?`", text):
+        if name.partition("/")[0] in (*ROOMS, "tests", "docs", "examples", "src"):
+            assert (ROOT / name).exists(), name
+    assert missing(read(page)) == set()
+
+
+def test_the_tests_that_hold_an_attack_exist():
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", read(ROOT / "SECURITY.md"))
+    assert len(named) > 30
+    for path, test in named:
+        assert not test or f"def {test}(" in read(ROOT / path), f"{path}::{test}"
+
+
+@pytest.mark.parametrize("page", RESULTS, ids=short)
+def test_a_results_page_opens_with_its_status(page):
+    title, blank, line = read(page).splitlines()[:3]
+    assert title.startswith("# ")
+    assert not blank
+    status = STATUS.match(line)
+    assert status, line
+    assert not status["page"] or STATUS.match(read(page.parent / status["page"]).splitlines()[2])
+    beside = [page.with_suffix(""), page.with_suffix(".jsonl")]
+    assert not status["page"] or not any(one.exists() for one in beside)
+
+
+@pytest.mark.parametrize("page", RESULTS, ids=short)
+def test_a_results_page_says_what_is_gone(page):
+    said = re.findall(r"^(?:Removed|Moved) since: (.+)$", read(page), flags=re.MULTILINE)
+    assert missing(read(page)) <= missing(" ".join(said))
+
+
+def test_every_results_page_is_listed():
+    listed = re.findall(r"\]\((2[^)]+\.md)\)", read(ROOT / "docs" / "results" / "README.md"))
+    assert sorted(listed) == [page.name for page in RESULTS]
+
+
+def rooms_there():
+    """Yield the folders of the package, two levels deep: those that hold Python or data."""
+    for room in ROOMS:
+        yield room
+        for folder in sorted((ROOT / room).iterdir()):
+            if folder.is_dir() and folder.name != "__pycache__" and any(folder.iterdir()):
+                yield f"{room}/{folder.name}"
+
+
+def test_the_architecture_lists_the_rooms():
+    page = read(ROOT / "docs" / "architecture.md")
+    listed = re.findall(r"^\| `([\w/]+)/` \|", page, flags=re.MULTILINE)
+    assert sorted(listed) == sorted(rooms_there())
+
+
+def test_the_picture_names_what_is_there():
+    (picture,) = re.findall(r"```mermaid\n(.*?)```", read(ROOT / "docs/architecture.md"), re.DOTALL)
+    named = re.findall(r'\["([\w/.]+)', picture)
+    assert set(ROOMS) - {"judge"} <= set(named)
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_floors_are_those_that_are_held():
+    page = read(ROOT / "docs" / "architecture.md")
+    settings = tomllib.loads(read(ROOT / "pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    rooms, judge = [
+        [
+            re.sub(r"moonlynx\.(judge\.)?", "", layer).replace(" | ", "   ")
+            for layer in one["layers"]
+        ]
+        for one in settings
+        if one["name"].startswith("Floors") and "recipes" not in one["name"]
+    ]
+    top = len(rooms)
+    assert "\n".join(f"{top - depth}  {room}" for depth, room in enumerate(rooms)) in page
+    assert f"Inside `judge`: {' > '.join(judge)}." in page
