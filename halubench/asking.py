@@ -1,30 +1,53 @@
-"""Ask a chat model about rows, with a journal that survives being killed.
-
-What became of each row is appended to the journal under the row's id, its hash and the run. Asking
-again with the same journal returns what is there without a call, and at most the batch that was
-under way when a run ended is asked again.
-"""
+"""Ask a chat model about rows: each is in the journal under its id, its hash and the run."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
-from moonlynx.judge.backends.base import BackendError, ChatBackend, ChatReply
-from moonlynx.judge.backends.replies import fault_of, usage_of
-from moonlynx.judge.contract.types import BadInput, JudgeError, Record, Text, Usage
-from moonlynx.judge.decision.cost import add_usage, estimate_tokens
-from moonlynx.judge.files.journal import Journal, RunMismatch, check_run, resume, to_line
+from moonlynx.judge.backends.base import ChatBackend, ChatRequest
+from moonlynx.judge.batch.chat_tasks import Fault, Lost, Tally, ask, read_files, run_tasks
+from moonlynx.judge.contract.types import BadInput, Record, Text, Usage
+from moonlynx.judge.decision.cost import estimate_tokens
+from moonlynx.judge.files.journal import RunMismatch, check_run, to_line
 
 from .records import QARow
-from .tasks import Fault, Task
 
-BATCH_SIZE = 32  # rows; how many requests are under way at once is the backend's to bound
 RETRIES = 2  # further tries where a reply cannot be used
-_OUTAGE = ("backend", "timeout")  # no reply: not the row's fault, so it is asked again
+CALLS = "calls"
+
+
+class Task(Protocol):
+    """What is asked about each row, and how a reply becomes a new row."""
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """Return the versions of the prompts."""
+        ...
+
+    @property
+    def max_tokens(self) -> int:
+        """Return how many tokens a reply may take."""
+        ...
+
+    def request(self, row: QARow, attempt: int) -> ChatRequest:
+        """Ask about the row: greedily at first; after that another opinion is drawn each time.
+
+        Raises:
+            BadInput: nothing can be asked about this row.
+        """
+        ...
+
+    def likely_tokens(self, row: QARow) -> float:
+        """Estimate how long the reply will be."""
+        ...
+
+    def read(self, row: QARow, text: str) -> QARow | Fault:
+        """Build the new row from a whole reply; return a fault where it cannot be used."""
+        ...
 
 
 class RunInfo(Record):
@@ -53,38 +76,30 @@ class Outcome(Record):
     usage: Usage
 
 
-@dataclass
-class Tally:
-    """What is in the journal.
+class Ledger(dict[str, Outcome]):
+    """Outcomes by row id, and their counts."""
 
-    Attributes:
-        made: rows of which something was made.
-        dropped: the others, by the reason of the last fault.
-        faults: replies that could not be used, by reason.
-        retries: calls after a row's first.
-        usage: what it cost.
-    """
-
-    made: int = 0
-    dropped: Counter[str] = field(default_factory=Counter)
-    faults: Counter[str] = field(default_factory=Counter)
-    retries: int = 0
-    usage: Usage = field(default_factory=Usage)
-
-    @property
-    def rows(self) -> int:
-        """Return the number of rows with an outcome."""
-        return self.made + self.dropped.total()
+    def __init__(self) -> None:
+        self.tally = Tally()
 
     def add(self, outcome: Outcome) -> None:
-        """Count one outcome."""
-        self.usage = add_usage(self.usage, outcome.usage)
-        self.retries += max(0, outcome.usage.calls - 1)
-        self.faults.update(fault.reason for fault in outcome.faults)
+        """Add one outcome."""
+        self[outcome.id] = outcome
+        self.tally.spend(CALLS, outcome.usage)
+        self.tally.retries += max(0, outcome.usage.calls - 1)
+        self.tally.faults.update(fault.reason for fault in outcome.faults)
         if outcome.row is None:
-            self.dropped[outcome.faults[-1].reason] += 1
+            self.tally.dropped[outcome.faults[-1].reason] += 1
         else:
-            self.made += 1
+            self.tally.made["made"] += 1
+
+
+def read_ledger(journal: Path) -> Ledger:
+    """Read what an earlier run has written, whichever it was."""
+    found = Ledger()
+    for outcome in read_files({journal: Outcome}):
+        found.add(outcome)
+    return found
 
 
 class Asker:
@@ -105,7 +120,6 @@ class Asker:
         self.tally = Tally()
         self._task, self._model, self._journal = task, model, journal
         self._run = RunInfo(model=model.name, prompts=task.prompts)
-        self._done: dict[str, Outcome] = {}
 
     def ask(
         self, rows: Sequence[QARow], on_progress: Callable[[Tally], None] = lambda _: None
@@ -126,64 +140,46 @@ class Asker:
             RunMismatch: the journal is of another model or prompt, or has another row under one's
                 id.
         """
-        lost: list[_Draft] = []
-        with resume(self._journal) as journal:
-            self._read(journal)
-            todo = self._left(rows)
-            for start in range(0, len(todo), BATCH_SIZE):
-                drafts = _ask(todo[start : start + BATCH_SIZE], self._task, self._model)
-                lost += [draft for draft in drafts if draft.outage]
-                self._write(journal, [draft for draft in drafts if not draft.outage])
-                on_progress(self.tally)
-                if all(draft.outage for draft in drafts):
-                    break
-        if lost:
-            raise BackendError(self._outage(lost[0], rows))
-        return [self._done[row.id].row for row in rows]
+        for name, times in Counter(row.id for row in rows).items():
+            if times > 1:
+                raise BadInput("bad_input", "id", f"{name!r} is that of two rows; make it unique")
+        done = Ledger()  # another process may have written to the journal since
+        self.tally = done.tally
 
-    def _left(self, rows: Iterable[QARow]) -> list[QARow]:
-        """Return the rows that are not in the journal yet.
-
-        Raises:
-            RunMismatch: the journal has another row under the id of one.
-            BadInput: two rows have one id.
-        """
-        left, ids = [], set[str]()
-        for row in rows:
-            if row.id in ids:
-                raise BadInput("bad_input", "id", f"{row.id!r} is that of two rows; make it unique")
-            ids.add(row.id)
-            done = self._done.get(row.id)
-            if done is None:
-                left.append(row)
-            elif done.sha256 != _hash(row):
-                raise RunMismatch(self._journal, f"holds another row {row.id!r}")
-        return left
-
-    def _read(self, journal: Journal) -> None:
-        """Read the journal, which another process may have written to since."""
-        self.tally, self._done = Tally(), {}
-        for outcome in journal.read(Outcome):
+        def add(outcome: Outcome) -> None:
             check_run(self._journal, dict(outcome.run), dict(self._run))
-            self._add(outcome)
+            done.add(outcome)
 
-    def _write(self, journal: Journal, drafts: Iterable[_Draft]) -> None:
-        outcomes = [draft.outcome(self._run) for draft in drafts]
-        journal.append(map(to_line, outcomes))
-        for outcome in outcomes:
-            self._add(outcome)
+        def is_done(row: QARow) -> bool:
+            if row.id in done and done[row.id].sha256 != _hash(row):
+                raise RunMismatch(self._journal, f"holds another row {row.id!r}")
+            return row.id in done
 
-    def _add(self, outcome: Outcome) -> None:
-        self._done[outcome.id] = outcome
-        self.tally.add(outcome)
+        files = {self._journal: Outcome}
+        run_tasks(files, rows, is_done, self._do, add, lambda: on_progress(done.tally))
+        return [done[row.id].row for row in rows]
 
-    def _outage(self, draft: _Draft, rows: Sequence[QARow]) -> str:
-        assert draft.outage is not None
-        done = len(rows) - len(self._left(rows))
-        return (
-            f"{self._model.name}, row {draft.row.id}: {draft.outage.message}; {done} of "
-            f"{len(rows)} rows are done and kept in {self._journal}; run it again to ask the rest"
+    def _do(self, rows: Sequence[QARow]) -> Iterator[Outcome | Lost]:
+        task = self._task
+        found = ask(
+            self._model,
+            rows,
+            task.request,
+            lambda row, _, text: task.read(row, text),
+            tries=1 + RETRIES,
         )
+        for row, asked in zip(rows, found, strict=True):
+            if asked.outage:
+                yield Lost(self._model.name, row.id, asked.outage)
+            else:
+                yield Outcome(
+                    id=row.id,
+                    sha256=_hash(row),
+                    run=self._run,
+                    row=asked.read,
+                    faults=tuple(asked.faults),
+                    usage=asked.usage,
+                )
 
 
 def estimate(rows: Iterable[QARow], task: Task, *, most: bool) -> Usage:
@@ -204,61 +200,6 @@ def estimate(rows: Iterable[QARow], task: Task, *, most: bool) -> Usage:
         reply = task.max_tokens if most else min(task.likely_tokens(row), task.max_tokens)
         calls, asked, replied = calls + times, asked + times * prompt, replied + times * reply
     return Usage(calls=calls, input_tokens=round(asked), output_tokens=round(replied))
-
-
-@dataclass
-class _Draft:
-    """A row that is being asked about.
-
-    Attributes:
-        closed: no further reply is wanted: one could be used, or none will be better.
-        outage: why there was no reply.
-    """
-
-    row: QARow
-    replies: list[ChatReply] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
-    made: QARow | None = None
-    closed: bool = False
-    outage: JudgeError | None = None
-
-    def take(self, reply: ChatReply, task: Task) -> None:
-        """Record what a reply makes of its task."""
-        self.replies.append(reply)
-        error = fault_of(reply)
-        if error is not None and error.code in _OUTAGE:
-            self.outage, self.closed = error, True
-        elif error is not None:
-            self.faults.append(Fault(reason=error.code, message=error.message))
-            self.closed = error.code != "truncated"
-        else:
-            read = task.read(self.row, reply.text)
-            if isinstance(read, Fault):
-                self.faults.append(read)
-            else:
-                self.made, self.closed = read, True
-
-    def outcome(self, run: RunInfo) -> Outcome:
-        return Outcome(
-            id=self.row.id,
-            sha256=_hash(self.row),
-            run=run,
-            row=self.made,
-            faults=tuple(self.faults),
-            usage=usage_of(self.replies),
-        )
-
-
-def _ask(rows: Sequence[QARow], task: Task, model: ChatBackend) -> list[_Draft]:
-    drafts = [_Draft(row) for row in rows]
-    for attempt in range(1 + RETRIES):
-        asked = [draft for draft in drafts if not draft.closed]
-        if not asked:
-            break
-        replies = model.complete([task.request(draft.row, attempt) for draft in asked])
-        for draft, reply in zip(asked, replies, strict=True):
-            draft.take(reply, task)
-    return drafts
 
 
 def _hash(row: QARow) -> str:

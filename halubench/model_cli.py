@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from moonlynx.judge.backends.chat import load_chat_model, parse_chat_model
-from moonlynx.judge.contract.types import Usage
-from moonlynx.judge.decision.cost import Price, show_usage
+from moonlynx.judge.batch.chat_tasks import Tally
+from moonlynx.judge.decision.cost import Price
 from moonlynx.judge.files.atomic import beside, keep_apart
-from moonlynx.judge.files.journal import read_journal
-from moonlynx.judge.terminal.messages import echo, make_folder, resumable
+from moonlynx.judge.terminal.costed import PRICE_HELP, DryRunOption, run_costed, show_counts
+from moonlynx.judge.terminal.messages import echo
 
-from .asking import Asker, Outcome, Tally, estimate
+from .asking import CALLS, Asker, Task, estimate, read_ledger
 from .records import QARow
 from .rows import read_rows, write_rows
-from .tasks import Task
 
 _MAX_TOKENS = 1_024
 
@@ -27,13 +26,8 @@ FileArgument = Annotated[
     Path, typer.Argument(exists=True, dir_okay=False, help="A .jsonl file of rows.")
 ]
 OutputOption = Annotated[Path, typer.Option(help="JSONL file for the rows that are made.")]
-PriceOption = Annotated[
-    str | None, typer.Option(help="INPUT,OUTPUT price of a million tokens, to print the cost.")
-]
+PriceOption = Annotated[str | None, typer.Option(help=f"{PRICE_HELP}.")]
 MaxTokensOption = Annotated[int, typer.Option(min=1, help="Tokens that a reply may take.")]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Stop after the estimate of what it costs.")
-]
 
 
 def perturb(
@@ -89,7 +83,7 @@ def _trace_by_template(rows: Sequence[QARow], output: Path, seed: int) -> None:
     made = [one for one in traced if isinstance(one, QARow)]
     dropped = Counter(one.reason for one in traced if not isinstance(one, QARow))
     write_rows(output, made)
-    echo(_made_and_dropped(len(made), dropped), err=True)
+    echo(show_counts(Tally(Counter(made=len(made)), dropped)), err=True)
 
 
 def _ask(
@@ -103,37 +97,23 @@ def _ask(
 ) -> None:
     """Ask about the rows that are not done yet, and write all that were made, in their order."""
     spec = parse_chat_model(model)
-    cost = None if price is None else Price.parse(price)
+    prices = {} if price is None else {CALLS: Price.parse(price)}
     journal = beside(output, ".asked.jsonl")
-    done = {outcome.id for outcome in read_journal(journal, Outcome)}
+    done = read_ledger(journal)
     todo = [row for row in rows if row.id not in done]
-    echo(f"done before: {len(rows) - len(todo):,} of {len(rows):,} rows", err=True)
-    for word, most in (("likely", False), ("at most", True)):
-        shown = _with_cost(estimate(todo, task, most=most), cost)
-        echo(f"to do, {word}: {shown}", err=True)
-    if dry_run:
-        return
-    asker = Asker(task, load_chat_model(spec), journal)
 
-    def on_progress(tally: Tally) -> None:
-        echo(f"{tally.rows:,} of {len(rows):,} rows done", err=True)
-
-    make_folder(output.parent)
-    with resumable(lambda: f"{asker.tally.rows:,} of {len(rows):,} rows are done"):
+    def run(on_progress: Callable[[Tally], None]) -> Tally:
+        asker = Asker(task, load_chat_model(spec), journal)
         made = asker.ask(rows, on_progress)
-    write_rows(output, [row for row in made if row is not None])
-    tally = asker.tally
-    echo(_made_and_dropped(tally.made, tally.dropped), err=True)
-    if unused := ", ".join(f"{count} {why}" for why, count in sorted(tally.faults.items())):
-        echo(f"replies that could not be used: {unused}", err=True)
-    echo(f"{_with_cost(tally.usage, cost)}; {tally.retries} of them retries", err=True)
+        write_rows(output, [row for row in made if row is not None])
+        return asker.tally
 
-
-def _made_and_dropped(made: int, dropped: Counter[str]) -> str:
-    reasons = "".join(f"\n  {count} {why}" for why, count in sorted(dropped.items()))
-    return f"{made + dropped.total()} rows: {made} made, {dropped.total()} dropped{reasons}"
-
-
-def _with_cost(usage: Usage, price: Price | None) -> str:
-    shown = show_usage(usage, "calls")
-    return shown if price is None else f"{shown}, cost {price.of(usage):,.2f}"
+    run_costed(
+        len(rows),
+        done.tally,
+        lambda most: {CALLS: estimate(todo, task, most=most)},
+        prices,
+        run,
+        output,
+        dry_run=dry_run,
+    )

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from moonlynx.judge.batch.chat_tasks import Fault
 from moonlynx.judge.text import claims_nothing, content_tokens, split_sentences, words
 
 from ..diff import differences
 from ..leaks import find_leak
 from ..records import QARow
-from ..tasks import Fault
 from .figures import FIGURE, value_of
 from .source import NUMBER_WORDS, Source, canonical, read
 from .types import Draft, Edit, Kind, Rejections

@@ -8,13 +8,13 @@ from typing import Any
 from pydantic import BaseModel
 
 from moonlynx.judge.backends.base import ChatRequest
+from moonlynx.judge.batch.chat_tasks import Fault, read_reply
 from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.decision.cost import estimate_tokens
 
 from ..diff import edits_between
 from ..prompts import messages
 from ..records import QARow
-from ..tasks import Fault, read_reply
 from .answers import verify_answer
 
 PROMPT = "perturb-v1"

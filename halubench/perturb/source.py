@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import log
+from math import fsum, log
 
 from moonlynx.judge.text import Token, content_tokens, split_sentences, words
 
@@ -129,7 +129,8 @@ class Source:
     def weight(self, forms: Collection[str]) -> float:
         """Sum how telling these forms are: rare ones in this context count more."""
         total = len(self.sentences) + 1
-        return sum(log(1 + total / (1 + len(self._holders.get(form, ())))) for form in forms)
+        # Exact, so that it does not depend on the order of a set.
+        return fsum(log(1 + total / (1 + len(self._holders.get(form, ())))) for form in forms)
 
     def coverage(self, content: frozenset[str], sentence: Sentence) -> float:
         """Return the weighted share, from 0 to 1, of these forms that the sentence holds."""

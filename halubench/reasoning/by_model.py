@@ -13,12 +13,12 @@ from typing import Any
 from pydantic import BaseModel
 
 from moonlynx.judge.backends.base import ChatRequest
+from moonlynx.judge.batch.chat_tasks import Fault, read_reply
 from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.text import body_start
 
 from ..prompts import messages
 from ..records import QARow
-from ..tasks import Fault, read_reply
 from .target import with_reasoning
 
 FAITHFUL, CHANGED, ANNOTATED = PROMPTS = (

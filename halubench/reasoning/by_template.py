@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from moonlynx.judge.batch.chat_tasks import Fault
 from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.text import body_start
 
 from ..diff import edits_between
 from ..perturb.source import Sentence, Source, read
 from ..records import Edited, QARow
-from ..tasks import Fault
 from .evidence import SHORT, Claim, content_of, find_evidence, holds, split_claims, stands_in
 from .target import with_reasoning
 from .wording import quote, say

@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Iterable
 
+from moonlynx.judge.batch.chat_tasks import Fault
 from moonlynx.judge.contract.types import BadInput
 
 from ..leaks import find_leak
 from ..records import QARow
-from ..tasks import Fault
 
 _QUOTED = re.compile(r"“[^”]*+”|\"[^\"\n]*+\"")
 _SUBJECT = r"\b(?:answer|response)\b(?:\s+\w+){0,3}?\s+(?:is|remains|stays)(?:,?\s+\w+,)?"

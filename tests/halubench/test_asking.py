@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from moonlynx.halubench import asking
 from moonlynx.halubench.asking import Asker, Outcome, estimate
 from moonlynx.halubench.perturb.by_model import Perturbation
 from moonlynx.judge.backends.base import BackendError, ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
+from moonlynx.judge.batch import chat_tasks
 from moonlynx.judge.contract.types import BadInput, JudgeError
 from moonlynx.judge.files.atomic import InUse
 from moonlynx.judge.files.journal import RunMismatch
@@ -64,14 +64,14 @@ def test_what_cannot_be_used_is_asked_for_again_a_few_times(journal, bad, reason
     asker = Asker(TASK, FakeBackend(lambda _: bad), journal.with_name("other.jsonl"))
     assert asker.ask([make_row()]) == [None]
     assert asker.tally.dropped == {reason: 1}
-    assert (asker.tally.faults, asker.tally.usage.calls) == ({reason: 3}, 3)
+    assert (asker.tally.faults, asker.tally.usage["calls"].calls) == ({reason: 3}, 3)
 
 
 @pytest.mark.parametrize("code", ["refused", "too_long"])
 def test_what_will_not_pass_is_not_asked_for_again(journal, code):
     asker = Asker(TASK, FakeBackend(lambda _: down(JudgeError(code=code, message="m"))), journal)
     assert asker.ask([make_row()]) == [None]
-    assert (asker.tally.dropped, asker.tally.usage.calls) == ({code: 1}, 1)
+    assert (asker.tally.dropped, asker.tally.usage["calls"].calls) == ({code: 1}, 1)
 
 
 def script(request):
@@ -81,7 +81,7 @@ def script(request):
 
 
 def test_a_run_killed_anywhere_ends_the_same_and_asks_nothing_twice(journal, monkeypatch):
-    monkeypatch.setattr(asking, "BATCH_SIZE", 4)
+    monkeypatch.setattr(chat_tasks, "BATCH_SIZE", 4)
     rows = make_rows(11)
     asked = []
 
@@ -96,7 +96,7 @@ def test_a_run_killed_anywhere_ends_the_same_and_asks_nothing_twice(journal, mon
 
     made, tally = go()
     whole, calls = journal.read_bytes(), sorted(asked)
-    assert (tally.made, tally.dropped) == (8, {"same": 3})
+    assert (tally.made, tally.dropped) == ({"made": 8}, {"same": 3})
     assert len(calls) == len(set(calls)) == 4 + 2 * 4 + 3 * 3
     for cut in range(0, len(whole), len(whole) // 23):
         journal.write_bytes(whole[:cut])
@@ -116,7 +116,7 @@ def test_more_rows_go_on_from_fewer(journal):
 
 
 def test_when_the_api_goes_down_what_is_done_is_kept(journal, monkeypatch):
-    monkeypatch.setattr(asking, "BATCH_SIZE", 2)
+    monkeypatch.setattr(chat_tasks, "BATCH_SIZE", 2)
     rows = make_rows(9)
     asked = []
 
@@ -130,11 +130,11 @@ def test_when_the_api_goes_down_what_is_done_is_kept(journal, monkeypatch):
     assert asked == [0, 1, 2, 3, 4, 5]  # a batch of which nothing came ends the run
     asker = Asker(TASK, FakeBackend([WRONG] * 6), journal)
     assert all(asker.ask(rows))
-    assert (asker.tally.made, asker.tally.usage.calls) == (9, 9)
+    assert (asker.tally.made, asker.tally.usage["calls"].calls) == ({"made": 9}, 9)
 
 
 def test_a_row_that_gets_no_reply_does_not_hold_up_the_others(journal, monkeypatch):
-    monkeypatch.setattr(asking, "BATCH_SIZE", 2)
+    monkeypatch.setattr(chat_tasks, "BATCH_SIZE", 2)
     slow = JudgeError(code="timeout", message="no reply within 60 seconds")
     model = FakeBackend(lambda request: down(slow) if number_of(request) == 1 else WRONG)
     with pytest.raises(BackendError, match=r"row made/1: no reply .*; 4 of 5 rows are done"):
@@ -160,7 +160,7 @@ def test_two_askers_at_once_are_refused_and_one_after_the_other_go_on(journal):
     first, second = Asker(TASK, FakeBackend(meets), journal), Asker(TASK, FakeBackend([]), journal)
     made = first.ask(make_rows(3))
     assert second.ask(make_rows(3)) == made
-    assert (second.tally.made, journal.read_bytes().count(b"\n")) == (3, 3)
+    assert (second.tally.made, journal.read_bytes().count(b"\n")) == ({"made": 3}, 3)
 
 
 def test_runs_are_never_mixed(journal):

@@ -1,7 +1,7 @@
 import pytest
 
 from moonlynx.halubench.perturb.answers import verify_answer
-from moonlynx.halubench.tasks import Fault
+from moonlynx.judge.batch.chat_tasks import Fault
 
 from ..a_row import ANSWER, make_row
 

@@ -8,8 +8,8 @@ from moonlynx.halubench.asking import Asker
 from moonlynx.halubench.halves import ModelPerturber, make_halves
 from moonlynx.halubench.perturb import Rejections
 from moonlynx.halubench.perturb.by_model import Perturbation
-from moonlynx.halubench.tasks import Fault
 from moonlynx.judge.backends.fake import FakeBackend
+from moonlynx.judge.batch.chat_tasks import Fault
 from moonlynx.judge.contract.types import BadInput
 
 from ..a_row import ANSWER, CONTEXT, make_row

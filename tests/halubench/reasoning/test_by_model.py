@@ -7,8 +7,8 @@ import pytest
 from moonlynx.halubench.asking import Asker
 from moonlynx.halubench.reasoning import Tracing
 from moonlynx.halubench.records import Edited
-from moonlynx.halubench.tasks import Fault
 from moonlynx.judge.backends.fake import FakeBackend
+from moonlynx.judge.batch.chat_tasks import Fault
 from moonlynx.judge.contract.types import BadInput
 
 from ..a_row import ANSWER, CONTEXT, make_row

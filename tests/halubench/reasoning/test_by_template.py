@@ -8,7 +8,7 @@ from moonlynx.halubench.perturb import perturb
 from moonlynx.halubench.reasoning import make_target, trace
 from moonlynx.halubench.reasoning.wording import WORDINGS, quote, say
 from moonlynx.halubench.records import Edited
-from moonlynx.halubench.tasks import Fault
+from moonlynx.judge.batch.chat_tasks import Fault
 from moonlynx.judge.contract.types import BadInput
 
 from ..a_row import ANSWER, CONTEXT, make_row

@@ -15,17 +15,17 @@ import sys
 import traceback
 from pathlib import Path
 
+from moonlynx.judge.batch import chat_tasks
 from moonlynx.judge.batch import judging as batch
 from moonlynx.judge.contract.types import Example, Record
 from moonlynx.judge.files import atomic as files
 from moonlynx.judge.files import journal
 from moonlynx.judge.judges.detectors.token_similarity import TokenSimilarity
 from moonlynx.judge.rows.examples import Row
-from moonlynx.recipes import outcomes
 
 ROWS = 13
 BATCH = 3
-TRACED = {module.__file__ for module in (batch, files, journal, outcomes)}
+TRACED = {module.__file__ for module in (batch, files, journal, chat_tasks)}
 
 
 class Made(Record):
@@ -53,11 +53,15 @@ def judge(folder: Path) -> None:
 
 
 def make(folder: Path) -> None:
-    outcomes.BATCH_SIZE = BATCH
-    with outcomes.resume_outcomes(folder / "out.jsonl", Made, Dropped) as found:
-        done = {one.number for one in found.read()}
-        left = [number for number in range(ROWS) if number not in done]
-        found.write(left, lambda numbers: map(make_one, numbers), lambda _: None)
+    chat_tasks.BATCH_SIZE = BATCH
+    done = set()
+    chat_tasks.run_tasks(
+        chat_tasks.outcome_files(folder / "out.jsonl", Made, Dropped),
+        range(ROWS),
+        done.__contains__,
+        lambda numbers: map(make_one, numbers),
+        lambda record: done.add(record.number),
+    )
 
 
 def make_one(number: int) -> Made | Dropped:

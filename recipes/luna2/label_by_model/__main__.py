@@ -1,26 +1,26 @@
-"""`python -m moonlynx.recipes.luna2.annotate label` and `… rewrite`: rows for a metric."""
+"""`python -m moonlynx.recipes.luna2.label_by_model label` and `… rewrite`: rows for a metric."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from moonlynx.judge.backends.chat import load_chat_model, parse_chat_model
-from moonlynx.judge.contract.types import BadInput, Usage
-from moonlynx.judge.decision.cost import Price, show_usage
+from moonlynx.judge.batch.chat_tasks import Tally, hash_rows
+from moonlynx.judge.contract.types import BadInput
+from moonlynx.judge.decision.cost import Price
 from moonlynx.judge.files.atomic import keep_apart
 from moonlynx.judge.files.journal import read_records
 from moonlynx.judge.metrics.definition import load_definition
-from moonlynx.judge.terminal.messages import echo, errors_as_messages, make_folder, resumable
+from moonlynx.judge.terminal.costed import PRICE_HELP, DryRunOption, run_costed
+from moonlynx.judge.terminal.messages import errors_as_messages
 
-from ...outcomes import hash_rows
 from ..data import load
+from .label import Label, Rewrite, Task, calls_of, estimate, read_done, run_task
 from .records import DraftRow, RunInfo
-from .run import Label, Rewrite, Task, estimate, read_done, run_task
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -36,16 +36,10 @@ InputOption = Annotated[
     ),
 ]
 OutputOption = Annotated[
-    Path, typer.Option(help="JSONL file for the rows; an interrupted run goes on from it.")
+    Path, typer.Option(help="JSONL file for the rows; an interrupted run resumes from it.")
 ]
-PriceOption = Annotated[
-    list[str] | None,
-    typer.Option(help="INPUT,OUTPUT price of a million tokens, one for each model."),
-]
+PriceOption = Annotated[list[str] | None, typer.Option(help=f"{PRICE_HELP}; one for each model.")]
 MostOption = Annotated[int | None, typer.Option(min=1, help="Rows at most, the first ones.")]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Stop after the estimate of what it costs.")
-]
 
 
 @app.command()
@@ -65,7 +59,7 @@ def label(
     ] = False,
     dry_run: DryRunOption = False,
 ) -> None:
-    """Label rows by the vote of several chat models. Tells first what it will cost."""
+    """Label rows by the vote of several chat models. Prints the estimated cost first."""
     keep_apart({"--output": output, "--input": input_file})
     task = Label(load_definition(metric), confirm=confirm)
     _run(task, _rows(metric, input_file)[:most], model, price or [], output, dry_run=dry_run)
@@ -121,39 +115,31 @@ def _run(
 ) -> None:
     if prices and len(prices) != len(models):
         raise typer.BadParameter("give --price once for each --model")
-    priced = [Price.parse(text) for text in prices]
     specs = [parse_chat_model(text) for text in models]
-    expected = estimate(task, rows, read_done(output))
-    each = _bill(dict.fromkeys(range(len(models)), expected), priced)
-    echo(f"to do, likely: {each}", err=True)
-    if dry_run:
-        return
-    backends = [load_chat_model(spec) for spec in specs]
-    run = RunInfo(
-        input_sha256=hash_rows(rows),
-        metric=task.definition.name,
-        task=task.name,
-        models=tuple(backend.name for backend in backends),
-    )
-    make_folder(output.parent)
-    with (
-        typer.progressbar(length=len(rows), file=sys.stderr) as bar,
-        resumable(lambda: f"{bar.pos:,} of {len(rows):,} rows are done"),
-    ):
-        tally = run_task(
-            task, rows, backends, run, output, lambda now: bar.update(len(now.done) - bar.pos)
+    done = read_done(output)
+    left = [row for line, row in enumerate(rows, start=1) if line not in done.lines]
+
+    def run(on_progress: Callable[[Tally], None]) -> Tally:
+        backends = [load_chat_model(spec) for spec in specs]
+        info = RunInfo(
+            input_sha256=hash_rows(rows),
+            metric=task.definition.name,
+            task=task.name,
+            models=tuple(backend.name for backend in backends),
         )
-    reasons = "".join(f"\n  {count} {code}" for code, count in sorted(tally.dropped.items()))
-    echo(f"{tally.made} rows, {tally.dropped.total()} dropped{reasons}", err=True)
-    echo(_bill(tally.usage, priced), err=True)
+        return run_task(task, rows, backends, info, output, on_progress)
 
-
-def _bill(usage: dict[int, Usage], prices: Sequence[Price]) -> str:
-    lines = [show_usage(used, f"calls of model {place + 1}") for place, used in usage.items()]
-    if prices:
-        cost = sum(prices[place].of(used) for place, used in usage.items())
-        lines.append(f"cost {cost:,.2f}")
-    return ", ".join(lines)
+    run_costed(
+        len(rows),
+        done.tally,
+        lambda most: dict.fromkeys(
+            map(calls_of, range(len(models))), estimate(task, left, most=most)
+        ),
+        {calls_of(place): Price.parse(text) for place, text in enumerate(prices)},
+        run,
+        output,
+        dry_run=dry_run,
+    )
 
 
 def main() -> None:

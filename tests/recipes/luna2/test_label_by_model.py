@@ -8,11 +8,13 @@ from typer.testing import CliRunner
 
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.contract.types import JudgeError
+from moonlynx.judge.batch.chat_tasks import Fault, hash_rows
 from moonlynx.judge.files.journal import RunMismatch
 from moonlynx.judge.metrics.definition import DefinitionError, load_definition
-from moonlynx.recipes.luna2.annotate.__main__ import app
-from moonlynx.recipes.luna2.annotate.asking import (
+from moonlynx.recipes.luna2.data import read_rows
+from moonlynx.recipes.luna2.label_by_model.__main__ import app
+from moonlynx.recipes.luna2.label_by_model.label import Label, Rewrite, read_done, run_task
+from moonlynx.recipes.luna2.label_by_model.questions import (
     LABEL,
     label_request,
     read_labels,
@@ -20,10 +22,7 @@ from moonlynx.recipes.luna2.annotate.asking import (
     rewrite_request,
     vote,
 )
-from moonlynx.recipes.luna2.annotate.records import DraftRow, RunInfo
-from moonlynx.recipes.luna2.annotate.run import Label, Rewrite, read_done, run_task
-from moonlynx.recipes.luna2.data import read_rows
-from moonlynx.recipes.outcomes import hash_rows
+from moonlynx.recipes.luna2.label_by_model.records import DraftRow, RunInfo
 
 TOXICITY, PII, RELEVANCE = map(load_definition, ("toxicity", "pii", "context_relevance"))
 ROWS = [
@@ -86,28 +85,28 @@ def test_a_prompt_that_leaves_no_room_for_reasoning_is_refused():
 )
 def test_a_reply_that_is_no_label_says_why(text, message):
     fault = read_labels(TOXICITY, text)
-    assert isinstance(fault, JudgeError)
+    assert isinstance(fault, Fault)
     assert message in fault.message
 
 
 def test_most_models_decide_and_a_tie_settles_nothing():
     yes, no = frozenset({"true"}), frozenset({"false"})
-    fault = JudgeError(code="refused", message="no")
+    fault = Fault(reason="refused", message="no")
     assert vote(TOXICITY, [yes, no, yes]) == (yes, {"true": 2, "false": 1})
-    assert vote(TOXICITY, [yes, no]).code == "contradictory"
+    assert vote(TOXICITY, [yes, no]).reason == "contradictory"
     assert vote(TOXICITY, [yes, fault, yes])[0] == yes
-    assert vote(TOXICITY, [yes, fault]).code == "refused"
+    assert vote(TOXICITY, [yes, fault]).reason == "refused"
     both, one = frozenset({"person", "email"}), frozenset({"person"})
     assert vote(PII, [both, one, one])[0] == one
     assert vote(PII, [frozenset()] * 3)[0] == frozenset()
-    assert vote(PII, [both, one]).code == "contradictory"
+    assert vote(PII, [both, one]).reason == "contradictory"
 
 
 def test_rows_are_labelled_by_the_vote_and_read_as_training_rows(tmp_path):
     output = tmp_path / "rows.jsonl"
     models = [FakeBackend(rude), FakeBackend(rude), FakeBackend(lambda _: said("false"))]
     tally = run_task(Label(TOXICITY), ROWS, models, info(ROWS, "a", "b", "c"), output)
-    assert (tally.made, tally.dropped.total()) == (4, 0)
+    assert (tally.made, tally.dropped.total()) == ({"made": 4}, 0)
     assert [used.calls for used in tally.usage.values()] == [4, 4, 4]
     assert lines(output)[0]["votes"] == {"true": 2, "false": 1}
     read = read_rows(output, TOXICITY)
@@ -119,7 +118,7 @@ def test_what_models_disagree_on_or_the_vote_does_not_confirm_is_dropped(tmp_pat
     output = tmp_path / "rows.jsonl"
     models = [FakeBackend(rude), FakeBackend(lambda _: said("false"))]
     tally = run_task(Label(TOXICITY), ROWS, models, info(ROWS, "a", "b"), output)
-    assert (tally.made, dict(tally.dropped)) == (2, {"contradictory": 2})
+    assert (tally.made, tally.dropped) == ({"made": 2}, {"contradictory": 2})
     own = [row.model_copy(update={"labels": ("true",)}) for row in ROWS]
     again = tmp_path / "confirmed.jsonl"
     task = Label(TOXICITY, confirm=True)
@@ -140,7 +139,7 @@ def test_an_interrupted_run_goes_on_and_ends_the_same(tmp_path):
     run_task(Label(TOXICITY), ROWS, [counting], run, output)
     assert output.read_bytes() == whole
     assert len(asked) == 3  # of four: one whole line was there
-    assert read_done(output).made == 4
+    assert read_done(output).tally.made == {"made": 4}
     with pytest.raises(RunMismatch, match="another models"):
         run_task(Label(TOXICITY), ROWS, models, info(ROWS, "b"), output)
 
@@ -201,7 +200,7 @@ def test_the_command_estimates_labels_and_names_what_it_cost(tmp_path):
     assert not output.exists()
     done = runner.invoke(app, list(map(str, command)))
     assert done.exit_code == 0, done.output + repr(done.exception)
-    assert "4 rows, 0 dropped" in done.output
+    assert "4 rows: 4 made, 0 dropped" in done.output
     assert [row["labels"] for row in lines(output)] == [["true"], ["false"], ["false"], ["false"]]
     bare = ["rewrite", "toxicity", "--input", rows, "--output", output, "--model", "@fake"]
     refused = runner.invoke(app, list(map(str, bare)))

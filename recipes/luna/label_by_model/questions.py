@@ -9,8 +9,9 @@ from typing import Any, get_args
 from pydantic import BaseModel, StrictBool
 
 from moonlynx.judge.backends.base import ChatRequest
-from moonlynx.judge.contract.types import Evidence, Example, JudgeError, Range, Turn
-from moonlynx.judge.judges.prompted.objects import keyed_schema, read_as
+from moonlynx.judge.batch.chat_tasks import Fault, read_reply
+from moonlynx.judge.contract.types import Evidence, Example, Range, Turn
+from moonlynx.judge.judges.prompted.objects import keyed_schema
 from moonlynx.judge.prompts import break_chat_tokens, fill, load_prompt, mark_outside
 from moonlynx.judge.prompts.parsing import shorten
 from moonlynx.judge.text import split_sentences
@@ -84,21 +85,21 @@ def annotation_request(keyed: Keyed, max_tokens: int, attempt: int) -> ChatReque
     )
 
 
-def read_annotation(text: str, keyed: Keyed) -> Annotation | JudgeError:
+def read_annotation(text: str, keyed: Keyed) -> Annotation | Fault:
     """Read the annotator's reply; it must name every sentence, and no other."""
-    reply = read_as(text, _Reply)
-    if isinstance(reply, JudgeError):
+    reply = read_reply(text, _Reply)
+    if isinstance(reply, Fault):
         return reply
     if reply.sentences.keys() != keyed.answer.keys():
         said, there = (shorten(", ".join(keys)) for keys in (reply.sentences, keyed.answer))
         message = f"speaks of the sentences {said}, not {there}"
-        return JudgeError(code="unparsed", message=message)
+        return Fault(reason="unparsed", message=message)
     named = {key for sentence in reply.sentences.values() for key in sentence.context}
     if unknown := named - keyed.context.keys():
         message = (
             f"names context sentences that are not there: {shorten(', '.join(sorted(unknown)))}"
         )
-        return JudgeError(code="unparsed", message=message)
+        return Fault(reason="unparsed", message=message)
     return Annotation(reply.supported, tuple(_supports(reply.sentences, keyed)))
 
 

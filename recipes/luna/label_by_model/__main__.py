@@ -1,7 +1,8 @@
-"""`python -m moonlynx.recipes.luna.annotate`: answers and labels a set of questions."""
+"""`python -m moonlynx.recipes.luna.label_by_model`: answer questions and label the answers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -9,20 +10,27 @@ import typer
 
 from moonlynx.judge.backends.base import ChatBackend
 from moonlynx.judge.backends.chat import load_chat_model, parse_chat_model
+from moonlynx.judge.batch.chat_tasks import Tally, hash_rows
 from moonlynx.judge.contract.spec import JudgeSpec
 from moonlynx.judge.decision.cost import Price
 from moonlynx.judge.files.atomic import keep_apart
 from moonlynx.judge.files.journal import read_records
-from moonlynx.judge.terminal.messages import echo, errors_as_messages, make_folder
-from moonlynx.judge.terminal.progress import progress_bar
+from moonlynx.judge.terminal.costed import PRICE_HELP, DryRunOption, run_costed
+from moonlynx.judge.terminal.messages import errors_as_messages
 
 from ...data.rag_qa import RagQuestion, load_rag_qa
-from ...outcomes import hash_rows
-from .asking import PROMPTS
-from .cost import Prices, estimate
-from .label import Limits, Models
+from .label import (
+    ANNOTATIONS,
+    Limits,
+    Models,
+    answers_of,
+    estimate,
+    find_tasks,
+    label_questions,
+    read_done,
+)
+from .questions import PROMPTS
 from .records import RunInfo
-from .run import Tally, annotate, find_tasks, read_done
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _DEFAULTS = Limits()
@@ -36,7 +44,7 @@ def command(
     ],
     annotator: Annotated[str, typer.Option(help="Chat model that labels the answers.")],
     output: Annotated[
-        Path, typer.Option(help="JSONL file for the labels; an interrupted run goes on from it.")
+        Path, typer.Option(help="JSONL file for the labels; an interrupted run resumes from it.")
     ],
     input_file: Annotated[
         Path | None,
@@ -51,7 +59,7 @@ def command(
     ] = None,
     generator_price: Annotated[
         list[str] | None,
-        typer.Option(help="INPUT,OUTPUT price of a million tokens, one for each --generator."),
+        typer.Option(help=f"{PRICE_HELP}; one for each --generator."),
     ] = None,
     annotator_price: Annotated[str | None, typer.Option(help="The same of --annotator.")] = None,
     answer_tokens: Annotated[
@@ -60,14 +68,12 @@ def command(
     annotation_tokens: Annotated[
         int, typer.Option(min=1, help="Tokens an annotation may take.")
     ] = _DEFAULTS.annotation,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Stop after the estimate of what it costs.")
-    ] = False,
+    dry_run: DryRunOption = False,
 ) -> None:
     """Answer questions from their documents, and label each answer sentence by sentence.
 
-    The way Luna's training data was made: answers at temperature 1, labels with evidence, checked
-    against the verdict on the whole answer. Tells first what it will cost.
+    The way Luna's training data was labelled: answers at temperature 1, labels with evidence,
+    checked against the verdict on the whole answer. Prints the estimated cost first.
     """
     keep_apart({"--output": output, "--input": input_file})
     questions = _questions(input_file, source, data)
@@ -75,25 +81,29 @@ def command(
     prices = _prices(generator_price or [], annotator_price, len(generator))
     limits = Limits(answer_tokens, annotation_tokens)
     done = read_done(output)
-    tasks = find_tasks(questions, len(generator), done)
-    echo(f"done before: {done.labels.rows:,} answers", err=True)
-    for word, most in (("likely", False), ("at most", True)):
-        bill = estimate(tasks, limits, most=most)
-        echo(f"to do, {word}: {bill.shown(prices)}", err=True)
-    if dry_run:
-        return
-    *generators, labeller = _load(specs)
-    run = RunInfo(
-        input_sha256=hash_rows(questions),
-        generators=tuple(backend.name for backend in generators),
-        annotator=labeller.name,
-        prompts=PROMPTS,
+    tasks = find_tasks(questions, len(generator))
+    left = [task for task in tasks if not done.holds(task)]
+
+    def run(on_progress: Callable[[Tally], None]) -> Tally:
+        *generators, labeller = _load(specs)
+        info = RunInfo(
+            input_sha256=hash_rows(questions),
+            generators=tuple(backend.name for backend in generators),
+            annotator=labeller.name,
+            prompts=PROMPTS,
+        )
+        models = Models(generators, labeller, limits)
+        return label_questions(questions, models, info, output, on_progress)
+
+    run_costed(
+        len(tasks),
+        done.tally,
+        lambda most: estimate(left, limits, most=most),
+        prices,
+        run,
+        output,
+        dry_run=dry_run,
     )
-    models = Models(generators, labeller, limits)
-    make_folder(output.parent)
-    with progress_bar(len(questions) * len(generators)) as on_progress:
-        tally = annotate(questions, models, run, output, on_progress)
-    echo(_summary(tally, prices), err=True)
 
 
 def _questions(path: Path | None, source: str | None, data: Path | None) -> list[RagQuestion]:
@@ -115,22 +125,13 @@ def _load(specs: list[JudgeSpec]) -> list[ChatBackend]:
     return [loaded[str(spec)] for spec in specs]
 
 
-def _prices(generators: list[str], annotator: str | None, count: int) -> Prices | None:
+def _prices(generators: list[str], annotator: str | None, count: int) -> dict[str, Price]:
     if not generators and annotator is None:
-        return None
+        return {}
     if len(generators) != count or annotator is None:
         raise typer.BadParameter("give --generator-price for each generator and --annotator-price")
-    return Prices([Price.parse(text) for text in generators], Price.parse(annotator))
-
-
-def _summary(tally: Tally, prices: Prices | None) -> str:
-    labels = tally.labels
-    reasons = "".join(f"\n  {count} {why}" for why, count in sorted(labels.unscored.items()))
-    return (
-        f"{labels.rows} answers: {labels.passed} PASS, {labels.failed} FAIL, "
-        f"{labels.unscored.total()} dropped{reasons}\n"
-        f"{tally.bill.shown(prices)}; {tally.reannotations} of them re-annotations"
-    )
+    prices = {answers_of(place): Price.parse(text) for place, text in enumerate(generators)}
+    return prices | {ANNOTATIONS: Price.parse(annotator)}
 
 
 def main() -> None:

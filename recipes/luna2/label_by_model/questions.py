@@ -10,8 +10,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from moonlynx.judge.backends.base import ChatRequest
-from moonlynx.judge.contract.types import JudgeError, MetricInput, Turn
-from moonlynx.judge.judges.prompted.objects import keyed_schema, read_as
+from moonlynx.judge.batch.chat_tasks import Fault, read_reply
+from moonlynx.judge.contract.types import MetricInput, Turn
+from moonlynx.judge.judges.prompted.objects import keyed_schema
 from moonlynx.judge.metrics.definition import DefinitionError, MetricDefinition, blank
 from moonlynx.judge.metrics.preflight import TokenMap
 from moonlynx.judge.metrics.prompt import write
@@ -52,37 +53,37 @@ def label_request(definition: MetricDefinition, one: MetricInput, max_tokens: in
     )
 
 
-def read_labels(definition: MetricDefinition, text: str) -> frozenset[str] | JudgeError:
+def read_labels(definition: MetricDefinition, text: str) -> frozenset[str] | Fault:
     """Read a model's labels."""
-    reply = read_as(text, _Labels)
-    if isinstance(reply, JudgeError):
+    reply = read_reply(text, _Labels)
+    if isinstance(reply, Fault):
         return reply
     found = frozenset(reply.labels)
     if unknown := found - definition.classes.keys():
         message = f"labels: {shorten(min(unknown))!r} is no class of {definition.name}"
-        return JudgeError(code="unparsed", message=message)
+        return Fault(reason="unparsed", message=message)
     if definition.kind != "multi-label" and len(found) != 1:
         message = f"labels: {definition.name} takes one, got {len(found)}"
-        return JudgeError(code="unparsed", message=message)
+        return Fault(reason="unparsed", message=message)
     return found
 
 
 def vote(
-    definition: MetricDefinition, said: Sequence[frozenset[str] | JudgeError]
-) -> tuple[frozenset[str], dict[str, int]] | JudgeError:
+    definition: MetricDefinition, said: Sequence[frozenset[str] | Fault]
+) -> tuple[frozenset[str], dict[str, int]] | Fault:
     """Return the labels that most models chose, and the votes for each class.
 
     Of a multi-label metric each label is voted on by itself. More than half of the models must have
     returned labels, and a tie settles nothing.
     """
-    valid = [each for each in said if not isinstance(each, JudgeError)]
+    valid = [each for each in said if not isinstance(each, Fault)]
     if 2 * len(valid) <= len(said):
-        fault = next(each for each in said if isinstance(each, JudgeError))
+        fault = next(each for each in said if isinstance(each, Fault))
         message = f"{len(valid)} of {len(said)} models gave labels: {fault.message}"
-        return JudgeError(code=fault.code, message=message)
+        return Fault(reason=fault.reason, message=message)
     counted = Counter(name for labels in valid for name in labels)
     votes = {name: counted[name] for name in definition.classes}
-    tie = JudgeError(code="contradictory", message=f"the models are even: {json.dumps(votes)}")
+    tie = Fault(reason="contradictory", message=f"the models are even: {json.dumps(votes)}")
     if definition.kind == "multi-label":
         if any(2 * count == len(valid) for count in votes.values()):
             return tie
@@ -124,20 +125,20 @@ def rewrite_request(definition: MetricDefinition, row: DraftRow, max_tokens: int
 
 def read_rewritten(
     definition: MetricDefinition, row: DraftRow, text: str
-) -> Mapping[str, Any] | JudgeError:
+) -> Mapping[str, Any] | Fault:
     """Read the fields of a rewritten row; each must be there, changed, and not blank."""
-    reply = read_as(text, _Rewritten)
-    if isinstance(reply, JudgeError):
+    reply = read_reply(text, _Rewritten)
+    if isinstance(reply, Fault):
         return reply
     found = {name: getattr(reply, name) for name in _fields(definition, row)}
     for name, value in found.items():
         parts = value if isinstance(value, list) else [value]
         if value is None or not all(part.strip() for part in parts):
-            return JudgeError(code="unparsed", message=f"{name}: is missing or blank")
+            return Fault(reason="unparsed", message=f"{name}: is missing or blank")
         if name == "context" and len(parts) != len(row.context or ()):
-            return JudgeError(code="unparsed", message=f"context: has {len(parts)} documents")
+            return Fault(reason="unparsed", message=f"context: has {len(parts)} documents")
     if all(found[name] == _plain(row, name) for name in found):
-        return JudgeError(code="contradictory", message="nothing was rewritten")
+        return Fault(reason="contradictory", message="nothing was rewritten")
     return found
 
 

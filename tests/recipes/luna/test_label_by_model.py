@@ -5,21 +5,28 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from moonlynx.judge.backends.base import ChatReply
+from moonlynx.judge.backends.base import BackendError, ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
+from moonlynx.judge.batch.chat_tasks import hash_rows, show_bill
 from moonlynx.judge.contract.types import Evidence, JudgeError
 from moonlynx.judge.decision.cost import Price
 from moonlynx.judge.files.atomic import InUse, held
 from moonlynx.judge.files.journal import RunMismatch
 from moonlynx.judge.rows.examples import read_rows
 from moonlynx.recipes.data.rag_qa import RagQuestion
-from moonlynx.recipes.luna.annotate.__main__ import app
-from moonlynx.recipes.luna.annotate.asking import PROMPTS
-from moonlynx.recipes.luna.annotate.cost import Prices, estimate
-from moonlynx.recipes.luna.annotate.label import Limits, Models, Task
-from moonlynx.recipes.luna.annotate.records import AnnotatedAnswer, DroppedAnswer, RunInfo
-from moonlynx.recipes.luna.annotate.run import annotate, find_tasks, read_done
-from moonlynx.recipes.outcomes import hash_rows
+from moonlynx.recipes.luna.label_by_model.__main__ import app
+from moonlynx.recipes.luna.label_by_model.label import (
+    ANNOTATIONS,
+    Limits,
+    Models,
+    Task,
+    estimate,
+    find_tasks,
+    label_questions,
+    read_done,
+)
+from moonlynx.recipes.luna.label_by_model.questions import PROMPTS
+from moonlynx.recipes.luna.label_by_model.records import AnnotatedAnswer, DroppedAnswer, RunInfo
 
 CONTEXT = ("The bridge was built in 1894. It is ninety metres long.", "A tower stands beside it.")
 ANSWER = "Here is what I found. It was built in 1894. It is made of tin."
@@ -54,7 +61,7 @@ def run(tmp_path, answer, *replies, questions=(QUESTION,), generators=1, limits=
     annotator = FakeBackend(replies[0] if callable(replies[0]) else replies)
     models = Models([generator] * generators, annotator, limits)
     output = tmp_path / "out.jsonl"
-    tally = annotate(questions, models, info(questions, generators), output)
+    tally = label_questions(questions, models, info(questions, generators), output)
     return *read(output), tally
 
 
@@ -89,7 +96,7 @@ def test_an_answer_is_labelled_sentence_by_sentence(tmp_path):
     assert (row.provenance.line, row.provenance.generator) == (1, 0)
     assert row.provenance.run == info([QUESTION])
     assert dropped == []
-    assert (tally.labels.failed, tally.reannotations) == (1, 0)
+    assert (tally.made, tally.retries) == ({"FAIL": 1}, 0)
 
 
 def test_an_answer_that_is_all_supported_or_general_passes(tmp_path):
@@ -97,7 +104,7 @@ def test_an_answer_that_is_all_supported_or_general_passes(tmp_path):
     (row,), _, tally = run(tmp_path, ANSWER, said)
     assert (row.label, row.spans) == ("PASS", ())
     assert [one.document for one in row.support[1].evidence] == [0, 1]
-    assert tally.labels.passed == 1
+    assert tally.made == {"PASS": 1}
 
 
 def test_the_output_is_read_as_labelled_examples(tmp_path):
@@ -170,7 +177,7 @@ def test_a_text_cannot_end_its_section(tmp_path):
 )
 def test_a_label_that_cannot_be_trusted_is_asked_for_again(tmp_path, bad):
     (row,), dropped, tally = run(tmp_path, ANSWER, lambda request: MIXED if request.seed else bad)
-    assert (row.label, dropped, tally.reannotations) == ("FAIL", [], 1)
+    assert (row.label, dropped, tally.retries) == ("FAIL", [], 1)
     assert row.provenance.annotation.calls == 2
 
 
@@ -192,14 +199,14 @@ def test_after_three_re_annotations_the_answer_is_dropped(tmp_path, bad, code):
     assert rows == []
     assert (dropped.id, dropped.source, dropped.error.code) == ("q/0", "techqa", code)
     assert dropped.provenance.annotation.calls == 4
-    assert tally.labels.unscored == {f"annotation: {code}": 1}
-    assert (tally.labels.rows, tally.reannotations) == (1, 3)
+    assert tally.dropped == {f"annotation: {code}": 1}
+    assert (tally.tasks, tally.retries) == (1, 3)
 
 
 def test_a_disagreement_over_partial_support_alone_is_settled_as_unsupported(tmp_path):
     partial = annotation("general", "supported 1.1", "partial 1.2", supported=True)
     (row,), dropped, tally = run(tmp_path, ANSWER, *[partial] * 4)
-    assert (row.label, dropped, tally.reannotations) == ("FAIL", [], 3)
+    assert (row.label, dropped, tally.retries) == ("FAIL", [], 3)
     assert [span.text for span in row.spans] == ["It is made of tin."]
 
 
@@ -215,7 +222,7 @@ def test_a_disagreement_over_partial_support_alone_is_settled_as_unsupported(tmp
 def test_an_answer_that_cannot_be_had_is_dropped_and_not_annotated(tmp_path, answer, reason):
     rows, (dropped,), tally = run(tmp_path, lambda _: answer, MIXED)
     assert rows == []
-    assert tally.labels.unscored == {reason: 1}
+    assert tally.dropped == {reason: 1}
     assert dropped.provenance.annotation.calls == 0
 
 
@@ -224,6 +231,18 @@ def test_an_error_that_will_not_pass_is_not_tried_again(tmp_path):
     reply = ChatReply(text="", finish="error", error=error)
     _, (dropped,), _ = run(tmp_path, ANSWER, lambda _: reply)
     assert (dropped.error, dropped.provenance.annotation.calls) == (error, 1)
+
+
+@pytest.mark.parametrize("down", ["generator", "annotator"])
+def test_an_answer_that_gets_no_reply_is_not_dropped_but_asked_for_again(tmp_path, down):
+    error = JudgeError(code="backend", message="cannot reach it")
+    silent = ChatReply(text="", finish="error", error=error)
+    answer, label = (lambda _: silent, MIXED) if down == "generator" else (ANSWER, lambda _: silent)
+    with pytest.raises(BackendError, match=r"row q/0: cannot reach it; 0 of 1 rows are done"):
+        run(tmp_path, answer, label)
+    assert read(tmp_path / "out.jsonl") == ([], [])
+    (row,), _, _ = run(tmp_path, ANSWER, MIXED)
+    assert row.label == "FAIL"
 
 
 def many(count):
@@ -253,7 +272,7 @@ def read_bytes(output):
 
 
 def test_a_run_killed_anywhere_ends_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr("moonlynx.recipes.outcomes.BATCH_SIZE", 5)
+    monkeypatch.setattr("moonlynx.judge.batch.chat_tasks.BATCH_SIZE", 5)
     questions = many(12)
     output, dropped = tmp_path / "out.jsonl", tmp_path / "out.jsonl.dropped.jsonl"
 
@@ -262,8 +281,8 @@ def test_a_run_killed_anywhere_ends_the_same(tmp_path, monkeypatch):
         return rows[2], read_bytes(output)
 
     tally, whole = go()
-    assert (tally.labels.passed, tally.labels.failed) == (8, 12)
-    assert tally.labels.unscored == {"annotation: contradictory": 4}
+    assert tally.made == {"PASS": 8, "FAIL": 12}
+    assert tally.dropped == {"annotation: contradictory": 4}
     for cut in range(0, len(whole[0]), len(whole[0]) // 12):
         output.write_bytes(whole[0][:cut])
         dropped.write_bytes(whole[1][: cut * len(whole[1]) // len(whole[0])])
@@ -305,24 +324,21 @@ def test_the_estimate_is_of_what_is_left_to_do(tmp_path):
     tasks = [Task(1, 0, long), Task(1, 1, long)]
     limits = Limits(answer=500, annotation=1_000)
     likely, most = (estimate(tasks, limits, most=most) for most in (False, True))
-    assert [likely.generation[place].calls for place in (0, 1)] == [1, 1]
-    assert likely.generation[0].output_tokens == 200
-    assert 2_100 < likely.generation[0].input_tokens < 2_250
-    assert (likely.annotation.calls, likely.annotation.output_tokens) == (2, 1_200)
-    assert 2 * (100 + 2_400 + 240) < likely.annotation.input_tokens < 2 * 3_400
-    assert most.generation[1].output_tokens == 500
-    assert (most.annotation.calls, most.annotation.output_tokens) == (8, 8_000)
-    done = run(tmp_path, ANSWER, MIXED)[2]
-    assert find_tasks([QUESTION], 1, done) == []
-    assert [task.generator for task in find_tasks([QUESTION], 2, done)] == [1]
-
-
-def test_a_bill_is_shown_with_what_it_costs():
-    bill = estimate([Task(1, 0, QUESTION)], Limits(), most=False)
-    asked = bill.generation[0].input_tokens
-    prices = Prices([Price(10_000.0, 0.0)], Price(0.0, 0.0))
-    assert bill.shown(prices).endswith(f"cost {asked / 100:,.2f}")
-    assert "cost" not in bill.shown(None)
+    first, second = "answers of model 1", "answers of model 2"
+    assert [likely[name].calls for name in (first, second)] == [1, 1]
+    assert likely[first].output_tokens == 200
+    assert 2_100 < likely[first].input_tokens < 2_250
+    assert (likely[ANNOTATIONS].calls, likely[ANNOTATIONS].output_tokens) == (2, 1_200)
+    assert 2 * (100 + 2_400 + 240) < likely[ANNOTATIONS].input_tokens < 2 * 3_400
+    assert most[second].output_tokens == 500
+    assert (most[ANNOTATIONS].calls, most[ANNOTATIONS].output_tokens) == (8, 8_000)
+    run(tmp_path, ANSWER, MIXED)
+    done = read_done(tmp_path / "out.jsonl")
+    tasks = find_tasks([QUESTION], 2)
+    assert [task.generator for task in tasks if not done.holds(task)] == [1]
+    prices = {first: Price(10_000.0, 0.0), second: Price(0.0, 0.0), ANNOTATIONS: Price(0.0, 0.0)}
+    assert show_bill(likely, prices).endswith(f"cost {likely[first].input_tokens / 100:,.2f}")
+    assert "cost" not in show_bill(likely, {})
 
 
 @pytest.fixture
@@ -354,18 +370,16 @@ def test_the_command_estimates_labels_and_counts(command, tmp_path):
     prices = [*["--generator-price", "0.5,1.5"] * 2, "--annotator-price", "10,30"]
     dry = command(*rows, *prices, "--dry-run")
     assert dry.exit_code == 0
-    assert "done before: 0 answers" in dry.stderr
-    assert "to do, likely: 4 answers" in dry.stderr
-    assert "4 annotations" in dry.stderr
-    assert "to do, at most: 4 answers" in dry.stderr
-    assert "16 annotations" in dry.stderr
+    assert "done before: 0 of 4 rows" in dry.stderr
+    assert re.search(r"to do, likely: 2 answers of model 1 .*, 4 annotations", dry.stderr)
+    assert re.search(r"to do, at most: 2 answers of model 1 .*, 16 annotations", dry.stderr)
     assert not (tmp_path / "out.jsonl").exists()
     done = command(*rows, *prices)
     assert done.exit_code == 0
-    assert "4 answers: 1 PASS, 2 FAIL, 1 dropped\n  1 annotation: unparsed" in done.stderr
-    assert "; 3 of them re-annotations" in done.stderr
-    assert re.search(r"4 answers \(.*\), 7 annotations \(.*\), cost 0\.\d\d;", done.stderr)
-    assert "to do, likely: 0 answers" in command(*rows).stderr
+    assert "4 rows: 2 FAIL, 1 PASS, 1 dropped\n  1 annotation: unparsed" in done.stderr
+    bill = r"2 answers of model 1 \(.*\), 7 annotations \(.*\), 2 answers of model 2 \(.*\)"
+    assert re.search(rf"{bill}, cost 0\.\d\d; 3 of the calls were retries", done.stderr)
+    assert "to do, likely: nothing" in command(*rows).stderr
 
 
 def test_the_command_reads_questions_by_name(command, tmp_path, monkeypatch):
@@ -374,7 +388,7 @@ def test_the_command_reads_questions_by_name(command, tmp_path, monkeypatch):
     row = {"id": "1", "question": "When?", "documents": list(CONTEXT)}
     (tmp_path / "copy" / "cuad" / "train.jsonl").write_text(json.dumps(row) + "\n")
     done = command("--source", "cuad/train", "--data", str(tmp_path / "copy"))
-    assert "2 answers: 1 PASS, 1 FAIL, 0 dropped" in done.stderr
+    assert "2 rows: 1 FAIL, 1 PASS, 0 dropped" in done.stderr
     assert [row.source for row in read(tmp_path / "out.jsonl")[0]] == ["cuad", "cuad"]
 
 

@@ -1,0 +1,245 @@
+"""Ask chat models about many tasks, into files from which a killed run resumes.
+
+Each task comes to one record, which names the task and its run, so a run started again asks about
+the rest only, and its files end the same as those of an undisturbed run. A task that got no reply,
+since a model could not be reached, comes to nothing, and is asked about again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
+
+from ..backends.base import BackendError, ChatBackend, ChatReply, ChatRequest
+from ..backends.replies import fault_of, usage_of
+from ..contract.types import JudgeError, Record, Text, Usage
+from ..decision.cost import Price, add_usage, show_usage
+from ..files.atomic import beside
+from ..files.journal import read_journal, resume, to_line
+from ..judges.prompted.objects import AnyReply, read_as
+
+Task = TypeVar("Task")
+Read = TypeVar("Read")
+Done = TypeVar("Done", bound=Record)
+
+BATCH_SIZE = 32  # tasks; how many requests are under way at once is the backend's to bound
+_OUTAGE = ("backend", "timeout")  # no reply: not the task's fault
+
+
+class Fault(Record):
+    """Why a reply cannot be used: `reason` is counted, `message` explains this one."""
+
+    reason: Text
+    message: Text = ""
+
+    @classmethod
+    def of(cls, error: JudgeError) -> Fault:
+        """Return the error as a fault."""
+        return cls(reason=error.code, message=error.message)
+
+    def as_error(self) -> JudgeError:
+        """Return the fault as an error; its reason must be one of the error codes."""
+        return JudgeError.model_validate({"code": self.reason, "message": self.message})
+
+
+@dataclass
+class Asked(Generic[Read]):
+    """The replies to one request, repeated until one could be used.
+
+    Attributes:
+        replies: in their order; each after the first is a retry.
+        read: what the last one said; None where it cannot be used.
+        faults: of the replies that cannot be used.
+        outage: why there was no reply.
+        closed: whether no further reply is wanted.
+    """
+
+    replies: list[ChatReply] = field(default_factory=list)
+    read: Read | None = None
+    faults: list[Fault] = field(default_factory=list)
+    outage: JudgeError | None = None
+    closed: bool = False
+
+    @property
+    def result(self) -> Read | Fault:
+        """Return what the last reply said, or why it cannot be used."""
+        return self.faults[-1] if self.read is None else self.read
+
+    @property
+    def usage(self) -> Usage:
+        """Return what the replies cost."""
+        return usage_of(self.replies)
+
+    def take(self, reply: ChatReply, read: Callable[[str], Read | Fault]) -> None:
+        """Record a reply, and read it where it is whole."""
+        self.replies.append(reply)
+        error = fault_of(reply)
+        if error is None:
+            found = read(reply.text)
+            if isinstance(found, Fault):
+                self.faults.append(found)
+            else:
+                self.read, self.closed = found, True
+        elif error.code in _OUTAGE:
+            self.outage, self.closed = error, True
+        else:
+            self.faults.append(Fault.of(error))
+            self.closed = error.code != "truncated"  # nothing else will pass
+
+
+def ask(
+    model: ChatBackend,
+    tasks: Sequence[Task],
+    request: Callable[[Task, int], ChatRequest],
+    read: Callable[[Task, int, str], Read | Fault],
+    tries: int = 1,
+) -> list[Asked[Read]]:
+    """Ask about all tasks at once, and again about those whose reply cannot be used.
+
+    Args:
+        model: replies.
+        tasks: what is asked about.
+        request: of a task, for an attempt from 0.
+        read: reads the reply to a task's attempt.
+        tries: attempts at most.
+    """
+    found: list[Asked[Read]] = [Asked() for _ in tasks]
+    for attempt in range(tries):
+        open_ = [(task, one) for task, one in zip(tasks, found, strict=True) if not one.closed]
+        replies = model.complete([request(task, attempt) for task, _ in open_]) if open_ else []
+        for (task, one), reply in zip(open_, replies, strict=True):
+            one.take(reply, partial(read, task, attempt))
+    return found
+
+
+def read_reply(text: str, kind: type[AnyReply]) -> AnyReply | Fault:
+    """Read a reply that must be one JSON object of this kind."""
+    reply = read_as(text, kind)
+    return Fault.of(reply) if isinstance(reply, JudgeError) else reply
+
+
+@dataclass
+class Tally:
+    """What a run has come to so far.
+
+    Attributes:
+        made: tasks that came to something, by its label or "made".
+        dropped: the other tasks, by reason.
+        faults: replies that could not be used, by reason.
+        retries: calls that repeated another.
+        usage: calls and tokens, by what was asked for.
+    """
+
+    made: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    retries: int = 0
+    usage: dict[str, Usage] = field(default_factory=dict)
+
+    @property
+    def tasks(self) -> int:
+        """Return the number of tasks that are done."""
+        return self.made.total() + self.dropped.total()
+
+    def spend(self, what: str, usage: Usage) -> None:
+        """Add what replies cost."""
+        self.usage[what] = add_usage(self.usage.get(what, Usage()), usage)
+
+
+def show_bill(usage: Mapping[str, Usage], prices: Mapping[str, Price]) -> str:
+    """Return calls and tokens and, where prices are known, their sum in one line."""
+    parts = [show_usage(used, what) for what, used in usage.items()]
+    if prices:
+        parts.append(f"cost {sum(prices[what].of(used) for what, used in usage.items()):,.2f}")
+    return ", ".join(parts) or "nothing"
+
+
+class Lost(NamedTuple):
+    """A task that got no reply: which model was asked, about what, and what went wrong."""
+
+    model: str
+    task: object
+    error: JudgeError
+
+
+def run_tasks(
+    files: Mapping[Path, type[Done]],
+    tasks: Sequence[Task],
+    is_done: Callable[[Task], bool],
+    do: Callable[[Sequence[Task]], Iterable[Done | Lost]],
+    add: Callable[[Done], None],
+    on_progress: Callable[[], None] = lambda: None,
+) -> None:
+    """Do the tasks that are not done yet, in batches, and write what they come to in their order.
+
+    Args:
+        files: JSONL files, with the kind of record that each holds.
+        tasks: all of the run's.
+        is_done: whether a task was added before.
+        do: does a batch of tasks.
+        add: takes each record, those of an earlier run first; raises RunMismatch on another run's.
+        on_progress: called after the earlier records, and after every batch.
+
+    Raises:
+        BackendError: some tasks got no reply; the others are in the files.
+        InUse: another process is writing the files.
+        RunMismatch: a line is no such record.
+    """
+    lost: list[Lost] = []
+    with ExitStack() as stack:
+        journals = [(stack.enter_context(resume(path)), kind) for path, kind in files.items()]
+        for journal, kind in journals:
+            for record in journal.read(kind):
+                add(record)
+        on_progress()
+        left = [task for task in tasks if not is_done(task)]
+        for start in range(0, len(left), BATCH_SIZE):
+            found = list(do(left[start : start + BATCH_SIZE]))
+            done = [one for one in found if not isinstance(one, Lost)]
+            for journal, kind in journals:
+                journal.append(to_line(one) for one in done if isinstance(one, kind))
+            for record in done:
+                add(record)
+            on_progress()
+            lost += (one for one in found if isinstance(one, Lost))
+            if not done:
+                break
+    if lost:
+        model, task, error = lost[0]
+        count = sum(map(is_done, tasks))
+        raise BackendError(
+            f"{model}, row {task}: {error.message}; {count} of {len(tasks)} rows are done and kept "
+            f"in {next(iter(files))}; run it again to ask the rest"
+        )
+
+
+def outcome_files(output: Path, made: type[Done], dropped: type[Done]) -> dict[Path, type[Done]]:
+    """Return the files of a run that keeps apart what was made and what was dropped.
+
+    With OUTPUT.dropped.jsonl deleted, what was dropped is tried again.
+    """
+    return {output: made, beside(output, ".dropped.jsonl"): dropped}
+
+
+def read_files(files: Mapping[Path, type[Done]]) -> Iterator[Done]:
+    """Yield the records that the files hold now.
+
+    Raises:
+        RunMismatch: a line is no such record.
+    """
+    for path, kind in files.items():
+        yield from read_journal(path, kind)
+
+
+def hash_rows(rows: Iterable[Record]) -> str:
+    """Return the SHA-256 of the rows in their order."""
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(row.model_dump_json().encode("utf-8") + b"\n")
+    return digest.hexdigest()

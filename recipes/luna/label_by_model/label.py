@@ -1,0 +1,309 @@
+"""Answer questions and label the answers, into files from which a killed run resumes.
+
+The annotator judges the answer as a whole and sentence by sentence. Where the two disagree, or a
+reply cannot be read, it is asked again up to three times; an answer on which it never agrees with
+itself is dropped (section 4.2). OUTPUT holds the labelled answers, OUTPUT.dropped.jsonl the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+
+from moonlynx.judge.backends.base import ChatBackend
+from moonlynx.judge.batch.chat_tasks import (
+    Asked,
+    Fault,
+    Lost,
+    Tally,
+    ask,
+    outcome_files,
+    read_files,
+    run_tasks,
+)
+from moonlynx.judge.contract.types import BadInput, Example, Span, Usage
+from moonlynx.judge.decision.cost import estimate_tokens
+from moonlynx.judge.files.journal import check_run
+from moonlynx.judge.prompts import load_prompt
+
+from ...data.rag_qa import RagQuestion
+from .questions import (
+    ANNOTATE,
+    GENERATE,
+    Annotation,
+    Keyed,
+    annotation_request,
+    generation_request,
+    key_sentences,
+    read_annotation,
+)
+from .records import AnnotatedAnswer, DroppedAnswer, Provenance, RunInfo
+
+REANNOTATIONS = 3
+KEYED = 1.2  # text with a key before each sentence, against the bare text
+ANSWER_TOKENS = 200  # of an answer on average (appendix B)
+ANNOTATION_TOKENS = 3 * ANSWER_TOKENS  # its reasoning goes through the answer about twice
+ANNOTATIONS = "annotations"
+
+Labelled = AnnotatedAnswer | DroppedAnswer
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Tokens that an answer and an annotation may take."""
+
+    answer: int = 512
+    annotation: int = 2_048
+
+
+@dataclass(frozen=True)
+class Task:
+    """A question, by its line from 1, and the generator that answers it, by its place from 0."""
+
+    line: int
+    generator: int
+    question: RagQuestion
+
+    @property
+    def id(self) -> str:
+        """Return the answer's id."""
+        name = self.line if self.question.id is None else self.question.id
+        return f"{name}/{self.generator}"
+
+
+@dataclass(frozen=True)
+class Models:
+    """The chat models of a run."""
+
+    generators: Sequence[ChatBackend]
+    annotator: ChatBackend
+    limits: Limits
+
+
+@dataclass
+class Done:
+    """The answers that are done, by line and generator, and their counts."""
+
+    tally: Tally = field(default_factory=Tally)
+    places: set[tuple[int, int]] = field(default_factory=set)
+
+    def add(self, answer: Labelled) -> None:
+        """Count one answer."""
+        origin, tally = answer.provenance, self.tally
+        self.places.add((origin.line, origin.generator))
+        tally.spend(answers_of(origin.generator), origin.generation)
+        tally.spend(ANNOTATIONS, origin.annotation)
+        tally.retries += max(0, origin.annotation.calls - 1)
+        if isinstance(answer, DroppedAnswer):
+            stage = "annotation" if origin.annotation.calls else "generation"
+            tally.dropped[f"{stage}: {answer.error.code}"] += 1
+        else:
+            tally.made[answer.label or ""] += 1
+
+    def holds(self, task: Task) -> bool:
+        """Return whether a task is done."""
+        return (task.line, task.generator) in self.places
+
+
+def answers_of(generator: int) -> str:
+    """Return what a generator is asked for, as it is named in a bill."""
+    return f"answers of model {generator + 1}"
+
+
+def read_done(output: Path) -> Done:
+    """Count what an earlier run has written, whichever it was.
+
+    Raises:
+        RunMismatch: a line was not written by this command.
+    """
+    done = Done()
+    for answer in read_files(_files(output)):
+        done.add(answer)
+    return done
+
+
+def find_tasks(questions: Sequence[RagQuestion], generators: int) -> list[Task]:
+    """Return the answers to make: of every question, one by each generator."""
+    return [
+        Task(line, place, question)
+        for line, question in enumerate(questions, start=1)
+        for place in range(generators)
+    ]
+
+
+def estimate(tasks: Iterable[Task], limits: Limits, *, most: bool) -> Mapping[str, Usage]:
+    """Estimate what the tasks will take, from the length of their texts.
+
+    Args:
+        tasks: what is to be done.
+        limits: of the replies.
+        most: every reply as long as it may be and every answer annotated as often as it may be,
+            instead of answers as long as the paper's, annotated once.
+    """
+    answer = limits.answer if most else min(ANSWER_TOKENS, limits.answer)
+    reply = limits.annotation if most else min(ANNOTATION_TOKENS, limits.annotation)
+    times = 1 + REANNOTATIONS if most else 1
+    generate, annotate = (estimate_tokens(load_prompt(name)) for name in (GENERATE, ANNOTATE))
+    bill = Tally()
+    for task in tasks:
+        question = estimate_tokens(task.question.question)
+        documents = sum(estimate_tokens(document) for document in task.question.context)
+        asked = ceil(generate + question + documents)
+        judged = ceil(annotate + question + KEYED * (documents + answer))
+        bill.spend(
+            answers_of(task.generator), Usage(calls=1, input_tokens=asked, output_tokens=answer)
+        )
+        bill.spend(
+            ANNOTATIONS,
+            Usage(calls=times, input_tokens=times * judged, output_tokens=times * reply),
+        )
+    return bill.usage
+
+
+def label_questions(
+    questions: Sequence[RagQuestion],
+    models: Models,
+    run: RunInfo,
+    output: Path,
+    on_progress: Callable[[Tally], None] = lambda _: None,
+) -> Tally:
+    """Label the answers that are not done yet, and write them in the order of the questions.
+
+    Args:
+        questions: all of the run's, from the first.
+        models: answer and label.
+        run: what identifies the run.
+        output: JSONL file of AnnotatedAnswers; DroppedAnswers go to the file beside it.
+        on_progress: called with the counts so far after every batch.
+
+    Raises:
+        BackendError: some got no reply; all others are in the files.
+        InUse: another process is writing the files.
+        RunMismatch: the files hold answers of another run.
+    """
+    done = Done()
+
+    def add(answer: Labelled) -> None:
+        check_run(output, dict(answer.provenance.run), dict(run))
+        done.add(answer)
+
+    run_tasks(
+        _files(output),
+        find_tasks(questions, len(models.generators)),
+        done.holds,
+        lambda tasks: _label(tasks, models, run),
+        add,
+        lambda: on_progress(done.tally),
+    )
+    return done.tally
+
+
+def disagreement(annotation: Annotation) -> str | None:
+    """Return how the annotation contradicts itself, if it does."""
+    for sentence in annotation.sentences:
+        if sentence.verdict == "supported" and not sentence.evidence:
+            return f"the sentence at {sentence.start} is called supported, but by no sentence"
+    if annotation.supported == all(sentence.is_supported for sentence in annotation.sentences):
+        return None
+    said = "supported" if annotation.supported else "unsupported"
+    return f"the answer as a whole is called {said}, its sentences say otherwise"
+
+
+def _files(output: Path) -> dict[Path, type[Labelled]]:
+    return outcome_files(output, AnnotatedAnswer, DroppedAnswer)
+
+
+def _label(tasks: Sequence[Task], models: Models, run: RunInfo) -> Iterator[Labelled | Lost]:
+    """Answer each task's question, and label the answer."""
+    answers = _generate(tasks, models)
+    keyed = [answer.read for answer in answers if answer.read]
+    labels = iter(
+        ask(
+            models.annotator,
+            keyed,
+            lambda one, attempt: annotation_request(one, models.limits.annotation, attempt),
+            lambda one, attempt, text: _checked(
+                read_annotation(text, one), is_last=attempt == REANNOTATIONS
+            ),
+            tries=1 + REANNOTATIONS,
+        )
+    )
+    for task, answer in zip(tasks, answers, strict=True):
+        label = next(labels) if answer.read else Asked[Annotation]()
+        if answer.outage:
+            yield Lost(models.generators[task.generator].name, task.id, answer.outage)
+        elif label.outage:
+            yield Lost(models.annotator.name, task.id, label.outage)
+        else:
+            yield _record(task, answer, label, run)
+
+
+def _generate(tasks: Sequence[Task], models: Models) -> list[Asked[Keyed]]:
+    answers: dict[tuple[int, int], Asked[Keyed]] = {}
+    for place, backend in enumerate(models.generators):
+        mine = [task for task in tasks if task.generator == place]
+        # The line seeds the answer, so that a repeated run gets the same where it can.
+        found = ask(
+            backend,
+            mine,
+            lambda task, _: generation_request(task.question, models.limits.answer, task.line),
+            lambda task, _, text: _keyed(task, text),
+        )
+        answers |= {(task.line, place): one for task, one in zip(mine, found, strict=True)}
+    return [answers[task.line, task.generator] for task in tasks]
+
+
+def _keyed(task: Task, answer: str) -> Keyed | Fault:
+    fields = task.question.model_dump() | {"id": task.id, "answer": answer}
+    try:
+        return key_sentences(Example.from_row(fields))
+    except BadInput as error:
+        return Fault(reason=error.code, message=str(error))
+
+
+def _checked(annotation: Annotation | Fault, *, is_last: bool) -> Annotation | Fault:
+    if isinstance(annotation, Fault):
+        return annotation
+    conflict = disagreement(annotation)
+    if conflict is None or (is_last and _only_partial(annotation)):
+        return annotation
+    return Fault(reason="contradictory", message=conflict)
+
+
+def _only_partial(annotation: Annotation) -> bool:
+    """Return whether the disagreement is all about partly supported sentences.
+
+    Most that remain are (section 4.2): they are settled as unsupported, and the answer with them.
+    """
+    return annotation.supported and all(
+        sentence.evidence if sentence.verdict == "supported" else sentence.verdict != "unsupported"
+        for sentence in annotation.sentences
+    )
+
+
+def _record(task: Task, answer: Asked[Keyed], label: Asked[Annotation], run: RunInfo) -> Labelled:
+    provenance = Provenance(
+        run=run,
+        line=task.line,
+        generator=task.generator,
+        generation=answer.usage,
+        annotation=label.usage,
+    )
+    if answer.read is None or label.read is None:
+        fault = (answer.faults + label.faults)[-1]
+        return DroppedAnswer(
+            id=task.id,
+            source=task.question.source,
+            error=fault.as_error(),
+            provenance=provenance,
+        )
+    example, support = answer.read.example, label.read.sentences
+    spans = tuple(
+        Span(start=one.start, end=one.end, text=example.answer[one.start : one.end])
+        for one in support
+        if not one.is_supported
+    )
+    known = dict(example) | {"label": "FAIL" if spans else "PASS", "spans": spans}
+    return AnnotatedAnswer(**known, support=support, provenance=provenance)

@@ -1,0 +1,231 @@
+"""Label or rewrite rows, into files from which a killed run resumes.
+
+OUTPUT holds the labelled or rewritten rows, OUTPUT.dropped.jsonl the others and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from moonlynx.judge.backends.base import ChatBackend, ChatRequest
+from moonlynx.judge.batch.chat_tasks import (
+    Fault,
+    Lost,
+    Tally,
+    ask,
+    outcome_files,
+    read_files,
+    run_tasks,
+)
+from moonlynx.judge.contract.types import Usage
+from moonlynx.judge.decision.cost import estimate_tokens
+from moonlynx.judge.files.journal import check_run
+from moonlynx.judge.metrics.definition import MetricDefinition
+
+from .questions import (
+    LABEL,
+    REWRITE,
+    label_request,
+    read_labels,
+    read_rewritten,
+    rewrite_request,
+    vote,
+)
+from .records import DraftRow, DroppedRow, MadeRow, Provenance, RunInfo
+
+Finished = MadeRow | DroppedRow
+_REASONING = 150  # tokens of a reply beside what it copies, likely
+
+
+@dataclass(frozen=True)
+class Label:
+    """Label rows by the vote of the models.
+
+    Attributes:
+        confirm: drop a row whose own labels the vote does not confirm, as after rewriting.
+    """
+
+    definition: MetricDefinition
+    max_tokens: int = 512
+    confirm: bool = False
+    name: str = LABEL
+
+    def request(self, row: DraftRow) -> ChatRequest:
+        """Ask for the labels; every model gets the same request."""
+        return label_request(self.definition, row, self.max_tokens)
+
+    def read(self, row: DraftRow, text: str) -> frozenset[str] | Fault:  # noqa: ARG002 (as Rewrite)
+        """Read the labels of one model."""
+        return read_labels(self.definition, text)
+
+    def make(self, row: DraftRow, said: Sequence[frozenset[str] | Fault]) -> dict[str, Any] | Fault:
+        """Return the row with the labels that most models chose, or why there are none."""
+        voted = vote(self.definition, said)
+        if isinstance(voted, Fault):
+            return voted
+        labels, votes = voted
+        if self.confirm and labels != frozenset(row.labels or ()):
+            had, got = (", ".join(sorted(each)) or "none" for each in (row.labels or (), labels))
+            return Fault(reason="contradictory", message=f"the row says {had}, the vote {got}")
+        return row.model_dump() | {"labels": sorted(labels), "votes": votes}
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """Rewrite rows, by one model, so that their labels hold by the metric's definition."""
+
+    definition: MetricDefinition
+    max_tokens: int = 2_048
+    name: str = REWRITE
+
+    def request(self, row: DraftRow) -> ChatRequest:
+        """Ask for the row to be rewritten."""
+        return rewrite_request(self.definition, row, self.max_tokens)
+
+    def read(self, row: DraftRow, text: str) -> Mapping[str, Any] | Fault:
+        """Read the rewritten fields."""
+        return read_rewritten(self.definition, row, text)
+
+    def make(
+        self, row: DraftRow, said: Sequence[Mapping[str, Any] | Fault]
+    ) -> dict[str, Any] | Fault:
+        """Return the rewritten row; it keeps its group, and with it its side of a split."""
+        (found,) = said
+        return found if isinstance(found, Fault) else row.model_dump() | dict(found)
+
+
+Task = Label | Rewrite
+"""What is asked of every model about a row, and what is made of their replies."""
+
+
+@dataclass
+class Done:
+    """The rows that are done, by the line of the input, and their counts."""
+
+    tally: Tally = field(default_factory=Tally)
+    lines: set[int] = field(default_factory=set)
+
+    def add(self, row: Finished) -> None:
+        """Count one row."""
+        for place, used in enumerate(row.provenance.usage):
+            self.tally.spend(calls_of(place), used)
+        self.lines.add(row.provenance.line)
+        if isinstance(row, DroppedRow):
+            self.tally.dropped[row.error.code] += 1
+        else:
+            self.tally.made["made"] += 1
+
+
+def calls_of(model: int) -> str:
+    """Return what a model is asked for, as it is named in a bill."""
+    return f"calls of model {model + 1}"
+
+
+def read_done(output: Path) -> Done:
+    """Count what an earlier run has written, whichever it was.
+
+    Raises:
+        RunMismatch: a line was not written by this command.
+    """
+    done = Done()
+    for row in read_files(_files(output)):
+        done.add(row)
+    return done
+
+
+def estimate(task: Task, rows: Iterable[DraftRow], *, most: bool) -> Usage:
+    """Estimate what one model will be asked and reply, from the length of the texts.
+
+    Args:
+        task: what is asked.
+        rows: what is to be asked about.
+        most: every reply as long as it may be.
+    """
+    asked = [task.request(row) for row in rows]
+    sizes = [estimate_tokens(request.messages[-1].content) for request in asked]
+    copied = sum(sizes) if task.name == REWRITE else 0
+    reply = min(_REASONING, task.max_tokens)
+    likely = round(len(asked) * reply + copied)
+    return Usage(
+        calls=len(asked),
+        input_tokens=round(sum(sizes)),
+        output_tokens=len(asked) * task.max_tokens if most else likely,
+    )
+
+
+def run_task(
+    task: Task,
+    rows: Sequence[DraftRow],
+    models: Sequence[ChatBackend],
+    run: RunInfo,
+    output: Path,
+    on_progress: Callable[[Tally], None] = lambda _: None,
+) -> Tally:
+    """Do what is not done yet, and write it in the order of the rows.
+
+    Args:
+        task: what is asked.
+        rows: all of the run's, from the first.
+        models: are all asked about every row.
+        run: what identifies the run.
+        output: JSONL file of MadeRows; DroppedRows go to the file beside it.
+        on_progress: called with the counts so far after every batch.
+
+    Raises:
+        BackendError: some got no reply; all others are in the files.
+        InUse: another process is writing the files.
+        RunMismatch: the files hold rows of another run.
+        DefinitionError: the metric's prompt cannot be asked of a chat model.
+    """
+    done = Done()
+
+    def add(row: Finished) -> None:
+        check_run(output, dict(row.provenance.run), dict(run))
+        done.add(row)
+
+    run_tasks(
+        _files(output),
+        list(enumerate(rows, start=1)),
+        lambda numbered: numbered[0] in done.lines,
+        partial(_do, task, models, run),
+        add,
+        lambda: on_progress(done.tally),
+    )
+    return done.tally
+
+
+def _files(output: Path) -> dict[Path, type[Finished]]:
+    return outcome_files(output, MadeRow, DroppedRow)
+
+
+def _do(
+    task: Task, models: Sequence[ChatBackend], run: RunInfo, batch: Sequence[tuple[int, DraftRow]]
+) -> Iterator[Finished | Lost]:
+    asked = [
+        ask(
+            model,
+            batch,
+            lambda one, _: task.request(one[1]),
+            lambda one, _, text: task.read(one[1], text),
+        )
+        for model in models
+    ]
+    for (line, row), *replies in zip(batch, *asked, strict=True):
+        outages = [
+            Lost(model.name, row.id or line, one.outage)
+            for model, one in zip(models, replies, strict=True)
+            if one.outage
+        ]
+        if outages:
+            yield outages[0]
+            continue
+        provenance = Provenance(run=run, line=line, usage=tuple(one.usage for one in replies))
+        made = task.make(row, [one.result for one in replies])
+        if isinstance(made, Fault):
+            yield DroppedRow(id=row.id, error=made.as_error(), provenance=provenance)
+        else:
+            yield MadeRow(**made, provenance=provenance)
