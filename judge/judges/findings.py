@@ -90,7 +90,8 @@ def to_verdict(
             continue
         score = None if finding.raw_score is None else round(finding.raw_score, 4)
         unsupported = score is not None and score >= threshold
-        worst = max(worst, score or 0.0)
+        if score is not None:
+            worst = max(worst, score)
         label = "NO_INFO" if score is None else "UNSUPPORTED" if unsupported else "SUPPORTED"
         sentences.append(
             Sentence(

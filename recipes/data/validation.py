@@ -67,7 +67,7 @@ def fit_judge(judge: Judge, mix: Mix, data: Path) -> Calibration:
     return fit_calibration(
         judge.info,
         [verdict.raw_score for verdict in verdicts],
-        [answer.example.label or "PASS" for answer in answers],
+        [answer.label for answer in answers],
         method="isotonic",
         objective="balanced-accuracy",
         data_sha256=rows_sha256(answers),

@@ -67,7 +67,7 @@ class Reader:
         Of an answer of which it is only known that it is wrong, the claims have no labels.
         """
         example = answer.example
-        unmarked = example.label == "FAIL" and not example.spans
+        unmarked = answer.label == "FAIL" and not example.spans
         found = self.claims(example)
         unknown = unmarked and len(found) > 1
         marked = [(span.start, span.end) for span in example.spans or ()]
@@ -113,7 +113,7 @@ def stage_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -
         items += _read(rows, reader, files.most or None, rng)
     right = [row for name in stage.right for row in mix.training_right(name, root)]
     items += _read(right, reader, stage.right_claims, rng)
-    right += [row for rows in answers.values() for row in rows if row.example.label == "PASS"]
+    right += [row for rows in answers.values() for row in rows if row.label == "PASS"]
     for kind, count in stage.changed.items():
         items += make(kind, count, right, reader, rng)
     plain = [row for pair in generate_plain(stage.plain, seed) for row in pair]
@@ -284,7 +284,7 @@ def _right(answers: Sequence[LabelledAnswer], rng: random.Random, tries: int) ->
     """Yield right answers at random, each set as often as the other."""
     by_source: dict[str, list[Example]] = {}
     for answer in answers:
-        if answer.example.label == "PASS":
+        if answer.label == "PASS":
             by_source.setdefault(answer.example.source or "", []).append(answer.example)
     names = sorted(by_source)
     for _ in range(tries if names else 0):

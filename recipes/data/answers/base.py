@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moonlynx.judge.contract.types import Example, Score
+from moonlynx.judge.contract.types import BadInput, Example, Score
 from moonlynx.judge.text import split_sentences
 
 from ..exclusions import DataNotFound
@@ -39,6 +39,18 @@ class LabelledAnswer:
     group: str
     beliefs: tuple[tuple[int, int, float], ...] = ()
     contradicted: bool | None = None
+
+    @property
+    def label(self) -> Score:
+        """Return the example's label.
+
+        Raises:
+            BadInput: it has none.
+        """
+        if self.example.label is None:
+            field = f"{self.example.id}, label"
+            raise BadInput("bad_input", field, "is missing; give PASS or FAIL")
+        return self.example.label
 
 
 def labelled(

@@ -46,7 +46,7 @@ def _adherent(answer: LabelledAnswer) -> LabelledInput:
     return row(
         example.source or "",
         str(example.id).partition("/")[2],
-        example.label == "PASS",
+        answer.label == "PASS",
         group=answer.group,
         input=example.question,
         output=example.answer,

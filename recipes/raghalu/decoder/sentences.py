@@ -38,7 +38,7 @@ def _of_answers(answers: Sequence[LabelledAnswer]) -> Iterator[BrandSentence]:
     """Yield answers by the sentence, except wrong ones of several: which is wrong is not known."""
     for answer in answers:
         pieces = split_sentences(answer.example.answer)
-        wrong = answer.example.label == "FAIL"
+        wrong = answer.label == "FAIL"
         if wrong and len(pieces) > 1:
             continue
         for piece in pieces:

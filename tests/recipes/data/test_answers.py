@@ -1,12 +1,14 @@
 import json
 import re
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from moonlynx.eval.benchmarks.jsonl import read_file
+from moonlynx.judge.contract.types import BadInput
 from moonlynx.recipes.data import answers, mixes, unseen
 from moonlynx.recipes.data.answers import RIGHT, SETS, load, load_right, split
 from moonlynx.recipes.data.answers.base import labelled, read_json
@@ -40,6 +42,14 @@ class Watched(dict):
     def __getitem__(self, key):
         self.asked.add(key)
         return super().__getitem__(key)
+
+
+def test_a_missing_label_is_named_and_never_taken_for_pass():
+    row = labelled("set", 1, "FAIL", context="A document.", answer="An answer.")
+    assert row.label == "FAIL"
+    bare = replace(row, example=row.example.model_copy(update={"label": None}))
+    with pytest.raises(BadInput, match="set/1, label: is missing; give PASS or FAIL"):
+        _ = bare.label
 
 
 @pytest.fixture(scope="module")

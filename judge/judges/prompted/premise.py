@@ -1,0 +1,121 @@
+"""Documents as premises: cut into windows that a model of entailment can read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from ...contract.types import Evidence, JudgeError
+from ...text import split_sentences
+from .nli_model import NliModel
+
+_GAP = re.compile(r"\s+")
+
+
+class _Block(NamedTuple):
+    """A sentence of a document, or a part of a long one, and its tokens."""
+
+    document: int
+    start: int
+    end: int
+    tokens: int
+
+
+class Best(NamedTuple):
+    """What the window that supports a hypothesis most says about it.
+
+    Attributes:
+        support: P(entailment), in [0, 1].
+        conflict: P(contradiction) against entailment, in [0, 1].
+        evidence: the window, a range for each document in it.
+        windows: how many were read.
+        tokens: that the model read in all of them.
+    """
+
+    support: float
+    conflict: float
+    evidence: tuple[Evidence, ...]
+    windows: int
+    tokens: int
+
+
+class Premise:
+    """Documents that hypotheses are read against: in windows, the one with most support counts."""
+
+    def __init__(self, documents: Sequence[str], model: NliModel) -> None:
+        self._documents = documents
+        self._model = model
+        # Two blocks go into any window: a hypothesis may fill the rest.
+        self._longest = model.limit // 3
+        self._blocks = [
+            block
+            for index, document in enumerate(documents)
+            for piece in split_sentences(document)
+            for block in self._cut(index, piece.start, piece.end)
+        ]
+
+    def read(self, hypothesis: str) -> Best | JudgeError:
+        """Read the hypothesis against every window.
+
+        Errors: `too_long` where the hypothesis leaves no room for a block; `unparsed` where
+        the model said something else than a label of any window: that could be the support.
+        """
+        room = self._model.limit - self._model.length("", hypothesis)
+        if room < self._longest:
+            message = f"the sentence leaves {max(room, 0)} tokens for the documents"
+            return JudgeError(code="too_long", message=message)
+        windows = list(self._windows(room))
+        readings = [self._model.read(self._text(window), hypothesis) for window in windows]
+        supports = [reading.support for reading in readings if reading.support is not None]
+        if len(supports) < len(readings):
+            return JudgeError(code="unparsed", message="the model said neither 1 nor 0")
+        index = max(range(len(supports)), key=supports.__getitem__)
+        return Best(
+            supports[index],
+            readings[index].conflict,
+            tuple(
+                Evidence(document=document, start=start, end=end, relation="support")
+                for document, start, end in _ranges(windows[index])
+            ),
+            len(windows),
+            sum(reading.tokens for reading in readings),
+        )
+
+    def _cut(self, document: int, start: int, end: int) -> Iterator[_Block]:
+        """Split a range in halves, at white space if possible, until its parts are short enough."""
+        text = self._documents[document][start:end]
+        tokens = self._model.count(text)
+        if tokens <= self._longest or len(text) < 2:
+            yield _Block(document, start, end, tokens)
+            return
+        middle = len(text) // 2
+        gaps = [gap.span() for gap in _GAP.finditer(text)]
+        left, right = min(gaps, key=lambda gap: abs(gap[0] - middle), default=(middle, middle))
+        yield from self._cut(document, start, start + left)
+        yield from self._cut(document, start + right, end)
+
+    def _windows(self, room: int) -> Iterator[list[_Block]]:
+        """Fill windows with blocks, in order; a block takes one token more for what joins it."""
+        window: list[_Block] = []
+        used = 0
+        for block in self._blocks:
+            if window and used + block.tokens + 1 > room:
+                yield window
+                window, used = [], 0
+            window.append(block)
+            used += block.tokens + 1
+        yield window
+
+    def _text(self, window: Sequence[_Block]) -> str:
+        return "\n".join(
+            self._documents[document][start:end] for document, start, end in _ranges(window)
+        )
+
+
+def _ranges(window: Sequence[_Block]) -> Iterator[tuple[int, int, int]]:
+    """Yield the range that the window takes of each document in it."""
+    for document, group in groupby(window, key=lambda block: block.document):
+        blocks = list(group)
+        yield document, blocks[0].start, blocks[-1].end
