@@ -1,10 +1,6 @@
 import json
 import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Sequence
 from functools import partial
 
@@ -71,18 +67,6 @@ def test_the_file_does_not_depend_on_the_batch_size(tmp_path, batch_size):
     run(path, tmp_path / "all.jsonl", batch_size=60)
     run(path, tmp_path / "out.jsonl", batch_size=batch_size)
     assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "all.jsonl").read_bytes()
-
-
-def test_a_run_cut_anywhere_ends_the_same(tmp_path):
-    path = make_input(tmp_path / "in.jsonl", 60)
-    output = tmp_path / "out.jsonl"
-    run(path, output)
-    whole = output.read_bytes()
-    for cut in random.Random(3).sample(range(len(whole)), 40):
-        output.write_bytes(whole[:cut])
-        tally = run(path, output, batch_size=8)
-        assert output.read_bytes() == whole
-        assert tally.rows == 60
 
 
 def test_a_finished_run_is_not_judged_again(tmp_path):
@@ -160,15 +144,6 @@ def test_verdicts_by_two_calibrations_are_never_mixed(tmp_path, using):
         judge_rows(using(Calibrated(judge, second)), read_rows(path), output, run=RUN)
     judge_rows(using(Calibrated(judge, first)), read_rows(path), output, run=RUN)
     assert output.read_bytes() == before
-
-
-def test_going_on_from_a_damaged_file_is_refused(tmp_path):
-    path = make_input(tmp_path / "in.jsonl", 20)
-    output = tmp_path / "out.jsonl"
-    run(path, output)
-    output.write_bytes(b"{}\n" + output.read_bytes())
-    with pytest.raises(RunMismatch, match="line 1 is no Verdict; delete"):
-        run(path, output)
 
 
 def lines_of(path):
@@ -270,29 +245,3 @@ def test_reading_something_else_as_verdicts_names_the_line(tmp_path):
     path = make_input(tmp_path / "in.jsonl", 5)
     with pytest.raises(BadInput, match="line 1: is not a Verdict"):
         list(read_verdicts(path))
-
-
-@pytest.mark.slow
-def test_ten_kills_at_random_moments_leave_the_file_of_an_undisturbed_run(tmp_path):
-    path = make_input(tmp_path / "in.jsonl", 30_000)
-    command = [sys.executable, "-m", "moonlynx", "judge", "--input", str(path), "--output"]
-    undisturbed, killed = tmp_path / "undisturbed.jsonl", tmp_path / "killed.jsonl"
-    started = time.monotonic()
-    result = subprocess.run([*command, str(undisturbed)], capture_output=True)
-    assert result.returncode == 3  # the broken rows
-    lasted = time.monotonic() - started
-    moments = random.Random(11)
-    sizes = []
-    for _ in range(10):
-        process = subprocess.Popen(
-            [*command, str(killed)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-        time.sleep(0.3 + moments.random() * lasted / 6)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        sizes.append(killed.stat().st_size if killed.exists() else 0)
-    assert sizes == sorted(sizes), "a killed run lost verdicts"
-    assert 0 < sizes[-1] < undisturbed.stat().st_size, "the kills came too early or too late"
-    result = subprocess.run([*command, str(killed)], capture_output=True)
-    assert result.returncode == 3
-    assert killed.read_bytes() == undisturbed.read_bytes()

@@ -90,15 +90,6 @@ def test_a_mapping_is_part_of_the_run(run, tmp_path, wanted):
     assert output.read_bytes() == wanted
 
 
-def test_a_run_without_a_mapping_does_not_go_on_with_one(run, tmp_path):
-    path, output = renamed(tmp_path, answer="response"), tmp_path / "out.jsonl"
-    asked = ("judge", *JUDGE, "--input", path, "--output", output)
-    assert run(*asked)[0] == 0
-    code, _, err = run(*asked, "--map", "answer=response")
-    assert code == 2
-    assert "another map (None, now" in err
-
-
 def test_compressed_files_and_standard_input_go_on_as_files_do(run, tmp_path, wanted):
     packed, output = tmp_path / "rows.jsonl.gz", tmp_path / "out.jsonl"
     packed.write_bytes(gzip.compress(LABELLED.read_bytes()))

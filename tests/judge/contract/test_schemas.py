@@ -10,6 +10,7 @@ from moonlynx.judge.contract import schemas
 from moonlynx.judge.contract.types import ERROR_CODES, Example, JudgeError, JudgeInfo, Verdict
 
 from ...strategies import examples, filled, metric_inputs, metric_verdicts, texts, verdicts
+from ...tables import table
 
 NAMES = ["example", "lynx", "metric_input", "metric_verdict", "verdict"]
 VALIDATORS = {name: Draft202012Validator(schemas.load_schema(name)) for name in NAMES}
@@ -68,36 +69,7 @@ def test_the_verdict_schema_names_every_error_code():
         VALIDATORS["verdict"].validate(json.loads(verdict.model_dump_json()))
 
 
-def _verdict(**changes):
-    verdict = Verdict(score="PASS", judge=JudgeInfo(name="j", version="1"))
-    return json.loads(verdict.model_dump_json()) | changes
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("example", {"answer": "a"}),
-        ("example", {"context": "c"}),
-        ("example", {"context": "c", "answer": "a", "contexts": []}),
-        ("example", {"context": [1], "answer": "a"}),
-        ("example", {"context": "c", "answer": "a", "label": "pass"}),
-        ("example", {"context": "c", "answer": "a", "id": 1.5}),
-        ("verdict", {"score": "PASS"}),
-        ("verdict", _verdict(score="MAYBE")),
-        ("verdict", _verdict(probability=1.01)),
-        ("verdict", _verdict(probability="0.5")),
-        ("verdict", _verdict(error={"code": "other", "message": "m"})),
-        ("verdict", _verdict(schema_version="0.9")),
-        ("verdict", _verdict(usage={"calls": -1})),
-        ("metric_input", {"input": "i"}),
-        ("metric_verdict", {"metric": "m", "labels": {"yes": 2}}),
-        ("lynx", {"REASONING": [], "SCORE": "pass"}),
-        ("lynx", {"REASONING": "r", "SCORE": "PASS"}),
-        ("lynx", {"REASONING": [], "SCORE": None}),
-        ("lynx", {"REASONING": [], "SCORE": "PASS", "ID": 1}),
-        ("lynx", {"SCORE": "PASS"}),
-    ],
-)
-def test_schemas_refuse_what_the_records_refuse(name, value):
+@pytest.mark.parametrize("case", table(__file__, "schemas_refuse.jsonl"), ids=json.dumps)
+def test_schemas_refuse_what_the_records_refuse(case):
     with pytest.raises(ValidationError):
-        VALIDATORS[name].validate(value)
+        VALIDATORS[case["schema"]].validate(case["value"])

@@ -11,6 +11,7 @@ from moonlynx.judge.contract.spec import (
 )
 
 from ...strategies import any_strings, filled, texts
+from ...tables import table
 
 # Every form of the grammar, with what it means.
 SPECS = {
@@ -105,61 +106,17 @@ def test_every_string_is_a_spec_that_round_trips_or_a_spec_error(text):
         assert parse_spec(str(spec)) == spec
 
 
-# What is wrong with a name, and a part of the message that says so.
-BAD_NAMES = {
-    "": "lower-case letters, digits and dashes",
-    "Luna": "lower-case letters, digits and dashes",
-    "token_similarity": "lower-case letters, digits and dashes",
-    "token--similarity": "lower-case letters, digits and dashes",
-    "-a": "lower-case letters, digits and dashes",
-    "two words": "lower-case letters, digits and dashes",
-    "żółw": "lower-case letters, digits and dashes",
-    ":model": "as in 'token-similarity' or 'lynx:ORG/MODEL@vllm'",
-    "a,b": "lower-case letters, digits and dashes",
-    "lynx:": "no model; give a path or a Hub id",
-    "lynx:@vllm": "no model; give a path or a Hub id",
-    "lynx: @vllm": "no model; give a path or a Hub id",
-    "lynx:m@": "use one of onnx, torch, transformers, vllm, fake or an http(s) URL",
-    "lynx:m@vlm": "use one of onnx, torch, transformers, vllm, fake or an http(s) URL",
-    "lynx:m@ftp://example.org": "or an http(s) URL",
-    "lynx:m@localhost:8001": "or an http(s) URL",
-    "lynx:m@http://": "or an http(s) URL",
-    "lynx:m@http:///v1": "or an http(s) URL",
-    "lynx:m@http://[::1/v1": "or an http(s) URL",
-    "lynx:m@http://h:port": "or an http(s) URL",
-    "lynx:m@http://h:99999": "or an http(s) URL",
-    "lynx:m@http://h h/v1": "or an http(s) URL",
-    "a?": "options are written ?key=value&key=value",
-    "a?x": "options are written ?key=value&key=value",
-    "a?x=1&": "options are written ?key=value&key=value",
-    "a?x=1&&y=2": "options are written ?key=value&key=value",
-    "a?=1": "an option has no name",
-    "a?x=1&x=2": "option 'x' is given twice",
-    "a?x=\ud800": "holds a lone surrogate",
-    "cascade()": "at least two judges",
-    "cascade(a)": "at least two judges",
-    "cascade(a,)": "lower-case letters, digits and dashes",
-    "cascade(,a)": "lower-case letters, digits and dashes",
-    "cascade(a,b": "must close at the name's end",
-    "cascade(a,b)@vllm": "must close at the name's end",
-    "cascade(a,b)?": "options are written ?key=value&key=value",
-    "cascade(a,b)?x=1)": "a bracket is closed that was never opened",
-    "cascade(a,cascade(b,c)?x=1": "a bracket is never closed",
-    "cascade(a,b),c": "must close at the name's end",
-    "cascade(a,cascade(b,c)": "a bracket is never closed",
-    "cascade(a,b))": "a bracket is closed that was never opened",
-    "cascade(a,b),cascade(c,d)": "a bracket is closed that was never opened",
-    "cascade(a,lynx:m@vlm)": "or an http(s) URL",
-    "cascade(a," * 17 + "b" + ")" * 17: "at most 16 cascades",
-    "cascade(a," * 20_000 + "b" + ")" * 20_000: "at most 16 cascades",
-}
+BAD_NAMES = [
+    *table(__file__, "bad_names.jsonl"),
+    *({"name": "cascade(a," * n + "b" + ")" * n, "says": "at most 16"} for n in (17, 20_000)),
+]
 
 
-@pytest.mark.parametrize(("text", "part"), BAD_NAMES.items(), ids=[name[:40] for name in BAD_NAMES])
-def test_a_malformed_name_is_refused_with_what_is_allowed(text, part):
+@pytest.mark.parametrize("case", BAD_NAMES, ids=lambda case: case["name"][:40])
+def test_a_malformed_name_is_refused_with_what_is_allowed(case):
     with pytest.raises(SpecError) as caught:
-        parse_spec(text)
-    assert part in str(caught.value)
+        parse_spec(case["name"])
+    assert case["says"] in str(caught.value)
     assert len(str(caught.value)) < 300
 
 

@@ -1,12 +1,12 @@
 import contextlib
 import json
-import math
 
 import pytest
 from hypothesis import given
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
+from moonlynx.judge.contract import types
 from moonlynx.judge.contract.schemas import load_schema
 from moonlynx.judge.contract.types import (
     ERROR_CODES,
@@ -36,6 +36,7 @@ from ...strategies import (
     tuples_of,
     verdicts,
 )
+from ...tables import table
 
 JUDGE = JudgeInfo(name="j", version="1")
 ERROR = JudgeError(code="timeout", message="no reply in 60 s")
@@ -88,156 +89,45 @@ def test_ids_keep_their_kind(example_id):
     assert type(example.id) is type(example_id)
 
 
-# What is wrong with a row: the row, then the code, the field named, and a part of the message.
-BAD_ROWS = {
-    "no context": ({"answer": "a"}, "bad_input", "context", "missing"),
-    "no answer": ({"context": "c"}, "bad_input", "answer", "missing"),
-    "null context": (row(context=None), "bad_input", "context", "NoneType"),
-    "empty context": (row(context=[]), "empty_context", "context", "at least one document"),
-    "empty document": (row(context=""), "empty_context", "context", "at least one document"),
-    "blank documents": (row(context=[" ", "\n\u2003"]), "empty_context", "context", "blank"),
-    "context a number": (row(context=7), "bad_input", "context", "int"),
-    "context an object": (row(context={"text": "c"}), "bad_input", "context", "dict"),
-    "context bytes": (row(context=b"c"), "bad_input", "context", "bytes"),
-    "a document a number": (row(context=["c", 7]), "bad_input", "context.1", "string, got int"),
-    "a document null": (row(context=[None]), "bad_input", "context.0", "NoneType"),
-    "a document an object": (row(context=[{"text": "c"}]), "bad_input", "context.0", "dict"),
-    "null answer": (row(answer=None), "bad_input", "answer", "NoneType"),
-    "empty answer": (row(answer=""), "empty_answer", "answer", "no text"),
-    "blank answer": (row(answer=" \t\n"), "empty_answer", "answer", "no text"),
-    "answer a number": (row(answer=30), "bad_input", "answer", "string, got int"),
-    "answer a list": (row(answer=["a"]), "bad_input", "answer", "string, got list"),
-    "answer bytes": (row(answer=b"a"), "bad_input", "answer", "string, got bytes"),
-    "null question": (row(question=None), "bad_input", "question", "NoneType"),
-    "id a float": (row(id=1.5), "bad_input", "id", "got float"),
-    "id a boolean": (row(id=True), "bad_input", "id", "got bool"),
-    "unknown field": (row(contexts=["c"]), "bad_input", "contexts", "the fields are id, question"),
-    "field not a string": (row() | {1: 2}, "bad_input", "1", "strings"),
-    "label in lower case": (row(label="pass"), "bad_input", "label", "'PASS' or 'FAIL'"),
-    "label a boolean": (row(label=True), "bad_input", "label", "'PASS' or 'FAIL'"),
-    "samples a string": (row(samples="s"), "bad_input", "samples", "must be a list, got str"),
-    "a sample a number": (row(samples=["s", 1]), "bad_input", "samples.1", "string, got int"),
-    "a turn a string": (row(conversation=["hi"]), "bad_input", "conversation.0", "got str"),
-    "a turn without content": (
-        row(conversation=[{"role": "user"}]),
-        "bad_input",
-        "conversation.0.content",
-        "missing",
+BAD_ROWS = [
+    *table(__file__, "bad_rows.jsonl"),
+    *(
+        {"name": f"{field} bytes", "row": row(**{field: b"c"}), "field": field, "says": "bytes"}
+        for field in ("context", "answer")
     ),
-    "a turn of nobody": (
-        row(conversation=[{"role": "bot", "content": "hi"}]),
-        "bad_input",
-        "conversation.0.role",
-        "'system', 'user' or 'assistant'",
-    ),
-    "a span elsewhere": (row(spans=[span(text="is")]), "bad_input", "spans", "answer[0:2]"),
-    "a span past the end": (
-        row(spans=[span(start=9, end=11, text=".!")]),
-        "bad_input",
-        "spans",
-        "answer[9:11]",
-    ),
-    "a span of another length": (
-        row(spans=[span(end=5)]),
-        "bad_input",
-        "spans.0",
-        "2 characters, but start and end are 5 apart",
-    ),
-    "an empty span": (
-        row(spans=[span(end=0, text="")]),
-        "bad_input",
-        "spans.0",
-        "end must be greater than start",
-    ),
-    "a span backwards": (row(spans=[span(start=2, end=0)]), "bad_input", "spans.0", "greater"),
-    "a span before the start": (row(spans=[span(start=-2)]), "bad_input", "spans.0.start", "0"),
-    "an offset a float": (row(spans=[span(end=2.0)]), "bad_input", "spans.0.end", "float"),
-    "an offset a boolean": (row(spans=[span(start=False)]), "bad_input", "spans.0.start", "bool"),
-    "probability NaN": (
-        row(spans=[span(probability=math.nan)]),
-        "bad_input",
-        "spans.0.probability",
-        "finite",
-    ),
-    "probability infinite": (
-        row(spans=[span(probability=math.inf)]),
-        "bad_input",
-        "spans.0.probability",
-        "finite",
-    ),
-    "probability over 1": (
-        row(spans=[span(probability=1.01)]),
-        "bad_input",
-        "spans.0.probability",
-        "less than or equal to 1",
-    ),
-    "probability below 0": (
-        row(spans=[span(probability=-0.01)]),
-        "bad_input",
-        "spans.0.probability",
-        "greater than or equal to 0",
-    ),
-    "probability a string": (
-        row(spans=[span(probability="0.5")]),
-        "bad_input",
-        "spans.0.probability",
-        "number, got str",
-    ),
-    "not an object": (["c", "a"], "bad_input", "row", "list"),
-    "nothing": (None, "bad_input", "row", "NoneType"),
-}
+    {"name": "field not a string", "row": row() | {1: 2}, "field": "1", "says": "strings"},
+]
 
 
-@pytest.mark.parametrize(("bad", "code", "field", "part"), BAD_ROWS.values(), ids=BAD_ROWS.keys())
-def test_a_bad_row_is_refused_by_name(bad, code, field, part):
+@pytest.mark.parametrize("case", BAD_ROWS, ids=lambda case: case["name"])
+def test_a_bad_row_is_refused_by_name(case):
     with pytest.raises(BadInput) as caught:
-        Example.from_row(bad)
-    assert caught.value.code == code
-    assert caught.value.code in ERROR_CODES
-    assert caught.value.field == field
-    assert part in caught.value.message
-    assert str(caught.value) == f"{field}: {caught.value.message}"
+        Example.from_row(case["row"])
+    assert (caught.value.code, caught.value.field) == (case.get("code", "bad_input"), case["field"])
+    assert case["says"] in caught.value.message
+    assert str(caught.value) == f"{case['field']}: {caught.value.message}"
 
 
-SURROGATE = "text \udc80"
+@pytest.mark.parametrize("case", table(__file__, "bad_fields.jsonl"), ids=json.dumps)
+def test_bad_fields_are_refused_by_name_and_lone_surrogates_everywhere(case):
+    with pytest.raises(ValidationError) as caught:
+        getattr(types, case["record"]).model_validate(case["fields"])
+    found = {".".join(map(str, fault["loc"])): fault["msg"] for fault in caught.value.errors()}
+    if "where" in case:
+        assert case["where"] in found
+    else:
+        assert any(case["says"] in message for message in found.values())
 
 
-@pytest.mark.parametrize(
-    ("record", "fields"),
-    [
-        (Example, row(id=SURROGATE)),
-        (Example, row(question=SURROGATE)),
-        (Example, row(context=SURROGATE)),
-        (Example, row(context=["c", SURROGATE])),
-        (Example, row(answer=SURROGATE)),
-        (Example, row(conversation=[{"role": "user", "content": SURROGATE}])),
-        (Example, row(samples=[SURROGATE])),
-        (Example, row(source=SURROGATE)),
-        (Example, row(answer=SURROGATE, spans=[{"start": 5, "end": 6, "text": "\udc80"}])),
-        (Verdict, verdict(id=SURROGATE)),
-        (Verdict, verdict(reasoning=[SURROGATE])),
-        (Verdict, verdict(judge={"name": SURROGATE, "version": "1"})),
-        (Verdict, verdict(judge={"name": "j", "version": SURROGATE})),
-        (Verdict, verdict(stages=[{"judge": SURROGATE, "score": None, "decided": False}])),
-        (Verdict, verdict(spans=[{"start": 0, "end": 6, "text": SURROGATE}])),
-        (Verdict, verdict(score=None, error={"code": "backend", "message": SURROGATE})),
-        (MetricInput, {"input": SURROGATE, "output": "o"}),
-        (MetricInput, {"input": "i", "output": SURROGATE}),
-        (MetricInput, {"input": "i", "output": "o", "tools": [{"name": SURROGATE}]}),
-        (MetricInput, {"input": "i", "output": "o", "tools": [{SURROGATE: 1}]}),
-        (MetricInput, {"input": "i", "output": "o", "trace": [{"a": [{"b": SURROGATE}]}]}),
-        (MetricVerdict, {"metric": SURROGATE, "labels": {"yes": 0.5}}),
-        (MetricVerdict, {"metric": "m", "labels": {SURROGATE: 0.5}}),
-    ],
-)
-def test_lone_surrogates_are_refused_everywhere(record, fields):
-    with pytest.raises(ValidationError, match="surrogate"):
-        record.model_validate(fields)
+@pytest.mark.parametrize("fields", [{"trace": [{"a": object()}]}, {"context": {"c"}}])
+def test_what_json_cannot_hold_is_refused(fields):
+    with pytest.raises(ValidationError):
+        MetricInput.model_validate({"input": "i", "output": "o"} | fields)
 
 
 def test_a_lone_surrogate_is_refused_with_its_place():
     with pytest.raises(BadInput) as caught:
-        Example.from_row(row(context=["c", SURROGATE]))
+        Example.from_row(row(context=["c", "text \udc80"]))
     assert caught.value.field == "context.1"
     assert "position 5" in caught.value.message
     str(caught.value).encode("utf-8")
@@ -258,43 +148,6 @@ def test_no_row_of_strings_passes_that_a_file_cannot_hold(question, context, ans
 
 def _is_utf8(text):
     return not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-@pytest.mark.parametrize(
-    ("record", "fields", "where"),
-    [
-        (Verdict, verdict(score="MAYBE"), "score"),
-        (Verdict, verdict(probability=1.5), "probability"),
-        (Verdict, verdict(probability=math.nan), "probability"),
-        (Verdict, verdict(probability="0.5"), "probability"),
-        (Verdict, verdict(probability=True), "probability"),
-        (Verdict, verdict(raw_score=math.inf), "raw_score"),
-        (Verdict, verdict(raw_score=math.nan), "raw_score"),
-        (Verdict, verdict(raw_score="1"), "raw_score"),
-        (Verdict, verdict(seconds=0.1), "seconds"),
-        (Verdict, verdict(schema_version="0.9"), "schema_version"),
-        (Verdict, verdict(usage={"calls": -1}), "usage.calls"),
-        (Verdict, verdict(usage={"calls": 1.0}), "usage.calls"),
-        (Verdict, verdict(reasoning="a bullet"), "reasoning"),
-        (Verdict, {"score": "PASS"}, "judge"),
-        (Verdict, {"judge": JUDGE}, "score"),
-        (Sentence, {"start": 0, "end": 1, "label": "TRUE"}, "label"),
-        (Sentence, {"start": 0, "end": 1, "label": "NO_INFO", "raw_score": -math.inf}, "raw_score"),
-        (Evidence, {"document": -1, "start": 0, "end": 1, "relation": "support"}, "document"),
-        (Evidence, {"document": 0, "start": 0, "end": 1, "relation": "none"}, "relation"),
-        (JudgeError, {"code": "other", "message": "m"}, "code"),
-        (Stage, {"judge": "j", "score": "PASS", "decided": "yes"}, "decided"),
-        (MetricVerdict, {"metric": "m", "labels": {"yes": 1.1}}, "labels.yes"),
-        (MetricVerdict, {"metric": "m", "labels": {"yes": math.nan}}, "labels.yes"),
-        (MetricInput, {"input": "i", "output": "o", "tools": [{"a": math.nan}]}, "tools.0"),
-        (MetricInput, {"input": "i", "output": "o", "trace": [{"a": object()}]}, "trace.0.a"),
-        (MetricInput, {"input": "i", "output": "o", "context": {"c"}}, "context"),
-    ],
-)
-def test_bad_fields_of_results_are_refused_by_name(record, fields, where):
-    with pytest.raises(ValidationError) as caught:
-        record.model_validate(fields)
-    assert where in {".".join(map(str, fault["loc"])) for fault in caught.value.errors()}
 
 
 def test_a_verdict_has_a_score_or_an_error():

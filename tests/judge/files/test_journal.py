@@ -26,14 +26,10 @@ def path(tmp_path):
     return path
 
 
-def test_records_come_back_in_order(path, tmp_path):
-    assert list(read_journal(path, JudgeInfo)) == RECORDS
-    assert list(read_journal(tmp_path / "none.jsonl", JudgeInfo)) == []
-
-
 def test_a_half_written_line_does_not_count_and_is_cut_off(path):
     whole = path.read_bytes()
-    for cut in range(len(whole)):
+    assert list(read_journal(path.with_name("none.jsonl"), JudgeInfo)) == []
+    for cut in range(len(whole) + 1):
         path.write_bytes(whole[:cut])
         count = whole[:cut].count(b"\n")
         assert list(read_journal(path, JudgeInfo)) == RECORDS[:count]

@@ -9,31 +9,25 @@ from moonlynx.judge.contract.types import BadInput, Example, MetricInput, Moonly
 from moonlynx.judge.rows.fields import Cells, FieldMap, load_json, read_example
 from moonlynx.judge.rows.names import NAMES, PASSED_OVER
 
+from ...tables import table
+
 OURS = Example(question="Q?", context=("one", "two"), answer="yes")
 DOCS = ["one", "two"]
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"user_input": "Q?", "retrieved_contexts": DOCS, "response": "yes", "reference": "no"},
-        {"question": "Q?", "contexts": DOCS, "answer": "yes", "ground_truth": "no"},
-        {"input": "Q?", "retrieval_context": DOCS, "actual_output": "yes", "context": None},
-        {"input": "Q?", "retrievalContext": DOCS, "actualOutput": "yes", "expectedOutput": "no"},
-        {"query": "Q?", "response": "yes", "context": DOCS, "rubric": {"a": 1}},
-        {"Question": "Q?", "Documents": DOCS, "Answer": "yes"},
-        {
-            "user_input": "Q?",
-            "retrieved_contexts": DOCS,
-            "response": "yes",
-            "reference_contexts": [],
-        },
-        {"question": "Q?", "input": "Q?", "passages": DOCS, "output": "yes", "answer": ""},
-    ],
-    ids=["ragas", "ragas-0.1", "deepeval", "confident", "azure", "sheet", "reference", "same"],
-)
-def test_rows_of_other_tools_are_read_as_they_are(row):
-    assert read_example(row) == OURS
+@pytest.mark.parametrize("case", table(__file__, "read_as.jsonl"), ids=lambda case: case["name"])
+def test_rows_of_other_tools_are_read_as_they_are_or_as_mapped(case):
+    row = Cells(case["row"]) if "cells" in case else case["row"]
+    assert read_example(row, FieldMap.parse(case.get("map", ()))) == OURS
+
+
+@pytest.mark.parametrize("case", table(__file__, "unclear.jsonl"), ids=lambda case: case["says"])
+def test_what_is_not_clear_is_an_error_that_names_the_field(case):
+    with pytest.raises(BadInput) as refused:
+        read_example(case["row"])
+    assert (refused.value.code, refused.value.field) == ("bad_input", case["field"])
+    assert case["says"] in refused.value.message
+    refused.value.message.encode()  # a verdict has to hold it
 
 
 @pytest.mark.parametrize("field", NAMES)
@@ -42,107 +36,6 @@ def test_each_name_is_taken(field):
         row = {"question": "Q?", "context": DOCS, "answer": "yes"}
         row[name] = row.pop(field)
         assert read_example(row) == OURS, name
-
-
-@pytest.mark.parametrize(
-    ("row", "field", "says"),
-    [
-        (
-            {"context": ["ideal"], "retrieval_context": DOCS, "actual_output": "yes"},
-            "context",
-            "stands there twice, as context and retrieval_context; keep one, or give --map",
-        ),
-        ({"context": "c", "answer": "a", "Answer": "b"}, "answer", "as answer and Answer"),
-        ({"contexts": DOCS, "expected_output": "yes"}, "answer", "--map answer=expected_output"),
-        ({"contexts": DOCS, "anwser": "yes"}, "answer", "give --map answer=anwser"),
-        ({"contexts": DOCS, "completion": "yes"}, "answer", "give --map answer=completion"),
-        ({"contexts": DOCS, "foo": "yes"}, "answer", "found contexts, foo; give --map answer=NAME"),
-        ({"input": "Q?", "output": "yes", "reference": "d"}, "context", "the documents in Phoenix"),
-        (
-            {"inputs": {"question": "Q?"}, "outputs": {"answer": "yes", "documents": DOCS}},
-            "context",
-            "give --map context=outputs.documents",
-        ),
-        (
-            {
-                "attributes.input.value": "Q?",
-                "attributes.retrieval.documents": [{"document.content": "d"}],
-            },
-            "context",
-            "give --map context=attributes.retrieval.documents.document.content",
-        ),
-        (
-            {"context": "c", "response": {"tokenUsage": {}, "output": "yes"}},
-            "answer",
-            "response holds an object; name the text in it, as by --map answer=response.output",
-        ),
-        (
-            {"documents": [{"metadata": {"source": "s"}, "page_content": "d"}], "answer": "a"},
-            "context",
-            "--map context=documents.page_content",
-        ),
-        ({"context": "c", "\ud800": "a"}, "answer", r"found context, \ud800"),
-        ({}, "context", "every row needs 'context'"),
-    ],
-)
-def test_what_is_not_clear_is_an_error_that_names_the_field(row, field, says):
-    with pytest.raises(BadInput) as refused:
-        read_example(row)
-    assert (refused.value.code, refused.value.field) == ("bad_input", field)
-    assert says in refused.value.message
-    refused.value.message.encode()  # a verdict has to hold it
-
-
-@pytest.mark.parametrize(
-    ("pairs", "row"),
-    [
-        (["answer=reply"], {"question": "Q?", "context": DOCS, "reply": "yes"}),
-        (
-            ["question=inputs.question", "answer=outputs.answer", "context=outputs.documents.text"],
-            {
-                "inputs": {"question": "Q?"},
-                "outputs": {"answer": "yes", "documents": [{"text": "one"}, {"text": "two"}]},
-            },
-        ),
-        (
-            [
-                "question=attributes.input.value",
-                "answer=attributes.output.value",
-                "context=attributes.retrieval.documents.document.content",
-            ],
-            {
-                "attributes.input.value": "Q?",
-                "attributes.output.value": "yes",
-                "attributes.retrieval.documents": [
-                    {"document.content": "one", "document.score": 1.0},
-                    {"document.content": "two"},
-                ],
-            },
-        ),
-        (
-            ["question=vars.query", "context=vars.context", "answer=response.output"],
-            {
-                "vars": {"query": "Q?", "context": DOCS},
-                "response": {"output": "yes"},
-                "prompt": {"raw": "Q? one two"},
-            },
-        ),
-        (
-            ["context=retrieval_context"],
-            {"input": "Q?", "context": ["ideal"], "retrieval_context": DOCS, "answer": "yes"},
-        ),
-        # A mapped name is not taken for another field as well.
-        (["context=input"], {"query": "Q?", "input": DOCS, "answer": "yes"}),
-        # A table's cell may hold JSON.
-        (
-            ["question=inputs.question", "context=outputs.docs", "answer=outputs.answer"],
-            Cells(inputs='{"question": "Q?"}', outputs='{"docs": ["one", "two"], "answer": "yes"}'),
-        ),
-    ],
-    ids=["flat", "langsmith", "phoenix", "promptfoo", "deepeval", "other-field", "cells"],
-)
-def test_a_mapping_reads_what_is_named_otherwise(pairs, row):
-    assert read_example(row, FieldMap.parse(pairs)) == OURS
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from moonlynx.judge import builders
 from moonlynx.judge.cli import judge as judge_cli
 from moonlynx.judge.contract.types import BadInput, Example, JudgeInfo, Verdict
 from moonlynx.judge.contract.visible import visible
-from moonlynx.judge.registry import load_judge
+from moonlynx.judge.registry import all_factories, load_judge
 from moonlynx.judge.terminal.messages import Terminal
 from moonlynx.judge.terminal.show import render
 
@@ -285,9 +285,11 @@ def test_a_judge_that_is_missing_an_extra_says_which(monkeypatch):
     assert "runs here: no: pip install 'moonlynx[embed]'" in listed
 
 
-def test_the_list_of_judges_names_the_cascade(monkeypatch):
+def test_the_list_of_judges_names_each_and_the_cascade(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     listed = CliRunner().invoke(top.app, ["judges"]).stdout
+    for name, _ in all_factories():
+        assert re.search(f"^{name} ", listed, re.MULTILINE)
     assert re.search(r"^cascade +Judges asked one after the other", listed, re.MULTILINE)
     with pytest.raises(ValueError, match=r"as in cascade\(luna,lynx@URL\)"):
         load_judge("cascade")
