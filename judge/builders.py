@@ -51,21 +51,6 @@ class Factory:
         return tuple(name for name in self.packages if find_spec(name) is None)
 
 
-def _local(make: Callable[..., Judge], **readers: Reader) -> Build:
-    """Return the builder of a judge whose options are all its own.
-
-    Args:
-        make: called with model, backend, threshold and the options; imports the judge.
-        readers: of the options.
-    """
-
-    def build(spec: JudgeSpec, threshold: float | None) -> Judge:
-        options = read_options(spec.name, spec.options, readers)
-        return make(spec.model, spec.backend, threshold, **options)
-
-    return build
-
-
 def _chat(
     make: Callable[..., Judge],
     readers: Mapping[str, Reader],
@@ -156,53 +141,51 @@ def _semantic_similarity(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .backends.embeddings import load_embeddings
     from .judges.detectors.semantic_similarity import SemanticSimilarity
 
-    model = _needed("semantic-similarity", spec.model)
-    return SemanticSimilarity(load_embeddings(model, spec.backend, spec.options), threshold)
+    embeddings = load_embeddings(_needed(spec), spec.backend, spec.options)
+    return SemanticSimilarity(embeddings, threshold)
 
 
-def _nli(model: str | None, backend: str | None, threshold: float | None, **options: Any) -> Judge:
+def _nli(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .judges.prompted.nli import NliJudge
     from .judges.prompted.nli_model import NliModel
 
-    if backend not in (None, "transformers"):
-        raise SpecError(f"nli runs on transformers only, not on {backend!r}")
-    return NliJudge(NliModel(_needed("nli", model), **options), threshold)
+    if spec.backend not in (None, "transformers"):
+        raise SpecError(f"{spec.name} runs on transformers only, not on {spec.backend!r}")
+    readers: dict[str, Reader] = {"device": one_of("auto", "cpu", "cuda"), "label": str}
+    options = read_options(spec.name, spec.options, readers)
+    return NliJudge(NliModel(_needed(spec), **options), threshold)
 
 
-def _needed(judge: str, model: str | None) -> str:
-    if model is None:
-        raise SpecError(f"{judge} needs a model, as in {judge}:PATH_OR_HUB_ID")
-    return model
+def _needed(spec: JudgeSpec) -> str:
+    if spec.model is None:
+        raise SpecError(f"{spec.name} needs a model, as in {spec.name}:PATH_OR_HUB_ID")
+    return spec.model
 
 
-def _luna(model: str | None, backend: str | None, threshold: float | None, **options: int) -> Judge:
+def _luna(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .backends.encoder import load_encoder
     from .judges.luna.judge import LunaJudge
     from .judges.luna.weights import open_weights
 
-    folder = open_weights(model, backend)
+    options = read_options(spec.name, spec.options, {"windows": whole(0)})
+    folder = open_weights(spec.model, spec.backend)
     config = folder.config.model_copy(update=options)
-    encoder = load_encoder(folder.path, backend)
+    encoder = load_encoder(folder.path, spec.backend)
     make = partial(LunaJudge, encoder, folder.tokenizer, config)
     return _as_calibrated(make, folder.calibration, threshold)
 
 
-def _raghalu(
-    model: str | None,
-    backend: str | None,
-    threshold: float | None,
-    luna: str | None = None,
-    **options: int,
-) -> Judge:
+def _raghalu(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .backends.encoder import load_encoder
     from .judges.luna.weights import open_weights
     from .judges.raghalu.judge import RagHaluJudge
     from .judges.raghalu.weights import EMBEDDED, open_heads
 
-    heads, calibration = open_heads(EMBEDDED if model is None else Path(model))
-    folder = open_weights(luna, backend)
+    options = read_options(spec.name, spec.options, {"luna": str, "windows": whole(0)})
+    heads, calibration = open_heads(EMBEDDED if spec.model is None else Path(spec.model))
+    folder = open_weights(options.pop("luna", None), spec.backend)
     config = folder.config.model_copy(update=options)
-    encoder = load_encoder(folder.path, backend)
+    encoder = load_encoder(folder.path, spec.backend)
     make = partial(RagHaluJudge, encoder, folder.tokenizer, config, heads)
     return _as_calibrated(make, calibration, threshold)
 
@@ -228,7 +211,7 @@ def _luna2(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .metrics.loading import build_metric
 
     if spec.model is None:
-        raise SpecError("luna2 needs a metric, as in luna2:context_adherence")
+        raise SpecError(f"{spec.name} needs a metric, as in {spec.name}:context_adherence")
     return MetricJudge(build_metric(spec), threshold)
 
 
@@ -239,7 +222,7 @@ def _labels(text: str) -> int:
 BUILT_IN: Mapping[str, Factory] = {
     "luna": Factory(
         "Luna: a small encoder reads each claim with the documents and marks unsupported spans",
-        _local(_luna, windows=whole(0)),
+        _luna,
         needs="nothing; other weights as luna:FOLDER_OR_HUB_ID",
         bounded=True,
     ),
@@ -255,7 +238,7 @@ BUILT_IN: Mapping[str, Factory] = {
     ),
     "raghalu": Factory(
         "RAGHalu: sets aside sentences that claim nothing, and reads the others by Luna's encoder",
-        _local(_raghalu, luna=str, windows=whole(0)),
+        _raghalu,
         needs="nothing; those fitted to a brand as raghalu:FOLDER, another encoder as ?luna=FOLDER",
         bounded=True,
     ),
@@ -331,7 +314,7 @@ BUILT_IN: Mapping[str, Factory] = {
     ),
     "nli": Factory(
         "Entailment of each sentence by the documents",
-        _local(_nli, device=one_of("auto", "cpu", "cuda"), label=str),
+        _nli,
         needs="a model of entailment: a folder or Hub id",
         packages=("torch", "transformers"),
         extra="transformers",
