@@ -81,7 +81,7 @@ def cascade(
     output: Annotated[Path, typer.Option(help="JSON file for the policy.")],
     budget: Annotated[
         str | None,
-        typer.Option(help="share<=S handed on, money<=M for 1,000 answers, or p95<=SECONDS."),
+        typer.Option(help="share<=S deferred, money<=M for 1,000 answers, or p95<=SECONDS."),
     ] = None,
     risk: Annotated[
         float | None,
@@ -141,8 +141,8 @@ def cascade(
         )
     save_record(policy, output)
     echo(
-        f"what stands: {policy.kept()} ({policy.chosen_for}); {100 * policy.handed_on:.1f} % of "
-        f"{policy.rows} rows are handed on",
+        f"kept: {policy.kept()} ({policy.chosen_for}); {100 * policy.handed_on:.1f} % of "
+        f"{policy.rows} rows are deferred",
         err=True,
     )
 

@@ -1,6 +1,6 @@
 """Read the fields of rows by the names that users give them.
 
-`NAMES` are taken as they are; `PASSED_OVER` are known, but do not mean what ours mean; any other
+`NAMES` are taken as they are; `IGNORED` are known, but do not mean what ours mean; any other
 is mapped by `--map FIELD=NAME`.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from ..contract.types import BadInput, Example, MetricInput, MoonlynxError, Record
 from .hints import missing, text_in
-from .names import FIELD_OF, NAMES, PASSED_OVER, listed, normalise, shown
+from .names import FIELD_OF, IGNORED, NAMES, listed, normalise, shown
 
 _OF_METRICS = {"input": "question", "context": "context", "output": "answer"}
 _LISTS = {"context", "samples", "conversation", "spans", "tools", "trace"}
@@ -25,7 +25,7 @@ _PYTHON_LIST = re.compile(rf"\[\s*{_QUOTED}(?:[\s,]+{_QUOTED})*\s*\]", re.DOTALL
 _EACH_QUOTED = re.compile(_QUOTED, re.DOTALL)
 
 
-_KNOWN = {normalise(name): name for name in PASSED_OVER}
+_KNOWN = {normalise(name): name for name in IGNORED}
 
 
 class Cells(dict[str, str]):
@@ -38,11 +38,11 @@ class FieldMap:
 
     Attributes:
         paths: by our field, a name; dotted where it is nested, as in `inputs.question`.
-        passed_over: those of `PASSED_OVER` that rows had, noted while rows are read.
+        ignored: those of `IGNORED` that rows had, noted while rows are read.
     """
 
     paths: Mapping[str, str] = field(default_factory=dict)
-    passed_over: set[str] = field(default_factory=set, compare=False)
+    ignored: set[str] = field(default_factory=set, compare=False)
 
     @classmethod
     def parse(cls, pairs: Iterable[str], kind: type[Record] = Example) -> FieldMap:
@@ -71,7 +71,7 @@ class FieldMap:
 
     def notes(self) -> list[str]:
         """Return a line for each name that was ignored."""
-        return [f"{name} was passed over: {PASSED_OVER[name][1]}" for name in self.passed_over]
+        return [f"{name} was ignored: {IGNORED[name][1]}" for name in self.ignored]
 
     def check_columns(self, names: Iterable[str]) -> None:
         """Check that a header names the columns that every Example needs.
@@ -101,7 +101,7 @@ class FieldMap:
             if value is not None:
                 found[ours] = value
         known = {_KNOWN[normal] for name in raw if (normal := normalise(name)) in _KNOWN}
-        self.passed_over.update(known.difference(self.paths.values()))
+        self.ignored.update(known.difference(self.paths.values()))
         return found
 
     def _value(self, raw: Mapping[str, Any], ours: str, shared: str | None) -> Any:
@@ -117,7 +117,7 @@ class FieldMap:
             name, value = full[0], raw[full[0]]
             for other in full:
                 if raw[other] != value:
-                    message = f"stands there twice, as {shown(name)} and {shown(other)}; keep one"
+                    message = f"is given twice, as {shown(name)} and {shown(other)}; keep one"
                     raise BadInput("bad_input", ours, f"{message}, or give --map {ours}=NAME")
         else:
             return None

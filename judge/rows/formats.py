@@ -263,7 +263,7 @@ def _read_json(file: BinaryIO, _: Columns) -> Iterator[RawRow]:
     if array:
         text.skip()
         if text.peek():
-            raise BadInput("bad_input", "row", "goes on after its closing bracket")
+            raise BadInput("bad_input", "row", "continues after its closing bracket")
 
 
 def _read_table(file: BinaryIO, check_columns: Columns, delimiter: str) -> Iterator[RawRow]:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
-from .names import FIELD_OF, PASSED_OVER, listed, normalise, shown
+from .names import FIELD_OF, IGNORED, listed, normalise, shown
 
 # Too vague to be taken, but probably the field where it is missing.
 _LIKELY = {
@@ -16,7 +16,7 @@ _LIKELY = {
     "answer": ("completion", "prediction", "generation", "generated_text", "reply", "result"),
 }
 _LIKELY_OF = {normalise(name): ours for ours, names in _LIKELY.items() for name in names}
-_OTHERS = {normalise(name): meant for name, meant in PASSED_OVER.items()}
+_OTHERS = {normalise(name): meant for name, meant in IGNORED.items()}
 _TEXTS = ("page_content", "document.content", "content", "text", "output", "value")
 _LOOKED_AT = 200  # names among which a missing field is looked for
 _DEEP = 6

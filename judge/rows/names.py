@@ -28,7 +28,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 _WANTED = "the answer that was wanted, not the one that was given"
 _TO_RETRIEVE = "what should have been retrieved, not what was"
 # By name: the field that it might be taken for, and what it is.
-PASSED_OVER: Mapping[str, tuple[str, str]] = {
+IGNORED: Mapping[str, tuple[str, str]] = {
     "ground_truth": ("answer", _WANTED),
     "ground_truths": ("answer", _WANTED),
     "expected_answer": ("answer", _WANTED),

@@ -91,7 +91,7 @@ def resumable(how_far: Callable[[], str]) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        echo(f"interrupted: {how_far()}; run the same command again to go on", err=True)
+        echo(f"interrupted: {how_far()}; run the same command again to resume", err=True)
         raise
 
 
@@ -99,4 +99,4 @@ def make_folder(folder: Path) -> None:
     """Create a folder where it is missing, and say so: it may be a typo."""
     if not folder.exists():
         folder.mkdir(parents=True)
-        echo(f"made the folder {folder}", err=True)
+        echo(f"created the folder {folder}", err=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moonlynx.judge.backends.torch_encoder import load_weights, save_network
 from moonlynx.judge.files.atomic import written_whole
+from moonlynx.judge.files.journal import resume
 
 if TYPE_CHECKING:
     from torch import nn
@@ -79,8 +80,8 @@ def save(
     _commit(out, progress)
     _clear(out, keep=folder)
     point = {"read_tokens": progress.tokens, "seconds": round(progress.seconds), **figures}
-    with (out / CURVE).open("a", encoding="utf-8") as file:
-        file.write(json.dumps(point) + "\n")
+    with resume(out / CURVE) as curve:
+        curve.append([json.dumps(point).encode() + b"\n"])
 
 
 def finish(out: Path, network: nn.Module, figures: Mapping[str, Any], progress: Progress) -> None:

@@ -107,7 +107,7 @@ def run_recipe(name: str, run: Run, data: Path, out: Path, base: Path | None) ->
         for set_name, answers in rows.items()
     }
     failed = {
-        set_name: [answer.example.label == "FAIL" for answer in answers]
+        set_name: [answer.label == "FAIL" for answer in answers]
         for set_name, answers in rows.items()
     }
     choices = choose(scored, failed)

@@ -107,9 +107,9 @@ class Premise:
             return JudgeError(code="too_long", message=message)
         windows = list(self._windows(room))
         readings = [self._model.read(self._text(window), hypothesis) for window in windows]
-        if any(reading.support is None for reading in readings):
+        supports = [reading.support for reading in readings if reading.support is not None]
+        if len(supports) < len(readings):
             return JudgeError(code="unparsed", message="the model said neither 1 nor 0")
-        supports = [reading.support or 0.0 for reading in readings]
         index = max(range(len(supports)), key=supports.__getitem__)
         return Best(
             supports[index],

@@ -117,14 +117,14 @@ def test_a_damaged_file_ends_with_2_and_writes_no_verdict(run, tmp_path, monkeyp
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_what_was_passed_over_is_told(run, tmp_path):
+def test_what_was_ignored_is_told(run, tmp_path):
     path = tmp_path / "ragas.jsonl"
     row = {"user_input": "Q", "retrieved_contexts": ["c"], "response": "c", "reference": "d"}
     path.write_text(json.dumps(row))
     for options in ((), ("--output", tmp_path / "out.jsonl")):
         code, _, err = run("judge", *JUDGE, "--input", path, *options)
         assert code == 0
-        assert "note: reference was passed over: the documents in Phoenix, but" in err
+        assert "note: reference was ignored: the documents in Phoenix, but" in err
 
 
 def test_calibrate_cascade_and_eval_take_a_mapping(run, tmp_path):

@@ -278,7 +278,7 @@ def test_a_folder_that_is_made_is_said(rows):
         command = ("--judge", "token-similarity", "--input", rows)
         result = judge(*command, "--output", "new/folder/out.jsonl")
         assert result.exit_code == 0
-        assert ("made the folder new/folder\n" in result.stderr) is said
+        assert ("created the folder new/folder\n" in result.stderr) is said
 
 
 INTERRUPTED = """
@@ -308,14 +308,14 @@ def test_ctrl_c_says_how_far_it_came_and_how_to_go_on(rows):
         [sys.executable, "-c", INTERRUPTED, *command, "--output", "out.jsonl"], capture_output=True
     )
     assert (interrupted.returncode, interrupted.stdout) == (130, b"")
-    says = f"interrupted: 4 of {count} rows are done; run the same command again to go on\n"
+    says = f"interrupted: 4 of {count} rows are done; run the same command again to resume\n"
     assert interrupted.stderr.decode() == says
     assert Path("out.jsonl").read_bytes().count(b"\n") == 4
     assert not Path("out.jsonl.run.lock").exists()
     for output in ("out.jsonl", "whole.jsonl"):
         assert CliRunner().invoke(top.app, [*command, "--output", output]).exit_code == 0
     assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
-    # Without --output there is nothing to go on with.
+    # Without --output nothing can be resumed.
     streamed = subprocess.run([sys.executable, "-c", INTERRUPTED, *command], capture_output=True)
     assert (streamed.returncode, streamed.stderr) == (130, b"")
     assert streamed.stdout == b"".join(Path("whole.jsonl").read_bytes().splitlines(True)[:4])

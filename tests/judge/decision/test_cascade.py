@@ -306,7 +306,7 @@ def test_the_command_fits_a_policy_that_judges(script: Path, rows: Path, tmp_pat
     code, _, shown = run(*arguments, "--budget", "share<=0.2")
     assert code == 0, shown
     fitted = load_policy(output)
-    assert "13.3 % of 30 rows are handed on" in shown
+    assert "13.3 % of 30 rows are deferred" in shown
     assert (fitted.handed_on, fitted.accuracy) == (pytest.approx(4 / 30), 1.0)
     first = output.read_bytes()
     assert run(*arguments, "--budget", "share<=0.2")[0] == 0

@@ -99,7 +99,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch):
     command = ["metric", "loudness", "--batch-size", "2", "--input", str(path)]
     interrupted = CliRunner().invoke(cli.app, [*command, "--output", str(output)])
     assert interrupted.exit_code == 130
-    says = f"what is done of 6 rows is in {output}; run the same command again to go on"
+    says = f"what is done of 6 rows is in {output}; run the same command again to resume"
     assert interrupted.stderr == f"interrupted: {says}\n"
     assert output.read_bytes().count(b"\n") == 4
 

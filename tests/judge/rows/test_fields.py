@@ -1,4 +1,4 @@
-"""The field names of other tools' exports: taken, passed over, mapped, or named in the error."""
+"""The field names of other tools' exports: taken, ignored, mapped, or named in the error."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 from moonlynx.judge.batch.metrics import read_input
 from moonlynx.judge.contract.types import BadInput, Example, MetricInput, MoonlynxError
 from moonlynx.judge.rows.fields import Cells, FieldMap, load_json, read_example
-from moonlynx.judge.rows.names import NAMES, PASSED_OVER
+from moonlynx.judge.rows.names import IGNORED, NAMES
 
 from ...tables import table
 
@@ -58,12 +58,12 @@ def test_a_mapped_name_that_is_not_there_is_an_error():
         read_example(row, FieldMap.parse(["question=qeury"]))
 
 
-def test_what_was_passed_over_is_told_once_and_in_the_words_of_the_table():
+def test_what_was_ignored_is_told_once_and_in_the_words_of_the_table():
     fields = FieldMap()
     for _ in range(3):
         read_example({"context": "c", "answer": "a", "Ground Truth": "b", "prompt": "c Q?"}, fields)
     assert sorted(fields.notes()) == [
-        f"{name} was passed over: {PASSED_OVER[name][1]}" for name in ("ground_truth", "prompt")
+        f"{name} was ignored: {IGNORED[name][1]}" for name in ("ground_truth", "prompt")
     ]
     mapped = FieldMap.parse(["question=prompt"])
     assert read_example({"context": "c", "answer": "a", "prompt": "Q?"}, mapped).question == "Q?"

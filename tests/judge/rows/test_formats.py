@@ -207,7 +207,7 @@ def test_a_long_line_is_a_bad_row_and_the_rest_go_on(tmp_path, monkeypatch):
         ("a.json", b'[{"a": 1}, {"a": 2}', "ends before its closing bracket"),
         ("a.json", b'[{"a": 1}, {"a": ', "row 2: is not JSON"),
         ("a.json", b'[{"a": 1} {"a": 2}]', "row 1: is not followed by a comma"),
-        ("a.json", b'[{"a": 1}] x', "goes on after its closing bracket"),
+        ("a.json", b'[{"a": 1}] x', "continues after its closing bracket"),
         ("a.json", b"[" * 100_000, "row 1: is nested too deep"),
         ("a.jsonl", gzip.compress(b"{}"), r"is compressed; give it the ending \.jsonl\.gz"),
         ("a.parquet", b"{}", "is not a Parquet file"),

@@ -9,7 +9,7 @@ from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.rows.archives import MAGIC
 from moonlynx.judge.rows.fields import FieldMap
 from moonlynx.judge.rows.formats import MAX_ROW, read_raw
-from moonlynx.judge.rows.names import NAMES, PASSED_OVER
+from moonlynx.judge.rows.names import IGNORED, NAMES
 
 PAGE = (Path(__file__).parents[3] / "docs" / "input.md").read_text(encoding="utf-8")
 
@@ -28,9 +28,9 @@ def test_the_names_are_those_that_are_taken():
     assert {names(field)[0]: names(cell) for field, cell in table("field | names")} == NAMES
 
 
-def test_what_is_passed_over_is_said_with_its_reason():
+def test_what_is_ignored_is_said_with_its_reason():
     told = {name: why for cell, why in table("name | why") for name in names(cell)}
-    assert told == {name: why for name, (_, why) in PASSED_OVER.items()}
+    assert told == {name: why for name, (_, why) in IGNORED.items()}
 
 
 def test_the_mappings_can_be_given():
