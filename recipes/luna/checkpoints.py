@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moonlynx.judge.backends.torch_encoder import load_weights, save_network
+from moonlynx.judge.files import journal
 from moonlynx.judge.files.atomic import written_whole
-from moonlynx.judge.files.journal import resume
 
 if TYPE_CHECKING:
     from torch import nn
@@ -80,7 +80,7 @@ def save(
     _commit(out, progress)
     _clear(out, keep=folder)
     point = {"read_tokens": progress.tokens, "seconds": round(progress.seconds), **figures}
-    with resume(out / CURVE) as curve:
+    with journal.resume(out / CURVE) as curve:
         curve.append([json.dumps(point).encode() + b"\n"])
 
 
