@@ -50,11 +50,6 @@ def create_app(
         tracing: records every verdict.
         compare: names of the other judges on the page, and how each is asked; None: no page.
         metrics: served at /v1/metrics, by the names that they were requested by.
-
-    Raises:
-        MissingExtra: the packages of the extra are not installed.
-        AuditError: the audit's database cannot be used.
-        BadInput: a host or an origin of the settings is none.
     """
     try:
         import prometheus_client  # noqa: F401 (of metrics.py)
@@ -158,4 +153,4 @@ def _surround(app: FastAPI, service: Service, login: Login | None) -> None:
             allow_headers=["Authorization", "Content-Type"],
         )
     app.add_middleware(CheckOrigin, hosts, origins, exposed=settings.exposed)
-    app.add_middleware(Observe, service.metrics)
+    app.add_middleware(Observe, service.counters)

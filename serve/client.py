@@ -39,7 +39,10 @@ class ServerError(MoonlynxError, RuntimeError):
 
 
 class Client:
-    """Judges by a server; it may be shared by threads, and is closed at the end of a `with`."""
+    """Judges by a server; it may be shared by threads, and is closed at the end of a `with`.
+
+    Where there is no result, its methods raise `ServerError`.
+    """
 
     def __init__(
         self, address: str = ADDRESS, *, api_key: str | None = None, timeout: float = 60.0
@@ -58,20 +61,12 @@ class Client:
         self._http.close()
 
     def judge(self, example: Example) -> Verdict:
-        """Judge one example.
-
-        Raises:
-            ServerError: there is no verdict.
-        """
-        return Verdict.model_validate_json(self._post("/v1/judge", _body(example)).content)
+        """Judge one example."""
+        return Verdict.model_validate_json(self._ask("POST", "/v1/judge", _body(example)).content)
 
     def judge_all(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge examples, as many as the server's queue holds; verdicts come in the same order.
-
-        Raises:
-            ServerError: there are no verdicts.
-        """
-        reply = self._post("/v1/judge", [_body(example) for example in examples])
+        """Judge examples, as many as the server's queue holds; verdicts come in the same order."""
+        reply = self._ask("POST", "/v1/judge", [_body(example) for example in examples])
         return _VERDICTS.validate_json(reply.content)
 
     def guard(
@@ -88,17 +83,14 @@ class Client:
             context: the documents.
             question: what the answer is to.
             halt_at: P(hallucinated) from which a sentence that FAILs halts.
-
-        Raises:
-            ServerError: a part of the answer got no verdict.
         """
         growth = _Growth(context, question, halt_at)
         for piece in pieces:
             if growth.add(piece):
-                yield from growth.read(self._post("/v1/guard", growth.body()))
+                yield from growth.read(self._ask("POST", "/v1/guard", growth.body()))
                 if growth.halted:
                     return
-        yield from growth.read(self._post("/v1/guard", growth.body(final=True)))
+        yield from growth.read(self._ask("POST", "/v1/guard", growth.body(final=True)))
 
     def feedback(
         self,
@@ -111,23 +103,17 @@ class Client:
         """Send what a verdict should have been, or that it was right; needs a server with --audit.
 
         Args:
-            about: what was judged, or the verdict's id (of a chat completion, its own).
+            about: what was judged, or the verdict's id (of a chat completion, its own); the error's
+                status is 404 where its verdict is not stored.
             label: PASS where the documents support the answer, else FAIL.
             spans: with FAIL, the ranges of the answer that are unsupported.
             comment: for those who read it.
-
-        Raises:
-            ServerError: it is not stored; with status 404 the verdict was not.
         """
         body = _word(about, label, spans, comment)
-        return Kept.model_validate_json(self._post("/v1/feedback", body).content)
+        return Kept.model_validate_json(self._ask("POST", "/v1/feedback", body).content)
 
     def batches(self) -> Iterator[Job]:
-        """Yield the server's batch files, the newest first; needs a server with --jobs.
-
-        Raises:
-            ServerError: they cannot be listed.
-        """
+        """Yield the server's batch files, the newest first; needs a server with --jobs."""
         path: str | None = _BATCHES
         while path is not None:
             page = JobPage.model_validate_json(self._ask("GET", path).content)
@@ -135,15 +121,8 @@ class Client:
             path = page.next and f"{_BATCHES}?after={page.next}"
 
     def delete_batch(self, batch_id: str) -> None:
-        """Stop judging a batch file, and delete it with its verdicts.
-
-        Raises:
-            ServerError: it is not deleted; with status 404 there is none.
-        """
+        """Stop judging a batch file, and delete it with its verdicts."""
         self._ask("DELETE", f"{_BATCHES}/{quote(batch_id, safe='')}")
-
-    def _post(self, path: str, body: Any) -> httpx.Response:
-        return self._ask("POST", path, body)
 
     def _ask(self, method: str, path: str, body: Any = None) -> httpx.Response:
         for tried in range(1, _TRIES + 1):
@@ -178,11 +157,13 @@ class AsyncClient:
 
     async def judge(self, example: Example) -> Verdict:
         """Judge one example; see `Client.judge`."""
-        return Verdict.model_validate_json((await self._post("/v1/judge", _body(example))).content)
+        return Verdict.model_validate_json(
+            (await self._ask("POST", "/v1/judge", _body(example))).content
+        )
 
     async def judge_all(self, examples: Sequence[Example]) -> list[Verdict]:
         """Judge examples; see `Client.judge_all`."""
-        reply = await self._post("/v1/judge", [_body(example) for example in examples])
+        reply = await self._ask("POST", "/v1/judge", [_body(example) for example in examples])
         return _VERDICTS.validate_json(reply.content)
 
     async def guard(
@@ -196,11 +177,11 @@ class AsyncClient:
         growth = _Growth(context, question, halt_at)
         async for piece in pieces:
             if growth.add(piece):
-                for event in growth.read(await self._post("/v1/guard", growth.body())):
+                for event in growth.read(await self._ask("POST", "/v1/guard", growth.body())):
                     yield event
                 if growth.halted:
                     return
-        for event in growth.read(await self._post("/v1/guard", growth.body(final=True))):
+        for event in growth.read(await self._ask("POST", "/v1/guard", growth.body(final=True))):
             yield event
 
     async def feedback(
@@ -213,7 +194,7 @@ class AsyncClient:
     ) -> Kept:
         """Send what a verdict should have been; see `Client.feedback`."""
         body = _word(about, label, spans, comment)
-        return Kept.model_validate_json((await self._post("/v1/feedback", body)).content)
+        return Kept.model_validate_json((await self._ask("POST", "/v1/feedback", body)).content)
 
     async def batches(self) -> AsyncIterator[Job]:
         """Yield the server's batch files; see `Client.batches`."""
@@ -227,9 +208,6 @@ class AsyncClient:
     async def delete_batch(self, batch_id: str) -> None:
         """Stop judging a batch file, and delete it; see `Client.delete_batch`."""
         await self._ask("DELETE", f"{_BATCHES}/{quote(batch_id, safe='')}")
-
-    async def _post(self, path: str, body: Any) -> httpx.Response:
-        return await self._ask("POST", path, body)
 
     async def _ask(self, method: str, path: str, body: Any = None) -> httpx.Response:
         for tried in range(1, _TRIES + 1):
@@ -301,11 +279,7 @@ def _unreachable(address: httpx.URL, error: httpx.HTTPError) -> ServerError:
 
 
 def _pause(reply: httpx.Response, tried: int) -> float:
-    """Return the seconds to wait before the next try.
-
-    Raises:
-        ServerError: a retry is pointless, or there were enough.
-    """
+    """Return the seconds to wait before the next try."""
     if reply.status_code in _PASSING and tried < _TRIES:
         return float(reply.headers.get("Retry-After", tried))
     try:

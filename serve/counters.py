@@ -3,76 +3,62 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from moonlynx.judge.contract.types import Verdict
+
+if TYPE_CHECKING:
+    from .queue.batching import Batcher
 
 _RECENT = 1_000  # scored verdicts that the PASS rate looks back on
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
-class Metrics:
+class Counters:
     """The counters of one server, in a registry of its own."""
 
-    def __init__(
-        self,
-        waiting: Callable[[], int],
-        under_way: Callable[[], int] = lambda: 0,
-        backlog: Callable[[], float] = lambda: 0.0,
-    ) -> None:
-        """Set them up.
+    def __init__(self) -> None:
+        import prometheus_client as prometheus
 
-        Args:
-            waiting: rows in the queue.
-            under_way: rows that are being judged.
-            backlog: seconds of work that both are.
-        """
-        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-
-        self._registry = CollectorRegistry()
+        self._registry = prometheus.CollectorRegistry()
         self._recent: deque[bool] = deque(maxlen=_RECENT)
 
-        def counter(name: str, help_: str, *labels: str) -> Counter:
-            return Counter(f"moonlynx_{name}", help_, labels, registry=self._registry)
+        def add(kind: Any, name: str, about: str, labels: Sequence[str] = (), **more: Any) -> Any:
+            return kind(f"moonlynx_{name}", about, labels, registry=self._registry, **more)
 
-        def histogram(
-            name: str, help_: str, buckets: Iterable[float], labels: Iterable[str] = ()
-        ) -> Histogram:
-            name = f"moonlynx_{name}"
-            return Histogram(name, help_, labels, registry=self._registry, buckets=tuple(buckets))
+        counter, gauge = prometheus.Counter, prometheus.Gauge
+        histogram = prometheus.Histogram
+        route = ["method", "route", "status"]
+        self._requests = add(counter, "requests", "Requests answered.", route)
+        about = "From request to end of answer."
+        self._latency = add(histogram, "request_seconds", about, ["route"], buckets=_SECONDS)
+        self._batch_rows = add(histogram, "batch_rows", "Rows judged at once.", buckets=_ROWS)
+        about = "Time to judge a batch."
+        self._batch_seconds = add(histogram, "batch_seconds", about, buckets=_SECONDS)
+        about = "Verdicts given: PASS, FAIL, unscored."
+        self._verdicts = add(counter, "verdicts", about, ["score"])
+        about = "Verdicts without a score, by reason."
+        self._unscored = add(counter, "unscored", about, ["code"])
+        about = "Tokens that judges read and wrote."
+        self._tokens = add(counter, "tokens", about, ["direction"])
+        self._windows = add(counter, "windows", "Windows that an encoder read.")
+        about = "Verdicts that the audit could not keep, by reason."
+        self._dropped = add(counter, "audit_dropped", about, ["reason"])
+        about = "Verdicts of metrics: scored, or an error's code."
+        self._metrics = add(counter, "metric_verdicts", about, ["metric", "outcome"])
+        self._waiting = add(gauge, "queue_rows", "Rows waiting.")
+        self._under_way = add(gauge, "rows_under_way", "Rows being judged.")
+        self._backlog = add(gauge, "backlog_seconds", "Work left of rows with a deadline.")
+        about = f"PASS among the last {_RECENT} scored verdicts; NaN before the first."
+        add(gauge, "pass_rate", about).set_function(self._pass_rate)
 
-        self._requests = counter("requests", "Requests answered.", "method", "route", "status")
-        self._latency = histogram(
-            "request_seconds", "From request to end of answer.", _SECONDS, ["route"]
-        )
-        self._batch_rows = histogram("batch_rows", "Rows judged at once.", _ROWS)
-        self._batch_seconds = histogram("batch_seconds", "Time to judge a batch.", _SECONDS)
-        self._verdicts = counter("verdicts", "Verdicts given: PASS, FAIL, unscored.", "score")
-        self._unscored = counter("unscored", "Verdicts without a score, by reason.", "code")
-        self._tokens = counter("tokens", "Tokens that judges read and wrote.", "direction")
-        self._windows = counter("windows", "Windows that an encoder read.")
-        self._dropped = counter(
-            "audit_dropped", "Verdicts that the audit could not keep, by reason.", "reason"
-        )
-        self._metrics = counter(
-            "metric_verdicts",
-            "Verdicts of metrics: scored, or an error's code.",
-            "metric",
-            "outcome",
-        )
-
-        def gauge(name: str, help_: str, value: Callable[[], float]) -> None:
-            Gauge(f"moonlynx_{name}", help_, registry=self._registry).set_function(value)
-
-        gauge("queue_rows", "Rows waiting.", waiting)
-        gauge("rows_under_way", "Rows being judged.", under_way)
-        gauge("backlog_seconds", "Work left of rows with a deadline.", backlog)
-        gauge(
-            "pass_rate",
-            f"PASS among the last {_RECENT} scored verdicts; NaN before the first.",
-            self._pass_rate,
-        )
+    def watch(self, batcher: Batcher) -> None:
+        """Show how full a queue is."""
+        self._waiting.set_function(lambda: batcher.waiting)
+        self._under_way.set_function(lambda: batcher.under_way)
+        self._backlog.set_function(batcher.backlog)
 
     def on_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request."""

@@ -23,8 +23,7 @@ from .app import create_app
 from .service import Settings
 from .tracing import open_tracing
 from .vllm.choose import metric_of
-from .vllm.engine import Engine
-from .vllm.waiting import WaitingJudge, WaitingMetric
+from .vllm.engine import Engine, WaitingJudge, WaitingMetric
 
 _CONNECTIONS = 4_096  # that may wait to be accepted
 _AT_ONCE = 32  # requests at least to a judge behind a network
@@ -134,12 +133,7 @@ def _patience(settings: Settings) -> int:
 
 
 def load_metrics(names: Sequence[str]) -> list[Metric]:
-    """Load metrics, each under a name of its own.
-
-    Raises:
-        MoonlynxError: as `load_metric` does.
-        ServeError: two of them are the same metric.
-    """
+    """Load metrics, each under a name of its own."""
     loaded = [load_metric(name) for name in names]
     for name, count in Counter(metric.definition.name for metric in loaded).items():
         if count > 1:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from moonlynx.judge.contract.base import Judge, unscored
-from moonlynx.judge.contract.types import BadInput, Example, JudgeInfo, Verdict
+from moonlynx.judge.contract.types import Example, JudgeInfo, Verdict
 from moonlynx.judge.rows.examples import Row
 
 from .audit.recorder import AuditSettings, Recorder
-from .counters import Metrics
-from .queue.batching import Batcher, Batching
+from .counters import Counters
+from .queue.batching import Batcher, Batching, QueueFull
 from .queue.limits import Limits
 from .tracing import Tracing
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 Result = TypeVar("Result")
+_PAUSE = 0.5  # seconds before examples without a deadline are offered to a full queue again
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Settings:
         exposed: it is reached from other machines, by addresses and names without a dot too.
         jobs: folder of batch files; None: there are none.
         upstream: base URL of a chat endpoint to guard; None: there is none.
-        audit: what is kept of verdicts; None: nothing.
+        audit: what is stored of verdicts; None: nothing.
         fault: says why the judge cannot judge at present; None: as far as is known, it can.
         over: says whether the server is shutting down.
     """
@@ -70,39 +71,24 @@ class Service:
     """A judge behind a queue. All methods belong to one event loop."""
 
     def __init__(self, judge: Judge, settings: Settings, tracing: Tracing | None = None) -> None:
-        """Set up; nothing is judged before `batcher.run`.
-
-        Raises:
-            AuditError, MissingExtra: the audit's database cannot be used.
-        """
+        """Set up; nothing is judged before `batcher.run`."""
         self.info: JudgeInfo = judge.info
         self.settings = settings
         self._tracing = tracing
-        self.metrics = Metrics(
-            lambda: self.batcher.waiting,
-            lambda: self.batcher.under_way,
-            lambda: self.batcher.backlog(),
-        )
-        self.batcher = Batcher(judge, settings.batching, self.metrics.on_batch)
+        self.counters = Counters()
+        self.batcher = Batcher(judge, settings.batching, self.counters.on_batch)
+        self.counters.watch(self.batcher)
         self.audit: Recorder | None = None
         if settings.audit is not None:
-            self.audit = Recorder(settings.audit, self.metrics.on_audit_dropped)
+            self.audit = Recorder(settings.audit, self.counters.on_audit_dropped)
 
     async def check(self, texts: Example | GrowingAnswer) -> None:
-        """Refuse what is over a limit.
-
-        Raises:
-            BadInput: as `Limits.check` does.
-        """
+        """Refuse what is over a limit."""
         limits = self.settings.limits
         if limits.is_quick(texts):
             limits.check(texts)
         else:
             await asyncio.to_thread(limits.check, texts)
-
-    async def check_rows(self, rows: Sequence[Row]) -> list[Row]:
-        """Replace examples that are over a limit by their faults."""
-        return await asyncio.to_thread(lambda: [*map(self.settings.limits.row, rows)])
 
     def submit(
         self,
@@ -112,11 +98,6 @@ class Service:
         patient: bool = False,
     ) -> list[Future[Verdict]]:
         """Queue the examples of a request, which are within the limits.
-
-        Args:
-            examples: to judge.
-            ids: under which the audit keeps the verdicts; None makes them.
-            patient: they have no deadline.
 
         Raises:
             HTTPException: 413 for more rows than the queue holds.
@@ -134,12 +115,7 @@ class Service:
         return futures
 
     async def judge(self, request: Request, example: Example) -> Verdict:
-        """Judge the one example of a request; `verdict_id` then returns the id of the verdict.
-
-        Raises:
-            BadInput: as `check` does.
-            HTTPException, QueueFull: as `submit` and `finish` do.
-        """
+        """Judge the one example of a request; `verdict_id` then returns the id of the verdict."""
         await self.check(example)
         (verdict,) = await self._judge(request, [example])
         return verdict
@@ -153,9 +129,6 @@ class Service:
         """Wait for work on a request, unless its client goes away or the time is up.
 
         Abandoned work is cancelled, and its rows in the queue are dropped.
-
-        Raises:
-            HTTPException: 499 or 504.
         """
         from starlette.exceptions import HTTPException
 
@@ -174,24 +147,35 @@ class Service:
             work.cancel()
             gone.cancel()
 
-    async def judge_rows(self, request: Request, rows: Sequence[Row]) -> list[Verdict]:
-        """Judge the rows that can be judged; the others become unscored verdicts in their places.
+    async def judge_rows(self, request: Request | None, rows: Sequence[Row]) -> list[Verdict]:
+        """Judge the rows that can be judged; others become unscored verdicts in their places.
 
-        Raises:
-            HTTPException, QueueFull: as `submit` and `finish` do.
+        Without a request they have no deadline, and wait where the queue is full.
         """
-        rows = await self.check_rows(rows)
+        rows = await asyncio.to_thread(lambda: [*map(self.settings.limits.row, rows)])
         examples = [row.example for row in rows if isinstance(row.example, Example)]
-        judged = iter(await self._judge(request, examples))
+        if request is None:
+            judged = iter(await self.judge_patiently(examples))
+        else:
+            judged = iter(await self._judge(request, examples))
         verdicts = []
         for row in rows:
-            if isinstance(row.example, BadInput):
-                bad = unscored(self.info, row.id, row.example.code, str(row.example))
-                self._tell(bad, time.time_ns())
-                verdicts.append(bad)
-            else:
+            if isinstance(row.example, Example):
                 verdicts.append(next(judged))
+                continue
+            bad = unscored(self.info, row.id, row.example.code, str(row.example))
+            if request is not None:
+                self._tell(bad, time.time_ns())
+            verdicts.append(bad)
         return verdicts
+
+    async def judge_patiently(self, examples: Sequence[Example]) -> list[Verdict]:
+        """Judge examples that have no deadline, waiting where the queue is full."""
+        while True:
+            try:
+                return await asyncio.gather(*self.submit(examples, patient=True))
+            except QueueFull:
+                await asyncio.sleep(_PAUSE)
 
     def _settled(self, name: str, example: Example, started: int, future: Future[Verdict]) -> None:
         """Count, trace and store a verdict, unless no client waits for it any more."""
@@ -201,7 +185,7 @@ class Service:
                 self.audit.record(name, example, future.result())
 
     def _tell(self, verdict: Verdict, started: int) -> None:
-        self.metrics.on_verdict(verdict)
+        self.counters.on_verdict(verdict)
         if self._tracing is not None:
             self._tracing.on_verdict(verdict, started)
 

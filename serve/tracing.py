@@ -69,11 +69,7 @@ class Tracing:
 
 
 def open_tracing() -> Tracing | None:
-    """Return the tracing that the environment asks for, None where it asks for none.
-
-    Raises:
-        MissingExtra: OpenTelemetry is not installed.
-    """
+    """Return the tracing that the environment asks for, None where it asks for none."""
     if not any(os.environ.get(name) for name in _ENDPOINTS):
         return None
     try:

@@ -48,7 +48,7 @@ class Given(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """User feedback, in order of arrival.
+    """User feedback.
 
     Attributes:
         example: as JSON; None where its texts were not kept.
@@ -111,23 +111,13 @@ class Database:
         self._engine.dispose()
 
     def add(self, given: Sequence[Given], *, texts: bool) -> None:
-        """Store verdicts, all or none; with `texts` also what was judged and all reasons.
-
-        Raises:
-            AuditError: they are not stored.
-        """
+        """Store verdicts, all or none; with `texts` also what was judged and all reasons."""
         rows = [_row(one, texts) for one in given]
         with self._transaction() as connection:
             connection.execute(self._tables.verdicts.insert(), rows)
 
     def correct(self, feedback: Feedback) -> Kept:
-        """Store user feedback.
-
-        Raises:
-            NotKept: there is no such verdict.
-            BadInput: a span ends after the answer.
-            AuditError: it is not stored.
-        """
+        """Store user feedback."""
         table = self._tables.verdicts
         if feedback.verdict_id is not None:
             meant = table.c.id == feedback.verdict_id.removeprefix(COMPLETION)
@@ -148,7 +138,7 @@ class Database:
                 "verdict_id": found.id,
                 "time": now(),
                 "label": feedback.label,
-                "spans": None if spans is None else [(span.start, span.end) for span in spans],
+                "spans": spans and [(span.start, span.end) for span in spans],
                 "comment": feedback.comment,
             }
             connection.execute(self._tables.feedback.insert(), [row])
@@ -159,31 +149,16 @@ class Database:
         with self._transaction() as connection:
             found = connection.execute(self._tables.corrections())
             return [
-                Correction(
-                    row.example_sha256,
-                    row.example,
-                    row.label,
-                    None if row.spans is None else [(start, end) for start, end in row.spans],
-                )
-                for row in found
+                Correction(*texts, spans and [(start, end) for start, end in spans])
+                for *texts, spans in found
             ]
 
     def days(self) -> list[Day]:
         """Count the verdicts of each judge and day, oldest day first."""
         with self._transaction() as connection:
             return [
-                Day(
-                    judge=row.judge,
-                    version=row.version,
-                    day=date.fromisoformat(str(row.day)),
-                    verdicts=row.verdicts,
-                    scored=row.scored,
-                    passed=row.passed,
-                    probabilities=row.probabilities,
-                    total=row.total or 0.0,
-                    squares=row.squares or 0.0,
-                )
-                for row in connection.execute(self._tables.days())
+                Day(judge, version, date.fromisoformat(str(day)), *figures)
+                for judge, version, day, *figures in connection.execute(self._tables.days())
             ]
 
     def prune(self, before: datetime) -> int:

@@ -6,7 +6,7 @@ stayed the same and two periods' intervals are disjoint, the answers or the docu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import date, timedelta
 from itertools import groupby
 from math import sqrt
@@ -53,16 +53,17 @@ def periods(days: Iterable[Day], step: Step) -> list[Period]:
         return day.judge, day.version, start
 
     return [
-        _period(JudgeInfo(name=name, version=version), start, list(group))
+        _period(JudgeInfo(name=name, version=version), start, group)
         for (name, version, start), group in groupby(sorted(days, key=key), key)
     ]
 
 
-def _period(judge: JudgeInfo, start: date, days: Sequence[Day]) -> Period:
-    scored, verdicts = sum(day.scored for day in days), sum(day.verdicts for day in days)
+def _period(judge: JudgeInfo, start: date, days: Iterable[Day]) -> Period:
+    figures = (day[3:] for day in days)
+    verdicts, scored, passed, count, total, squares = map(sum, zip(*figures, strict=True))
     rate = None
     if scored:
-        share, low, high = wilson(sum(day.passed for day in days), scored)
+        share, low, high = wilson(passed, scored)
         rate = Estimate(value=share, low=low, high=high)
     return Period(
         judge=judge,
@@ -70,11 +71,7 @@ def _period(judge: JudgeInfo, start: date, days: Sequence[Day]) -> Period:
         verdicts=verdicts,
         unscored=verdicts - scored,
         pass_rate=rate,
-        probability=_mean(
-            sum(day.probabilities for day in days),
-            sum(day.total for day in days),
-            sum(day.squares for day in days),
-        ),
+        probability=_mean(count, total, squares),
     )
 
 

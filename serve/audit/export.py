@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from moonlynx.judge.contract.types import Example, Span
 
@@ -29,16 +28,15 @@ class Exported:
 
 
 def label_rows(corrections: Sequence[Correction]) -> Exported:
-    """Return a row for each corrected example whose texts are kept; the newest feedback counts.
-
-    Args:
-        corrections: oldest first.
-    """
+    """Return a row for each corrected example whose texts are kept; the newest feedback counts."""
     exported = Exported()
-    for words in _by_example(corrections):
-        newest = words[-1]
-        exported.overruled += sum(word.label != newest.label for word in words[:-1])
-        text = next((word.example for word in words if word.example is not None), None)
+    by_example: dict[str, list[Correction]] = {}
+    for correction in corrections:
+        by_example.setdefault(correction.example_sha256, []).append(correction)
+    for given in by_example.values():
+        newest = given[-1]
+        exported.overruled += sum(one.label != newest.label for one in given)
+        text = next((one.example for one in given if one.example is not None), None)
         if text is None:
             exported.without_text += 1
         else:
@@ -46,20 +44,13 @@ def label_rows(corrections: Sequence[Correction]) -> Exported:
     return exported
 
 
-def _by_example(corrections: Sequence[Correction]) -> Iterator[list[Correction]]:
-    found: dict[str, list[Correction]] = {}
-    for correction in corrections:
-        found.setdefault(correction.example_sha256, []).append(correction)
-    return iter(found.values())
-
-
-def _labelled(example: Example, word: Correction) -> Example:
+def _labelled(example: Example, given: Correction) -> Example:
     """Replace the row's own gold label, if any, by the user's label."""
     spans: tuple[Span, ...] | None = None
-    if word.spans is not None or word.label == "PASS":
+    if given.spans is not None or given.label == "PASS":
         spans = tuple(
             Span(start=start, end=end, text=example.answer[start:end])
-            for start, end in sorted(word.spans or ())
+            for start, end in sorted(given.spans or ())
         )
-    update: dict[str, Any] = {"label": word.label, "spans": spans}
-    return example.model_copy(update=update | {"source": example.source or _SOURCE})
+    source = example.source or _SOURCE
+    return example.model_copy(update={"label": given.label, "spans": spans, "source": source})

@@ -68,9 +68,6 @@ class Recorder:
         Args:
             settings: what is kept, and where.
             on_dropped: called with why ("full" or "failed") and how many verdicts were dropped.
-
-        Raises:
-            AuditError, MissingExtra: as `Database` does.
         """
         self._settings = settings
         self._on_dropped = on_dropped
@@ -101,11 +98,7 @@ class Recorder:
             self._on_dropped("full", 1)
 
     def correct(self, feedback: Feedback) -> Future[Kept]:
-        """Queue user feedback; what comes back fails as `Database.correct` does.
-
-        Raises:
-            NoRoom: there is none for it now.
-        """
+        """Queue user feedback; what comes back fails as `Database.correct` does."""
         word = _Word(feedback, Future())
         if not self._take_room(_ROW):
             raise NoRoom("too much waits to be written to the audit; try again")

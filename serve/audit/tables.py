@@ -12,11 +12,7 @@ class Tables:
     """`moonlynx_verdicts`, a row for each verdict, and `moonlynx_feedback`, for each correction."""
 
     def __init__(self) -> None:
-        """Describe them.
-
-        Raises:
-            ImportError: SQLAlchemy is not installed.
-        """
+        """Describe them; an ImportError where SQLAlchemy is not installed."""
         import sqlalchemy as sa
 
         self._metadata = sa.MetaData()
@@ -31,10 +27,8 @@ class Tables:
             sa.Column("version", sa.Text, nullable=False),
             sa.Column("score", sa.String(4)),  # null: unscored
             sa.Column("probability", sa.Double),
-            sa.Column(
-                "verdict", sa.Text, nullable=False
-            ),  # JSON; its texts only where they are kept
-            sa.Column("example", sa.Text),  # JSON; null unless texts are kept
+            sa.Column("verdict", sa.Text, nullable=False),  # JSON; texts only where stored
+            sa.Column("example", sa.Text),  # JSON; null unless texts are stored
         )
         self.feedback = sa.Table(
             "moonlynx_feedback",
@@ -58,7 +52,7 @@ class Tables:
         return set(self._metadata.tables) <= set(inspect(connection).get_table_names())
 
     def corrections(self) -> Select[Any]:
-        """Ask for all feedback with its example, oldest first."""
+        """Ask for the fields of `Correction`, oldest first."""
         from sqlalchemy import select
 
         of, said = self.verdicts.c, self.feedback.c
@@ -69,7 +63,7 @@ class Tables:
         )
 
     def days(self) -> Select[Any]:
-        """Ask for counts by judge, version and day, oldest day first."""
+        """Ask for the fields of `Day`, by judge, version and day, oldest day first."""
         from sqlalchemy import String, func, select
 
         of = self.verdicts.c
@@ -78,12 +72,12 @@ class Tables:
         return (
             select(
                 *by,
-                func.count().label("verdicts"),
-                func.count(of.score).label("scored"),
-                func.count().filter(of.score == "PASS").label("passed"),
-                func.count(of.probability).label("probabilities"),
-                func.sum(of.probability).label("total"),
-                func.sum(of.probability * of.probability).label("squares"),
+                func.count(),
+                func.count(of.score),
+                func.count().filter(of.score == "PASS"),
+                func.count(of.probability),
+                func.coalesce(func.sum(of.probability), 0.0),
+                func.coalesce(func.sum(of.probability * of.probability), 0.0),
             )
             .group_by(*by)
             .order_by("day", of.judge, of.version)

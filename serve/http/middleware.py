@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.contract.visible import visible
 
-from ..counters import Metrics
+from ..counters import Counters
 from .errors import error_response
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ _log = logging.getLogger("moonlynx.serve")
 class Observe:
     """Counts requests and their time, and answers an internal error without quoting texts."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, counters: Counters) -> None:
         self._app = app
-        self._metrics = metrics
+        self._counters = counters
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -70,17 +70,11 @@ class Observe:
             route = getattr(scope.get("route"), "path", "none")
             seconds = time.perf_counter() - started
             method = scope["method"] if scope["method"] in _METHODS else "other"
-            self._metrics.on_request(method, route, status or 499, seconds)
+            self._counters.on_request(method, route, status or 499, seconds)
 
 
 class RequireKey:
-    """Passes only requests with `Authorization: Bearer KEY` and a known key.
-
-    Args:
-        app: the wrapped application.
-        hashes: of the keys.
-        login: lets a browser in to the page; None: there is no page.
-    """
+    """Passes only requests with `Authorization: Bearer KEY` and a known key."""
 
     def __init__(self, app: ASGIApp, hashes: Sequence[bytes], login: Login | None = None) -> None:
         self._app = app
@@ -150,11 +144,6 @@ class LimitBody:
     """Refuses bodies of another kind, over a limit (announced, or while they come in), or slow.
 
     A browser lets the page of any site send forms and plain text, and asks first for other kinds.
-
-    Args:
-        app: the wrapped application.
-        limit: of a body.
-        others: limits of single paths.
     """
 
     def __init__(self, app: ASGIApp, limit: Limit, others: Mapping[str, Limit]) -> None:

@@ -47,9 +47,6 @@ class GroundednessGuard:
             app: what answers; raises `Unguardable` or `BadInput` there where it cannot be judged.
             judge: a judge or its name.
             notice: what a reader sees in place of the rest.
-
-        Raises:
-            MoonlynxError: as `load_judge` does.
         """
         self._app = app
         self._grounding = Grounding(judge)

@@ -14,11 +14,7 @@ from .explain import explain
 
 
 class Ungrounded(MoonlynxError, ValueError):
-    """An answer FAILed where only supported ones may pass; the message shows what and where.
-
-    Attributes:
-        verdict: what the judge said.
-    """
+    """An answer FAILed where only supported ones may pass; the message shows what and where."""
 
     def __init__(self, example: Example, verdict: Verdict) -> None:
         super().__init__(explain(example, verdict))
@@ -29,11 +25,7 @@ class Grounding:
     """Judges answers one at a time, from any number of threads or tasks."""
 
     def __init__(self, judge: str | Judge = DEFAULT_JUDGE) -> None:
-        """Accept a judge, or load one by its name.
-
-        Raises:
-            MoonlynxError: as `load_judge` does.
-        """
+        """Accept a judge, or load one by its name."""
         self.judge = load_judge(judge) if isinstance(judge, str) else judge
         # Judges need not be thread-safe, and frameworks use many threads.
         self._alone = Lock()

@@ -25,12 +25,7 @@ Question = Annotated[str, Field(description="The question that was asked, where 
 
 
 def make_server(judge_name: str) -> MCPServer:
-    """Create a server with one tool, `judge`, whose result is a Verdict.
-
-    Raises:
-        MissingExtra: `mcp` is not installed.
-        MoonlynxError: as `load_judge` does.
-    """
+    """Create a server with one tool, `judge`, whose result is a Verdict."""
     try:
         from mcp.server import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError

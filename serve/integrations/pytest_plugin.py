@@ -28,11 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Look up the judge's name, without loading the judge.
-
-    Raises:
-        UsageError: no judge has that name.
-    """
+    """Look up the judge's name, without loading the judge."""
     name = config.getoption("--grounded-judge")
     try:
         if name != DEFAULT_JUDGE:

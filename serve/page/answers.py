@@ -8,9 +8,8 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from moonlynx.judge.batch.judging import BATCH_SIZE, batches, to_line
-from moonlynx.judge.contract.base import unscored
-from moonlynx.judge.contract.types import BadInput, Example, Verdict
-from moonlynx.judge.rows.examples import Row, read_jsonl
+from moonlynx.judge.contract.types import BadInput, Example
+from moonlynx.judge.rows.examples import read_jsonl
 
 from ..queue.batching import QueueFull
 from ..service import Service
@@ -19,7 +18,6 @@ from .verdict import render_error, render_verdict
 
 SEPARATOR = "---"  # a line of it separates two documents
 _LINE = re.compile(r"^[ \t]*-{3,}[ \t]*$", re.MULTILINE)
-_PAUSE = 0.5  # seconds before rows are offered to a full queue again
 
 
 def split_documents(text: str) -> list[str]:
@@ -74,29 +72,7 @@ async def judge_file(service: Service, lines: Sequence[bytes]) -> AsyncIterator[
     yield overview.render(), b""
     for batch in batches(read_jsonl(lines), min(BATCH_SIZE, service.settings.batching.queue)):
         judged = []
-        for row, verdict in zip(batch, await _judge_rows(service, batch), strict=True):
+        for row, verdict in zip(batch, await service.judge_rows(None, batch), strict=True):
             overview.add(row, verdict)
             judged.append(to_line(verdict))
         yield overview.render(), b"".join(judged)
-
-
-async def _judge_rows(service: Service, rows: Sequence[Row]) -> list[Verdict]:
-    """Judge the rows that can be judged; the others become unscored verdicts in their places."""
-    rows = await service.check_rows(rows)
-    examples = [row.example for row in rows if isinstance(row.example, Example)]
-    judged = iter(await _submit(service, examples))
-    return [
-        unscored(service.info, row.id, row.example.code, str(row.example))
-        if isinstance(row.example, BadInput)
-        else next(judged)
-        for row in rows
-    ]
-
-
-async def _submit(service: Service, examples: Sequence[Example]) -> list[Verdict]:
-    """Judge examples, waiting where the queue is full: a file can wait, unlike a person."""
-    while True:
-        try:
-            return await asyncio.gather(*service.submit(examples, patient=True))
-        except QueueFull:
-            await asyncio.sleep(_PAUSE)

@@ -80,12 +80,7 @@ _log = logging.getLogger("moonlynx.serve")
 
 
 class Page:
-    """The page of a server, and the judges that only it asks.
-
-    Args:
-        service: the judge that is served.
-        compare: names of other judges to choose from, each with how it is to be asked.
-    """
+    """The page of a server, and the judges that only it asks."""
 
     def __init__(self, service: Service, compare: Mapping[str, Settings]) -> None:
         self._service = service
@@ -167,11 +162,7 @@ class _Imports:
         self._thread: int | None = None
 
     def watch(self, work: Callable[[], Result]) -> Result:
-        """Do the work, in this thread.
-
-        Raises:
-            CancelledError: it was broken off.
-        """
+        """Do the work, in this thread."""
         self._thread = threading.get_ident()
         sys.meta_path.insert(0, self)
         try:

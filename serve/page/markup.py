@@ -24,12 +24,7 @@ def escape(text: str) -> str:
 
 
 def cut(text: str, ranges: Sequence[tuple[int, int]]) -> Iterator[Piece]:
-    """Cut a text at the ends of ranges, which may overlap; the pieces put together are the text.
-
-    Args:
-        text: any text.
-        ranges: half-open, in code points; what is after the text's end is ignored.
-    """
+    """Cut a text at the ends of ranges, which may overlap; the pieces put together are the text."""
     ends = {min(end, len(text)) for one in ranges for end in one}
     for start, end in pairwise(sorted({0, len(text)} | ends)):
         around = (i for i, one in enumerate(ranges) if one[0] <= start and end <= one[1])

@@ -18,15 +18,7 @@ _FAULTS = 20  # rows that could not be read, listed one by one
 
 @dataclass
 class Overview:
-    """What is kept of a file's verdicts to show them; grows with what is shown, not the file.
-
-    Attributes:
-        rows: in the file.
-        tally: counts of the verdicts so far.
-        bins: verdicts by probability, in tenths.
-        faults: what was wrong with the first rows that could not be read.
-        table: the first rows of the table, as HTML.
-    """
+    """What is kept of a file's verdicts to show them; grows with what is shown, not the file."""
 
     rows: int
     tally: Tally = field(default_factory=Tally)

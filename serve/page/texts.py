@@ -34,23 +34,14 @@ class _Call(BaseModel):
 
 
 class OnlyTexts:
-    """Checks calls of the page's functions, and passes on what was checked. Plain ASGI.
-
-    Args:
-        app: Gradio's.
-        functions: that the page has.
-    """
+    """Checks calls of the page's functions, and passes on what was checked. Plain ASGI."""
 
     def __init__(self, app: ASGIApp, functions: int) -> None:
         self._app = app
         self._functions = functions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request.
-
-        Raises:
-            BadInput: it is not a call of one of the functions with texts alone.
-        """
+        """Handle one request."""
         from starlette.requests import Request
 
         if scope["type"] == "http" and scope["path"] == JUDGING:

@@ -27,7 +27,7 @@ from moonlynx.judge.contract.steps import Ask, Done, Step, advance, answer
 from moonlynx.judge.contract.types import Example, MoonlynxError, Verdict
 from moonlynx.judge.contract.visible import visible
 
-from .turns import Asker, Batch, Row, length
+from .turns import Asker, Batch, Row, characters, length
 
 _LONGEST_PAUSE = 60  # seconds that a client is asked to wait at most
 _NEWEST = 0.2  # weight of the newest batch in the pace
@@ -70,13 +70,7 @@ class Batcher:
         batching: Batching,
         on_batch: Callable[[int, float], None] = lambda _rows, _seconds: None,
     ) -> None:
-        """Set up; nothing is judged before `run`.
-
-        Args:
-            judge: works in a thread, or in the event loop where it has an async twin.
-            batching: how rows are put together.
-            on_batch: called with the rows of every batch judged and the seconds it took.
-        """
+        """Set up; `on_batch` is called with the rows of each batch judged and its seconds."""
         self._judge = judge
         self._batching = batching
         self._on_batch = on_batch
@@ -117,10 +111,6 @@ class Batcher:
     ) -> list[Future[Verdict]]:
         """Queue the rows of one request, all or none; a row whose future is cancelled is dropped.
 
-        Args:
-            examples: to judge.
-            patient: they have no deadline.
-
         Raises:
             QueueFull: there is no room for all of them now.
         """
@@ -132,10 +122,9 @@ class Batcher:
         rows: dict[Future[Verdict], Row] = {}
         for example in examples:
             future: Future[Verdict] = loop.create_future()
-            size = len(example.question) + sum(map(len, example.context)) + len(example.answer)
-            rows[future] = Row(example, asker, size, loop.time())
-            self._characters += size
-            future.add_done_callback(partial(self._remove, rows[future]))
+            rows[future] = row = Row(example, asker, characters(example), loop.time())
+            self._characters += row.characters
+            future.add_done_callback(partial(self._remove, row))
         if rows:
             self._queue[asker] = rows
             self._count += len(rows)

@@ -29,9 +29,7 @@ from moonlynx.judge.rows.examples import describe, read_rows
 
 from ..service import Service
 from ..wire import Job, JobPage
-from .batching import QueueFull
 
-_PAUSE = 0.5  # seconds before rows of a file are offered to a full queue again
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -61,11 +59,7 @@ class Jobs:
         folder.mkdir(parents=True, exist_ok=True)
 
     async def add(self, body: AsyncIterator[bytes]) -> Job:
-        """Store a file of JSON Lines and queue it.
-
-        Raises:
-            BadInput: it holds no rows.
-        """
+        """Store a file of JSON Lines and queue it."""
         # The newest sorts last; no one can guess another's.
         job_id = f"{time.time_ns():016x}{secrets.token_hex(8)}"
         folder = self._folder / job_id
@@ -97,12 +91,7 @@ class Jobs:
             return None
 
     def page(self, limit: int, after: str | None) -> JobPage:
-        """Return jobs, the newest first.
-
-        Args:
-            limit: how many at most.
-            after: the id before the first; None begins with the newest.
-        """
+        """Return jobs, the newest first."""
         names = sorted((path.name for path in self._folder.iterdir()), reverse=True)
         older = (name for name in names if after is None or name < after)
         jobs = list(islice(filter(None, map(self.find, older)), limit + 1))
@@ -195,7 +184,7 @@ class Jobs:
 
 
 class _Queued:
-    """The server's judge as seen from a thread: through the queue, waiting where it is full."""
+    """The server's judge as a thread sees it: through the queue, waiting where it is full."""
 
     def __init__(
         self, service: Service, loop: AbstractEventLoop, unwanted: Callable[[], bool]
@@ -216,11 +205,6 @@ class _Queued:
 
     async def _judge(self, examples: Sequence[Example]) -> list[Verdict]:
         self._task = asyncio.current_task()
-        while not self.unwanted():
-            try:
-                futures = self._service.submit(examples, patient=True)
-            except QueueFull:
-                await asyncio.sleep(_PAUSE)
-            else:
-                return await asyncio.gather(*futures)
-        raise _Stopped
+        if self.unwanted():
+            raise _Stopped
+        return await self._service.judge_patiently(examples)

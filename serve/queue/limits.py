@@ -34,11 +34,7 @@ class Limits:
     tokens: int = 250_000
 
     def check(self, texts: Example | GrowingAnswer) -> None:
-        """Refuse what is over a limit; may take as long as to cut the answer into sentences.
-
-        Raises:
-            BadInput: `too_long`, with the field and the limit.
-        """
+        """Refuse what is over a limit; may take as long as to cut the answer into sentences."""
         characters, documents = len(texts.answer), len(texts.context)
         if characters > self.answer:
             raise _over("answer", characters, self.answer, "characters", "judge it in parts")

@@ -17,13 +17,7 @@ Rank = tuple[int, int]
 
 @dataclass(eq=False)
 class Asker:
-    """A request, and the turns that it had.
-
-    Attributes:
-        number: in the order of arrival.
-        patient: it has no deadline.
-        turns: pieces of work that its rows took so far.
-    """
+    """A request, and the turns that it had."""
 
     number: int
     patient: bool
@@ -99,6 +93,11 @@ class Batch:
             self.share = step.rows / len(self.pairs)
         for asker in self.askers:
             asker.turns += 1
+
+
+def characters(example: Example) -> int:
+    """Return the characters of question, documents and answer."""
+    return len(example.question) + sum(map(len, example.context)) + len(example.answer)
 
 
 def length(rows: Iterable[Row]) -> int:

@@ -22,17 +22,20 @@ from moonlynx.judge.contract.spec import JudgeSpec, Spec
 from moonlynx.judge.contract.types import BadInput, MoonlynxError
 from moonlynx.judge.files.atomic import held
 from moonlynx.judge.registry import load_judge
+from moonlynx.judge.rows.examples import Row
 from moonlynx.judge.rows.fields import AS_NAMED, FieldMap
 from moonlynx.judge.terminal.progress import progress_bar
 
+from ..queue.turns import characters
 from . import llm
 from .cluster import ClusterError, connected, faults_named
 from .manifest import Manifest, Run
 from .partitions import Partition, Plan, locate, plan, read_partition
-from .sizes import by_tokens
 
 if TYPE_CHECKING:
     from ray.data import Dataset
+
+_CHARACTERS = 4  # of a token, about: every judge has a tokenizer of its own
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,7 @@ class Workers:
 
     @classmethod
     def read(cls, options: Mapping[str, str]) -> Workers:
-        """Read `--engine ray?workers=8&gpus=1&partition-rows=500&batch-tokens=4096`.
-
-        Raises:
-            SpecError: an option is unknown or has a wrong value.
-        """
+        """Read `--engine ray?workers=8&gpus=1&partition-rows=500&batch-tokens=4096`."""
         readers: dict[str, Callable[[str], object]] = {
             "workers": whole(1),
             "gpus": finite,
@@ -166,6 +165,21 @@ def _whole(planned: Plan, pieces: Iterable[Mapping[str, Any]]) -> Iterator[tuple
         raise ClusterError(f"verdicts of partition {min(waiting)} did not arrive; run it again")
 
 
+def by_tokens(rows: Iterable[Row], tokens: int) -> Iterator[list[Row]]:
+    """Yield the rows in batches of at most about so many tokens of text, or of one row."""
+    batch: list[Row] = []
+    room = full = tokens * _CHARACTERS
+    for row in rows:
+        size = 0 if isinstance(row.example, BadInput) else characters(row.example)
+        if batch and size > room:
+            yield batch
+            batch, room = [], full
+        batch.append(row)
+        room -= size
+    if batch:
+        yield batch
+
+
 class _Pool:
     """A pool of workers, each with the judge."""
 
@@ -208,11 +222,7 @@ class PartitionJudge:
         self._batch_tokens = batch_tokens
 
     def __call__(self, row: Mapping[str, str]) -> dict[str, Any]:
-        """Judge a partition.
-
-        Raises:
-            ClusterError: the judge or the file fails.
-        """
+        """Judge a partition."""
         partition = Partition.model_validate_json(row["partition"])
         lines: list[bytes] = []
         try:

@@ -24,10 +24,6 @@ def connected(address: str | None) -> Iterator[Any]:
     Args:
         address: of the cluster. None: the one of RAY_ADDRESS, else one on this machine alone,
             started for the block.
-
-    Raises:
-        MissingExtra: the packages of the extra are not installed.
-        ClusterError: no cluster answers there.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:

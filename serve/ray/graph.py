@@ -23,9 +23,9 @@ from moonlynx.judge.registry import DEFAULT_JUDGE, load_judge
 from ..app import create_app
 from ..http.middleware import read_keys
 from ..queue.batching import Batching
+from ..queue.turns import characters
 from ..service import Settings
 from ..tracing import open_tracing
-from .sizes import characters
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -65,9 +65,6 @@ class Arguments(Record):
 
 def build(args: Mapping[str, Any]) -> Any:
     """Return the application that Ray Serve runs.
-
-    Args:
-        args: the fields of `Arguments`.
 
     Raises:
         BadInput: a field is unknown or has a wrong value; names it.

@@ -49,12 +49,7 @@ class Engine:
     """Lynx over vLLM engines, of which Ray Data keeps as many as the work needs."""
 
     def __init__(self, spec: JudgeSpec, workers: int | None, gpus: float) -> None:
-        """Read the judge's options: its threshold, and those of `@vllm`.
-
-        Raises:
-            SpecError: an option is unknown or has a wrong value.
-            BackendError: the path does not exist.
-        """
+        """Read the judge's options: its threshold, and those of `@vllm`."""
         readers: dict[str, Callable[[str], object]] = {
             "threshold": finite,
             "tensor_parallel": whole(1),
@@ -73,11 +68,7 @@ class Engine:
         return identify(_lynx(lambda _: "", self._model, self._threshold))
 
     def judge(self, partitions: Dataset) -> Dataset:
-        """Judge the partitions, a piece for each row.
-
-        Raises:
-            MissingExtra: vLLM is missing.
-        """
+        """Judge the partitions, a piece for each row."""
         try:
             from ray.data.llm import build_processor
         except ImportError:

@@ -9,7 +9,7 @@ may be copied, cut off or lose files: what is missing is judged again, and nothi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,9 +20,6 @@ from moonlynx.judge.contract.types import Record, Verdict
 from moonlynx.judge.files.journal import RunMismatch, check_run
 
 from .partitions import locate
-from .table import write_parquet
-
-_BLOCK = 1 << 20  # bytes read at once
 
 
 class Run(Record):
@@ -54,16 +51,7 @@ class Manifest:
     """The finished partitions of a run. One process writes it."""
 
     def __init__(self, output: str, run: Run) -> None:
-        """Start a run, or find what an earlier one has done.
-
-        Args:
-            output: path or fsspec URL at which the verdicts will be in the end.
-            run: what the run is.
-
-        Raises:
-            RunMismatch: the output, or the folder beside it, belongs to another run.
-            OSError: the folder cannot be used.
-        """
+        """Start a run, or find what an earlier one has done."""
         self._system, self._output = locate(output)
         self._folder = f"{self._output}.parts"
         self._path = f"{self._folder}/manifest.jsonl"
@@ -112,7 +100,7 @@ class Manifest:
         )
         with self._replacing(self._output) as file:
             if self._output.endswith(".parquet"):
-                write_parquet(parts, file)
+                _write_parquet(parts, file)
             else:
                 file.writelines(parts)
 
@@ -142,13 +130,38 @@ class Manifest:
     def _is_whole(self, done: Done) -> bool:
         try:
             with self._system.open(f"{self._folder}/{done.file}", "rb") as file:
-                return _sha256(file) == done.sha256
+                return hashlib.file_digest(file, "sha256").hexdigest() == done.sha256
         except FileNotFoundError:
             return False
 
 
-def _sha256(file: Any) -> str:
-    digest = hashlib.sha256()
-    while block := file.read(_BLOCK):
-        digest.update(block)
-    return digest.hexdigest()
+def _write_parquet(parts: Iterable[bytes], file: Any) -> None:
+    """Write verdicts, given as lines of JSON, one row each and one row group per part.
+
+    `verdict` is the line that JSONL would hold; `id` is text, as the ids of rows may be mixed.
+    """
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    names = ("id", "score", "error", "judge", "verdict")
+    numbers = ("probability", "raw_score")
+    schema = pa.schema(
+        [(name, pa.string()) for name in names] + [(name, pa.float64()) for name in numbers]
+    )
+    with ParquetWriter(file, schema) as writer:
+        for part in parts:
+            rows = [_row(line) for line in part.splitlines()]
+            writer.write_table(pa.Table.from_pylist(rows, schema))
+
+
+def _row(line: bytes) -> dict[str, str | float | None]:
+    verdict = Verdict.model_validate_json(line)
+    return {
+        "id": None if verdict.id is None else str(verdict.id),
+        "score": verdict.score,
+        "error": None if verdict.error is None else verdict.error.code,
+        "judge": verdict.judge.name,
+        "verdict": line.decode(),
+        "probability": verdict.probability,
+        "raw_score": verdict.raw_score,
+    }

@@ -19,7 +19,6 @@ from moonlynx.judge.contract.types import BadInput, Record
 from moonlynx.judge.rows.examples import Row, read_jsonl, read_rows
 from moonlynx.judge.rows.fields import AS_NAMED, FieldMap
 
-_BLOCK = 1 << 20  # bytes read at once
 _ROWS = 256  # rows of Parquet held in memory at once
 
 
@@ -56,17 +55,10 @@ def plan(url: str, size: int) -> Plan:
     Args:
         url: path or fsspec URL of a .jsonl, .ndjson or .parquet file.
         size: rows of a partition, at least 1.
-
-    Raises:
-        BadInput: the file is of another kind, or is no Parquet.
-        MissingExtra: the packages of the extra are not installed.
-        OSError: the file cannot be read.
     """
     if _is_parquet(url):
         with open_url(url) as file:
-            digest = hashlib.sha256()
-            while block := file.read(_BLOCK):
-                digest.update(block)
+            digest = hashlib.file_digest(file, "sha256")
             total = _parquet(url, file).metadata.num_rows
         cuts = [
             Partition(number=at // size, rows=count, before=at, lines=count)
@@ -100,11 +92,7 @@ def _plan_lines(url: str, lines: Any, size: int) -> Plan:
 
 
 def read_partition(url: str, partition: Partition, fields: FieldMap = AS_NAMED) -> Iterator[Row]:
-    """Read a partition's rows; their lines, and those in their faults, are those of the file.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """Read a partition's rows; their lines, and those in their faults, are those of the file."""
     cut = _cut_parquet if _is_parquet(url) else _cut_lines
     rows = cut(url, partition, fields)
     return (_numbered(row, partition.before) for row in rows)
@@ -180,24 +168,14 @@ def _parquet(url: str, file: Any) -> Any:
 
 @contextmanager
 def open_url(url: str, mode: str = "rb") -> Iterator[Any]:
-    """Open a path or fsspec URL.
-
-    Raises:
-        MissingExtra: fsspec, or the package for this kind of URL, is not installed.
-        BadInput: there is no such kind of URL.
-        OSError: the file cannot be opened.
-    """
+    """Open a path or fsspec URL."""
     system, path = locate(url)
     with system.open(path, mode) as file:
         yield file
 
 
 def locate(url: str) -> tuple[Any, str]:
-    """Return the file system of a path or fsspec URL, and the path in it.
-
-    Raises:
-        MissingExtra, BadInput: as `open_url` does.
-    """
+    """Return the file system of a path or fsspec URL, and the path in it."""
     try:
         from fsspec.core import url_to_fs
     except ImportError:

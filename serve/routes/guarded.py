@@ -25,8 +25,8 @@ from ..growing import GrowingAnswer, GuardEvent, WrittenDocuments
 from ..http.errors import responses
 from ..queue.batching import QueueFull
 from ..service import Service
+from .completions import Message, last_text
 from .guard import guard_events
-from .messages import Message, last_text
 
 if TYPE_CHECKING:
     from fastapi import APIRouter, Request
@@ -76,11 +76,7 @@ class Upstream:
         self._tls = httpx.create_ssl_context()
 
     async def stream(self, body: Chunk) -> AsyncIterator[Chunk]:
-        """Yield the chunks of a streamed completion.
-
-        Raises:
-            HTTPException: 502 where there is none, or where it breaks off.
-        """
+        """Yield the chunks of a streamed completion."""
         from starlette.exceptions import HTTPException
 
         client = httpx.AsyncClient(verify=self._tls, timeout=self._timeout, headers=self._headers)

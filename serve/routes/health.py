@@ -36,6 +36,6 @@ def routes(service: Service, ready: Callable[[], bool]) -> "APIRouter":
 
     @router.get("/metrics", response_class=Response, summary="Counters for Prometheus")
     async def metrics() -> Response:
-        return Response(service.metrics.render(), media_type=CONTENT_TYPE_LATEST)
+        return Response(service.counters.render(), media_type=CONTENT_TYPE_LATEST)
 
     return router

@@ -62,12 +62,7 @@ class Measures:
     """The metrics of a server: each takes one request at a time, in the order they came."""
 
     def __init__(self, metrics: Mapping[str, Metric], service: Service) -> None:
-        """Set up.
-
-        Args:
-            metrics: by the names that they were requested by.
-            service: has the deadline, the room and the counts.
-        """
+        """Set up."""
         self._workers = {
             metric.definition.name: (metric, ThreadPoolExecutor(1)) for metric in metrics.values()
         }
@@ -88,12 +83,7 @@ class Measures:
     async def measure(
         self, request: "Request", name: str, rows: Sequence[MetricRow]
     ) -> list[MetricVerdict]:
-        """Judge the rows of a request.
-
-        Raises:
-            HTTPException: 404 for a metric that is not served, 413 for too many rows, 499, 504.
-            QueueFull: there is no room now.
-        """
+        """Judge the rows of a request."""
         from fastapi import HTTPException
 
         own = self._own.get(name)
@@ -107,7 +97,7 @@ class Measures:
             raise QueueFull(self._waiting, _PAUSE)
         verdicts = await self._service.finish(request, asyncio.ensure_future(self._run(own, rows)))
         for verdict in verdicts:
-            self._service.metrics.on_metric(verdict.metric, outcome(verdict))
+            self._service.counters.on_metric(verdict.metric, outcome(verdict))
         return verdicts
 
     async def _run(self, name: str, rows: Sequence[MetricRow]) -> list[MetricVerdict]:

@@ -39,13 +39,7 @@ class TritonEncoder:
     at_once = 512
 
     def __init__(self, version: str, shape: Shape, overlap: bool) -> None:
-        """Set up.
-
-        Args:
-            version: of the encoder's weights and what they run on.
-            shape: of the calls.
-            overlap: have all calls under way at once, not one after the other.
-        """
+        """Set up."""
         import triton_python_backend_utils
 
         self._triton: Any = triton_python_backend_utils
@@ -54,11 +48,7 @@ class TritonEncoder:
         self._overlap = overlap
 
     def encode(self, inputs: Sequence[Input]) -> list[EncoderOutput]:
-        """Read the inputs, in order.
-
-        Raises:
-            BackendError: Triton gave no logits; says why.
-        """
+        """Read the inputs, in order."""
         batches = list(make_batches(inputs, self._shape))
         requests = [self._request(batch) for batch in batches]
         if self._overlap:

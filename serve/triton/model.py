@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from moonlynx.judge.backends.base import BackendError
-from moonlynx.judge.contract.base import Judge, unscored
-from moonlynx.judge.contract.types import BadInput, Example, Verdict
+from moonlynx.judge.batch.judging import judge_batch
+from moonlynx.judge.contract.base import Judge
+from moonlynx.judge.contract.types import Verdict
 from moonlynx.judge.decision.calibration import Calibrated, load_calibration
 from moonlynx.judge.judges.luna.judge import LunaJudge
 from moonlynx.judge.judges.luna.weights import open_weights
@@ -34,14 +35,7 @@ class TritonPythonModel:
     """What Triton makes, once for each copy of the model, and calls."""
 
     def initialize(self, args: Mapping[str, str]) -> None:
-        """Load the judge.
-
-        Args:
-            args: Triton's; `model_config` holds the parameters that the export wrote.
-
-        Raises:
-            LunaError: the files beside the model are not what their manifest says.
-        """
+        """Load the judge."""
         import triton_python_backend_utils
 
         self._triton: Any = triton_python_backend_utils
@@ -77,14 +71,7 @@ class TritonPythonModel:
 def judge_texts(judge: Judge, texts: Sequence[bytes]) -> list[Verdict]:
     """Judge Examples in JSON, in order; what is none gets an unscored verdict."""
     # A blank text is a row too.
-    rows = list(read_jsonl(text if text.strip() else b"null" for text in texts))
-    verdicts = iter(judge([row.example for row in rows if isinstance(row.example, Example)]))
-    return [
-        unscored(judge.info, row.id, row.example.code, str(row.example))
-        if isinstance(row.example, BadInput)
-        else next(verdicts)
-        for row in rows
-    ]
+    return judge_batch(judge, [*read_jsonl(text if text.strip() else b"null" for text in texts)])
 
 
 def _load_judge(folder: Path, encoder: TritonEncoder) -> Judge:

@@ -47,11 +47,7 @@ class NotFit(MoonlynxError, RuntimeError):
 
 
 def require(checks: list[Check]) -> None:
-    """Raise unless nothing is missing.
-
-    Raises:
-        NotFit: something is.
-    """
+    """Raise unless nothing is missing."""
     missing = [f"{check.name}: {check.fault}" for check in checks if check.fault]
     if missing:
         raise NotFit("vLLM cannot be started here\n  " + "\n  ".join(missing))
@@ -133,11 +129,7 @@ def _check_memory(deployment: Deployment, name: str, device: Device) -> Check:
 
 
 def find_gpus() -> list[Device]:
-    """Ask nvidia-smi for the GPUs that CUDA_VISIBLE_DEVICES leaves.
-
-    Raises:
-        NotFit: it is not there or does not answer.
-    """
+    """Ask nvidia-smi for the GPUs that CUDA_VISIBLE_DEVICES leaves."""
     command = ["nvidia-smi", "--query-gpu=name,memory.total,memory.free"]
     command += ["--format=csv,noheader,nounits"]
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")

@@ -29,14 +29,6 @@ def choose(
             as it is.
         name: of a deployment, or its file; None: one for the judge's model.
         tensor_parallel: GPUs; None: as many as the deployment says.
-
-    Returns:
-        The deployment, and the judge's spec with vLLM's URL.
-
-    Raises:
-        DeploymentError: there is no such deployment, or nothing says which model, or which head
-            of it, to serve.
-        SettingsError: as `read_deployment` does.
     """
     # A judge whose model is still to be found a place.
     bare = spec if isinstance(spec, JudgeSpec) and spec.backend is None else None
@@ -62,11 +54,7 @@ def choose(
 
 
 def metric_of(deployment: Deployment, name: str) -> str:
-    """Return a metric's name, with vLLM's URL after it where its head is one of the adapters.
-
-    Raises:
-        SpecError: as `parse_spec` does.
-    """
+    """Return a metric's name, with vLLM's URL after it where its head is one of the adapters."""
     spec = parse_spec(name)
     if not isinstance(spec, JudgeSpec) or spec.name != HEADS or spec.backend is not None:
         return name

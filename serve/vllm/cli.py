@@ -45,10 +45,6 @@ def engine_of(
     """Return the engine for what the command line names, and the judge that asks it.
 
     A dry run shows the deployment and what it needs, and goes no further.
-
-    Raises:
-        MoonlynxError: as `choose` does; in a dry run also NotFit, where something is missing.
-        Exit: the end of a dry run.
     """
     from .checks import check, require
     from .choose import choose

@@ -255,11 +255,7 @@ def with_shape(deployment: Deployment) -> Deployment:
 
 
 def changed(deployment: Deployment, **changes: object) -> Deployment:
-    """Return the deployment with some fields changed.
-
-    Raises:
-        DeploymentError: it cannot be so; names the field.
-    """
+    """Return the deployment with some fields changed."""
     fields = deployment.model_dump(exclude_unset=True) | changes
     try:
         return Deployment.model_validate(fields)

@@ -6,6 +6,7 @@ gone, they get unscored verdicts with the code `backend`, as of any endpoint tha
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -13,18 +14,27 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from types import TracebackType
 from typing import Self
 
 import httpx
 
 from moonlynx.judge.backends.base import ChatRequest
 from moonlynx.judge.backends.chat import load_chat_backend
+from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.schemas import load_schema
-from moonlynx.judge.contract.types import MoonlynxError, Turn
+from moonlynx.judge.contract.steps import Ask, answer
+from moonlynx.judge.contract.types import (
+    Example,
+    MetricInput,
+    MetricVerdict,
+    MoonlynxError,
+    Turn,
+    Verdict,
+)
 from moonlynx.judge.contract.visible import visible
+from moonlynx.judge.metrics.metric import Metric
 
 from .checks import check, require
 from .deployment import Deployment
@@ -50,20 +60,10 @@ class EngineError(MoonlynxError, RuntimeError):
 
 
 class Engine:
-    """A vLLM server of one deployment, for as long as the context lasts.
-
-    Attributes:
-        deployment: that it serves.
-        failure: why it did not come up, where it did not.
-    """
+    """A vLLM server of one deployment, for as long as the context lasts."""
 
     def __init__(self, deployment: Deployment, *, start_limit: float = START_LIMIT) -> None:
-        """Set up; nothing is started before the context is entered.
-
-        Args:
-            deployment: to serve.
-            start_limit: seconds to wait until it is ready.
-        """
+        """Set up; nothing is started before the context is entered."""
         self.deployment = deployment
         self.failure: EngineError | None = None
         self._start_limit = start_limit
@@ -77,11 +77,7 @@ class Engine:
         self._leash: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        """Start vLLM; it is not ready yet.
-
-        Raises:
-            NotFit: something that it needs is missing here.
-        """
+        """Start vLLM; it is not ready yet."""
         require(check(self.deployment))
         self._process = subprocess.Popen(  # noqa: S603 (a command of ours)
             self.deployment.command(sys.executable),
@@ -102,12 +98,7 @@ class Engine:
         self._run(self._pass_on_log)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End vLLM: it is asked to, and after a while made to."""
         self._ending.set()
         process, leash = self._process, self._leash
@@ -185,11 +176,7 @@ class Engine:
         return f"vLLM has ended ({how})"
 
     def _wait(self) -> bool:
-        """Wait until vLLM says that it is healthy; False: it is no longer needed, and ended.
-
-        Raises:
-            EngineError: it ends, or takes too long.
-        """
+        """Wait until vLLM says that it is healthy; False: it is no longer needed, and ended."""
         health = self.deployment.url.removesuffix("/v1") + "/health"
         deadline = time.monotonic() + self._start_limit
         with httpx.Client(timeout=5.0, trust_env=False) as client:
@@ -207,11 +194,7 @@ class Engine:
         return False
 
     def _warm_up(self) -> None:
-        """Ask for JSON under a schema and for logprobs: the first such calls take seconds.
-
-        Raises:
-            EngineError: vLLM does not answer.
-        """
+        """Ask for JSON under a schema and for logprobs: the first such calls take seconds."""
         options = {"timeout": str(_WARM_UP_LIMIT), "retries": "0"}
         backend = load_chat_backend(self.deployment.url, self.deployment.name, options)
         turn = Turn(role="user", content="Is 2 more than 1?")
@@ -226,3 +209,40 @@ class Engine:
     def _error(self, what: str) -> EngineError:
         said = "\n  ".join(self._said)
         return EngineError(f"{what}; its last lines:\n  {said}")
+
+
+class WaitingJudge:
+    """A judge that asks an engine: rows wait until it is known whether vLLM comes up."""
+
+    def __init__(self, judge: Judge, engine: Engine) -> None:
+        self.info = judge.info
+        self._judge = judge
+        self._engine = engine
+
+    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        """Judge the examples."""
+        return asyncio.run(self.acall(examples))
+
+    async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
+        """Judge the examples without blocking the event loop."""
+        while not self._engine.settled:
+            await asyncio.sleep(_PAUSE)
+        return await answer(Ask(self._judge, examples))
+
+
+class WaitingMetric:
+    """A metric that asks an engine."""
+
+    def __init__(self, metric: Metric, engine: Engine) -> None:
+        self.info = metric.info
+        self.definition = metric.definition
+        self.thresholds = metric.thresholds
+        self.calibrated = metric.calibrated
+        self._metric = metric
+        self._engine = engine
+
+    def __call__(self, inputs: Sequence[MetricInput]) -> list[MetricVerdict]:
+        """Judge the inputs."""
+        while not self._engine.settled:
+            time.sleep(_PAUSE)
+        return self._metric(inputs)

@@ -46,16 +46,7 @@ class _Reply(BaseModel):
 
 
 def write_requests(rows: Iterable[Row], model: str, path: Path) -> int:
-    """Write the requests that the Lynx judge makes of the rows; those asked alike only once.
-
-    Args:
-        rows: those that cannot be judged need no request, and get none.
-        model: the name that vLLM serves it by.
-        path: of the file.
-
-    Returns:
-        How many there are.
-    """
+    """Write the requests that the Lynx judge makes of the rows; those asked alike only once."""
     with path.open("wb") as file:
         endpoint = _Written(file)
         judge = _judge(endpoint, model)
@@ -69,10 +60,6 @@ def replying_judge(replies: Path, model: str) -> LynxJudge:
 
     A request without a reply there leaves its row unscored, with the code `backend`; one that vLLM
     refused, with the code that the same refusal has over HTTP.
-
-    Raises:
-        BadInput: a line is no reply.
-        OSError: the file cannot be read.
     """
     return _judge(_Replayed(_read_replies(replies)), model)
 

@@ -137,11 +137,7 @@ class Memory(NamedTuple):
 
 
 class Throughput(NamedTuple):
-    """Answers a second with as many requests under way as fit, and seconds for one alone.
-
-    Attributes:
-        together: requests under way at once.
-    """
+    """Answers a second with as many requests under way as fit, and seconds for one alone."""
 
     answers: float
     together: int
@@ -176,13 +172,7 @@ def memory_of(serving: Serving) -> Memory:
 
 
 def throughput_of(serving: Serving, gpu: Gpu, load: Load) -> Throughput:
-    """Estimate the throughput for answers that share no text.
-
-    Args:
-        serving: a model that fits.
-        gpu: of which each is.
-        load: tokens of prompt and reply.
-    """
+    """Estimate the throughput for answers that share no text."""
     memory = memory_of(serving)
     together = max(1, min(serving.requests, memory.tokens // (load.prompt + load.reply)))
     read = _seconds_to_read(serving, gpu, load)

@@ -9,7 +9,7 @@ from moonlynx import Example, load_judge
 from moonlynx.judge.contract.base import unscored
 from moonlynx.judge.decision.abstention import Abstaining
 from moonlynx.judge.judges.lynx import build_prompt
-from moonlynx.serve.routes.messages import ChatRequest, read_example
+from moonlynx.serve.routes.completions import ChatRequest, read_example
 
 from .loopback import EXAMPLE, WRONG, calling, serving
 

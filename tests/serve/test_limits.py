@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from moonlynx.judge.contract.types import BadInput, MoonlynxError
-from moonlynx.serve.counters import Metrics
+from moonlynx.serve.counters import Counters
 from moonlynx.serve.http.middleware import Observe, read_keys
 from moonlynx.serve.queue.batching import Batching
 from moonlynx.serve.service import Settings
@@ -145,7 +145,7 @@ def test_a_request_writes_no_line_of_its_own_into_the_log(caplog):
             raise MoonlynxError("said\r\nERROR forged \x1b[2J")
 
     async def ask():
-        transport = httpx.ASGITransport(Observe(broken, Metrics(lambda: 0)))
+        transport = httpx.ASGITransport(Observe(broken, Counters()))
         async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
             await client.get("/a%0d%0aERROR%20forged%1b[2J%e2%80%ae")
 

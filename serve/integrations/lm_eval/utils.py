@@ -15,12 +15,7 @@ if TYPE_CHECKING:
 
 
 def load(benchmark: str = "halubench", **_: Any) -> DatasetDict:
-    """Return the rows of a benchmark, each with `id`, `prompt` and `label`.
-
-    Raises:
-        BenchmarkError: the benchmark cannot be loaded.
-        BadInput: it has a row that cannot be judged.
-    """
+    """Return the rows of a benchmark, each with `id`, `prompt` and `label`."""
     from datasets import Dataset, DatasetDict
 
     rows = []

@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from moonlynx.judge.contract.base import unscored
 from moonlynx.judge.contract.types import JudgeInfo
-from moonlynx.serve.counters import Metrics
+from moonlynx.serve.counters import Counters
 
 SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
 
@@ -18,7 +18,7 @@ SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_s
 @pytest.fixture(scope="module")
 def exported():
     """Give what the gateway exports once it has judged: labels by the name of the series."""
-    metrics = Metrics(lambda: 0)
+    metrics = Counters()
     metrics.on_request("POST", "/v1/judge", 200, 0.1)
     metrics.on_batch(1, 0.1)
     metrics.on_verdict(unscored(JudgeInfo(name="a", version="1"), None, "backend", "-"))

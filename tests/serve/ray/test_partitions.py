@@ -3,8 +3,9 @@ import pytest
 from moonlynx.judge.contract.types import BadInput, Example
 from moonlynx.judge.rows.examples import describe, read_rows
 from moonlynx.judge.rows.fields import FieldMap
+from moonlynx.serve.queue.turns import characters
+from moonlynx.serve.ray.batch import by_tokens
 from moonlynx.serve.ray.partitions import plan, read_partition
-from moonlynx.serve.ray.sizes import by_tokens, characters
 
 from .rows import write_parquet, write_rows
 

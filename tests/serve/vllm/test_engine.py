@@ -16,8 +16,7 @@ from moonlynx.judge.registry import load_judge
 from moonlynx.serve.vllm import engine as module
 from moonlynx.serve.vllm.checks import NotFit
 from moonlynx.serve.vllm.deployment import Deployment
-from moonlynx.serve.vllm.engine import Engine
-from moonlynx.serve.vllm.waiting import WaitingJudge, WaitingMetric
+from moonlynx.serve.vllm.engine import Engine, WaitingJudge, WaitingMetric
 
 from ..loopback import EXAMPLE, calling, until
 from .real import free_port, session
