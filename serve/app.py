@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+from fastapi.middleware.cors import CORSMiddleware
 
 import moonlynx
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.metrics.metric import Metric
 
@@ -19,17 +20,9 @@ from .http.origin import CheckOrigin, read_hosts, read_origins
 from .page.front import FILES, JUDGING, Page, route_of
 from .page.login import LARGEST, LOGIN, Login
 from .queue.jobs import Jobs
-from .routes import batch_files as batches
-from .routes import completions as chat
-from .routes import feedback as audit
-from .routes import guard, health, measuring
-from .routes import guarded as proxy
-from .routes import verdict as judging
+from .routes import batch_files, completions, feedback, guard, guarded, health, measuring, verdict
 from .service import Service, Settings
 from .tracing import Tracing
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
 
 _FILE = 1 << 30  # bytes of a batch file
 _FILE_SECONDS = 3_600.0  # in which it must arrive
@@ -44,19 +37,9 @@ def create_app(
 ) -> FastAPI:
     """Create the application that serves a judge.
 
-    Args:
-        judge: returns the verdicts.
-        settings: how the server behaves.
-        tracing: records every verdict.
-        compare: names of the other judges on the page, and how each is asked; None: no page.
-        metrics: served at /v1/metrics, by the names that they were requested by.
+    `compare` has the names of the page's other judges, and how each is asked; without it there is
+    no page. `metrics` are served at /v1/metrics, by the names that they were requested by.
     """
-    try:
-        import prometheus_client  # noqa: F401 (of metrics.py)
-        from fastapi import FastAPI
-    except ImportError:
-        raise MissingExtra("The server", "serve") from None
-
     service = Service(judge, settings, tracing)
     jobs = Jobs(settings.jobs, service) if settings.jobs else None
     page = Page(service, compare) if compare is not None else None
@@ -107,17 +90,17 @@ async def _cancel(task: asyncio.Task[None]) -> None:
 def _add_routes(
     app: FastAPI, service: Service, jobs: Jobs | None, ready: Callable[[], bool]
 ) -> None:
-    app.include_router(judging.routes(service))
-    app.include_router(chat.routes(service))
+    app.include_router(verdict.routes(service))
+    app.include_router(completions.routes(service))
     app.include_router(guard.routes(service))
     app.include_router(health.routes(service, ready))
     if jobs:
-        app.include_router(batches.routes(jobs))
+        app.include_router(batch_files.routes(jobs))
     if service.audit:
-        app.include_router(audit.routes(service.audit, service.settings.timeout))
+        app.include_router(feedback.routes(service.audit, service.settings.timeout))
     if service.settings.upstream:
-        upstream = proxy.Upstream(service.settings.upstream, service.settings.timeout)
-        app.include_router(proxy.routes(service, upstream))
+        upstream = guarded.Upstream(service.settings.upstream, service.settings.timeout)
+        app.include_router(guarded.routes(service, upstream))
 
 
 def _add_page(app: FastAPI, page: Page, settings: Settings) -> Login | None:
@@ -131,14 +114,12 @@ def _add_page(app: FastAPI, page: Page, settings: Settings) -> Login | None:
 
 def _surround(app: FastAPI, service: Service, login: Login | None) -> None:
     """Wrap checks, limits and counts around the routes; the last one added is the outermost."""
-    from fastapi.middleware.cors import CORSMiddleware
-
     settings = service.settings
     others = {
-        batches.PATH: Limit(_FILE, _FILE_SECONDS, batches.KINDS),
+        batch_files.PATH: Limit(_FILE, _FILE_SECONDS, batch_files.KINDS),
         # The page says itself what is too much, where it gets to see it.
         JUDGING: Limit(2 * settings.max_body, settings.timeout),
-        FILES: Limit(settings.max_body, settings.timeout, batches.KINDS),
+        FILES: Limit(settings.max_body, settings.timeout, batch_files.KINDS),
         LOGIN: Limit(LARGEST, settings.timeout, ("application/x-www-form-urlencoded",)),
     }
     hosts, origins = read_hosts(settings.hosts), read_origins(settings.origins)

@@ -12,7 +12,8 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from ipaddress import ip_address
 
-from moonlynx.judge.backends.base import MissingExtra
+import uvicorn
+
 from moonlynx.judge.contract.spec import CascadeSpec, Spec, parse_spec
 from moonlynx.judge.contract.types import ExitCode, MoonlynxError
 from moonlynx.judge.metrics.loading import load_metric
@@ -47,28 +48,14 @@ def serve(
 ) -> None:
     """Serve a judge until SIGTERM or Ctrl-C, then drain in-flight requests.
 
-    Args:
-        spec: of the judge.
-        host: name or address to listen at.
-        port: to listen on; 0 for any that is free.
-        settings: how the server behaves.
-        tell: called with the address, once requests are accepted there.
-        compare: names of other judges that the page offers beside it.
-        metrics: names of metrics to serve beside it, as `load_metric` takes them; the engine
-            serves those that it has the heads of.
-        engine: that the judge asks, to be started, and ended with the server; None: there is none.
+    `tell` is called with the address, once requests are accepted there. The page offers the judges
+    `compare` beside it. The engine, if any, is started and ended with the server; the judge asks
+    it, and so do the metrics that it has the heads of.
 
     Raises:
-        MoonlynxError: as `load_judge` does.
         ServeError: the address cannot be used.
-        MissingExtra: the packages of the extra are not installed.
         NotFit, EngineError: the engine cannot be started here, or did not come up.
     """
-    try:
-        import uvicorn
-    except ImportError:
-        raise MissingExtra("The server", "serve") from None
-
     name = f"[{host}]" if ":" in host else host
     with closing(_listen(host, port)) as listener:
         exposed = not ip_address(listener.getsockname()[0]).is_loopback

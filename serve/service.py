@@ -9,8 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from moonlynx.judge.contract.base import Judge, unscored
 from moonlynx.judge.contract.types import Example, JudgeInfo, Verdict
@@ -18,15 +21,10 @@ from moonlynx.judge.rows.examples import Row
 
 from .audit.recorder import AuditSettings, Recorder
 from .counters import Counters
+from .growing import GrowingAnswer
 from .queue.batching import Batcher, Batching, QueueFull
 from .queue.limits import Limits
 from .tracing import Tracing
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from .growing import GrowingAnswer
-
 
 Result = TypeVar("Result")
 _PAUSE = 0.5  # seconds before examples without a deadline are offered to a full queue again
@@ -103,8 +101,6 @@ class Service:
             HTTPException: 413 for more rows than the queue holds.
             QueueFull: there is no room now.
         """
-        from starlette.exceptions import HTTPException
-
         most = self.settings.batching.queue
         if len(examples) > most:
             raise HTTPException(413, f"{len(examples)} rows; send at most {most} at once")
@@ -130,8 +126,6 @@ class Service:
 
         Abandoned work is cancelled, and its rows in the queue are dropped.
         """
-        from starlette.exceptions import HTTPException
-
         seconds = self.settings.timeout
         gone = asyncio.ensure_future(_disconnected(request))
         try:

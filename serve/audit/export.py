@@ -14,17 +14,11 @@ _SOURCE = "feedback"  # of rows that name none themselves
 
 @dataclass
 class Exported:
-    """The rows, and what became of the other corrections.
+    """The rows, and what became of the other corrections."""
 
-    Attributes:
-        rows: an example each, as it was first corrected, with its newest label and spans.
-        overruled: corrections that a newer one of the same example contradicts.
-        without_text: corrected examples of which only the hash is kept.
-    """
-
-    rows: list[Example] = field(default_factory=list)
-    overruled: int = 0
-    without_text: int = 0
+    rows: list[Example] = field(default_factory=list)  # with their newest labels and spans
+    overruled: int = 0  # corrections that a newer one of the same example contradicts
+    without_text: int = 0  # corrected examples of which only the hash is stored
 
 
 def label_rows(corrections: Sequence[Correction]) -> Exported:

@@ -33,17 +33,11 @@ _log = logging.getLogger("moonlynx.serve")
 
 @dataclass(frozen=True)
 class AuditSettings:
-    """What is kept, and where.
+    """What is stored, and where."""
 
-    Attributes:
-        url: of the database, as SQLAlchemy takes it.
-        texts: keep what was judged, and not only its hash.
-        days: what is older is deleted; None keeps all.
-    """
-
-    url: str
-    texts: bool = False
-    days: int | None = None
+    url: str  # as SQLAlchemy takes it
+    texts: bool = False  # store what was judged, and not only its hash
+    days: int | None = None  # after which it is deleted
 
 
 class NoRoom(MoonlynxError):
@@ -63,12 +57,7 @@ class Recorder:
         settings: AuditSettings,
         on_dropped: Callable[[str, int], None] = lambda _reason, _rows: None,
     ) -> None:
-        """Open the database; nothing is written before `start`.
-
-        Args:
-            settings: what is kept, and where.
-            on_dropped: called with why ("full" or "failed") and how many verdicts were dropped.
-        """
+        """Open the database; nothing is written before `start`."""
         self._settings = settings
         self._on_dropped = on_dropped
         self._database = Database(settings.url, make=True)

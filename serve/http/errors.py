@@ -7,23 +7,21 @@ verdicts, else one of those below; `param` names the field at fault, where one i
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
+from fastapi import APIRouter, FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
 from moonlynx.judge.contract.types import ERROR_CODES, BadInput, Unscored
 from moonlynx.judge.rows.fields import load_json
 
 from ..queue.batching import QueueFull
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
-
-    from fastapi import APIRouter, FastAPI
-    from fastapi.exceptions import RequestValidationError
-    from starlette.exceptions import HTTPException
-    from starlette.requests import Request
-    from starlette.responses import Response
 
 _CODES = {
     401: "unauthorized",
@@ -77,8 +75,6 @@ def error_response(
     headers: Mapping[str, str] | None = None,
 ) -> Response:
     """Return an error response; without `code` it is that of the status."""
-    from starlette.responses import Response
-
     kind = _TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
     code = code or _CODES.get(status, "refused")
     error = {"code": code, "message": message, "type": kind, "param": param}
@@ -89,8 +85,6 @@ def error_response(
 
 def strict_router() -> APIRouter:
     """Return a router whose JSON is read as the rows of files are: a repeated key is refused."""
-    from fastapi import APIRouter, Request
-    from fastapi.routing import APIRoute
 
     class StrictRequest(Request):
         async def json(self) -> Any:
@@ -110,17 +104,17 @@ def strict_router() -> APIRouter:
 
 def answer_errors(app: FastAPI) -> None:
     """Register a response for every error that a route raises."""
-    from fastapi.exceptions import RequestValidationError
-    from starlette.exceptions import HTTPException
-    from starlette.requests import ClientDisconnect
-
     handlers: dict[type[Exception], Callable[[Request, Any], Response]] = {
         BadInput: _bad_input,
-        Unscored: _unscored,
-        QueueFull: _queue_full,
+        Unscored: lambda _, error: error_response(
+            422, str(error), code=error.error.code if error.error else "backend"
+        ),
+        QueueFull: lambda _, error: error_response(
+            429, str(error), headers={"Retry-After": str(error.retry_after)}
+        ),
         RequestValidationError: _bad_body,
         HTTPException: _refused,
-        ClientDisconnect: _gone,
+        ClientDisconnect: lambda *_: error_response(499, "the client went away"),
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
@@ -130,25 +124,12 @@ def _bad_input(_: Request, error: BadInput) -> Response:
     return error_response(422, str(error), code=error.code, param=error.field)
 
 
-def _unscored(_: Request, error: Unscored) -> Response:
-    code = error.error.code if error.error else "backend"
-    return error_response(422, str(error), code=code)
-
-
-def _queue_full(_: Request, error: QueueFull) -> Response:
-    return error_response(429, str(error), headers={"Retry-After": str(error.retry_after)})
-
-
 def _refused(_: Request, error: HTTPException) -> Response:
     if error.status_code == 400:  # FastAPI's word for a body that it cannot decode
         cause = error.__cause__
         why = cause.message if isinstance(cause, BadInput) else "cannot be read as JSON in UTF-8"
         return error_response(422, f"body: {why}", code="bad_input", param="body")
     return error_response(error.status_code, error.detail, headers=error.headers)
-
-
-def _gone(_: Request, __: Exception) -> Response:
-    return error_response(499, "the client went away")
 
 
 def _bad_body(request: Request, error: RequestValidationError) -> Response:

@@ -13,6 +13,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.contract.visible import visible
 
@@ -20,9 +24,6 @@ from ..counters import Counters
 from .errors import error_response
 
 if TYPE_CHECKING:
-    from starlette.responses import Response
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
     from ..page.login import Login
 
 OPEN_ROUTES = ("/healthz", "/readyz")
@@ -153,8 +154,6 @@ class LimitBody:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        from starlette.exceptions import HTTPException
-
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -10,15 +10,14 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from moonlynx.judge.contract.types import BadInput
 
 from .errors import error_response
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-    from starlette.types import ASGIApp, Receive, Scope, Send
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 ANY = "*"

@@ -41,13 +41,7 @@ class GroundednessGuard:
     def __init__(
         self, app: ASGIApp, judge: str | Judge = DEFAULT_JUDGE, *, notice: str = NOTICE
     ) -> None:
-        """Wrap `app`.
-
-        Args:
-            app: what answers; raises `Unguardable` or `BadInput` there where it cannot be judged.
-            judge: a judge or its name.
-            notice: what a reader sees in place of the rest.
-        """
+        """Wrap `app`."""
         self._app = app
         self._grounding = Grounding(judge)
         self._notice = notice

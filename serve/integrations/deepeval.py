@@ -44,12 +44,7 @@ class GroundednessMetric(BaseMetric):
         return "Groundedness"
 
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
-        """Judge a test case.
-
-        Raises:
-            BadInput: it lacks the output or the retrieval context.
-            Unscored: the judge could not tell.
-        """
+        """Judge a test case."""
         return self._keep(self._grounding.check(_example(test_case)))
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:

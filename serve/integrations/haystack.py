@@ -53,11 +53,7 @@ class GroundednessJudge:
         documents: list[Document],
         question: str = "",
     ) -> dict[str, Any]:
-        """Judge each reply.
-
-        Raises:
-            BadInput: a reply or all documents hold no text.
-        """
+        """Judge each reply."""
         self.warm_up()
         assert self._grounding is not None
         context = [document.content or "" for document in documents]

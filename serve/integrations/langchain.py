@@ -31,10 +31,6 @@ def groundedness_guard(
     """Return a runnable that adds `verdict` to a mapping with `answer`, `context` and `question`.
 
     The context is a text, or a list of texts or Documents; the question may be left out.
-
-    Args:
-        judge: a judge or its name.
-        halt: raise `Ungrounded` where the answer FAILs, and `Unscored` where there is no score.
     """
     grounding = Grounding(judge)
 

@@ -41,11 +41,7 @@ class GroundednessEvaluator(BaseEvaluator):
         contexts: Sequence[str] | None = None,
         **kwargs: Any,  # noqa: ARG002 (evaluators are given it)
     ) -> EvaluationResult:
-        """Judge a response.
-
-        Raises:
-            BadInput: there is no response or no context.
-        """
+        """Judge a response."""
         example = read_example(response or "", contexts or (), query or "")
         verdict = await self._grounding.acheck(example)
         told = {"query": query, "response": response, "contexts": contexts}

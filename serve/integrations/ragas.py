@@ -34,11 +34,7 @@ class JudgedFaithfulness(BaseMetric):
     async def ascore(
         self, response: str, retrieved_contexts: Sequence[str], user_input: str = ""
     ) -> MetricResult:
-        """Score a response.
-
-        Raises:
-            BadInput: there is no response or no context.
-        """
+        """Score a response."""
         example = read_example(response, retrieved_contexts, user_input)
         verdict = await self._grounding.acheck(example)
         return MetricResult(value=_supported(verdict), reason=reason(verdict))

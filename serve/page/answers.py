@@ -1,11 +1,13 @@
 """What the page asks of the server's judges, through the same queues as the API."""
 
-from __future__ import annotations
-
 import asyncio
+import json
 import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
 
 from moonlynx.judge.batch.judging import BATCH_SIZE, batches, to_line
 from moonlynx.judge.contract.types import BadInput, Example
@@ -13,6 +15,7 @@ from moonlynx.judge.rows.examples import read_jsonl
 
 from ..queue.batching import QueueFull
 from ..service import Service
+from .front import FILES
 from .overview import Overview
 from .verdict import render_error, render_verdict
 
@@ -60,6 +63,28 @@ async def _judge_by(service: Service, name: str, example: Example) -> str:
     except TimeoutError:
         return render_error(f"{name}: no verdict within {seconds:g} seconds")
     return render_verdict(verdict, example, 1000 * (time.perf_counter() - started))
+
+
+def routes(services: Mapping[str, Service]) -> APIRouter:
+    """Return the route that judges a file of JSON Lines in the request that uploads it.
+
+    Each line of the response is an object: `html` to show, and new `verdicts` as JSON Lines.
+    Nothing is stored, so there is no path to name and no other client's file to ask for.
+    """
+    router = APIRouter()
+
+    @router.post(FILES)
+    async def judge_sent(request: Request, judge: str = "") -> StreamingResponse:
+        if judge not in services:
+            raise BadInput("bad_input", "judge", f"choose one of {', '.join(services)}")
+        steps = judge_file(services[judge], (await request.body()).split(b"\n"))
+        lines = (
+            json.dumps({"html": html, "verdicts": verdicts.decode()}) + "\n"
+            async for html, verdicts in steps
+        )
+        return StreamingResponse(lines, media_type="application/jsonl")
+
+    return router
 
 
 async def judge_file(service: Service, lines: Sequence[bytes]) -> AsyncIterator[tuple[str, bytes]]:

@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from fastapi import FastAPI
 
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.rows.examples import read_jsonl
 
 from ..http.errors import answer_errors
 from ..service import Service
-from .answers import SEPARATOR, judge_answer
-from .files import routes
+from .answers import SEPARATOR, judge_answer, routes
 from .markup import escape
 from .texts import OnlyTexts
 
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-
-_NOBODY = "nobody"
+_NO_JUDGE = "none"
 _SESSIONS = 64  # whose last texts Gradio holds in memory
 _TITLES = {
     "library-hours": "Library hours",
@@ -61,7 +59,6 @@ _FILE = """
 def make_app(services: Mapping[str, Service]) -> FastAPI:
     """Create the application that serves the page at `/`, with the first judge selected."""
     import gradio as gr
-    from fastapi import FastAPI
 
     with gr.Blocks(title="moonlynx", analytics_enabled=False) as blocks:
         gr.HTML(_HEAD, elem_classes="mx-head", padding=False)
@@ -118,7 +115,7 @@ def _answer_tab(services: Mapping[str, Service]) -> None:
             with gr.Row():
                 first = gr.Dropdown(names, label="Judge", min_width=120, elem_id="judge")
                 second = gr.Dropdown(
-                    [_NOBODY, *names], label="Compare with", min_width=120, elem_id="compare"
+                    [_NO_JUDGE, *names], label="Compare with", min_width=120, elem_id="compare"
                 )
             button = gr.Button("Judge", variant="primary", elem_id="ask")
         with gr.Column(min_width=280, scale=2 if len(names) > 1 else 1):

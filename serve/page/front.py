@@ -15,19 +15,19 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.util import find_spec
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
+
+from fastapi import FastAPI
+from starlette.datastructures import MutableHeaders
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, Match, Mount
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moonlynx.judge.contract.types import MoonlynxError
 from moonlynx.judge.contract.visible import visible
 from moonlynx.judge.registry import load_judge
 
 from ..service import Service, Settings
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-    from starlette.responses import Response
-    from starlette.routing import BaseRoute
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 Result = TypeVar("Result")
 
@@ -131,7 +131,6 @@ class Page:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request for the page."""
-        from starlette.datastructures import MutableHeaders
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -187,7 +186,6 @@ def is_page(path: str) -> bool:
 
 def route_of(page: Page) -> BaseRoute:
     """Return the route that leads to the page, and leaves the API's paths alone."""
-    from starlette.routing import Match, Mount
 
     class PageRoute(Mount):
         def matches(self, scope: Scope) -> tuple[Match, Scope]:
@@ -200,8 +198,6 @@ def route_of(page: Page) -> BaseRoute:
 
 def notice(status: int, html: str) -> Response:
     """Return the notice in the page's place; while the page loads, look again in a second."""
-    from starlette.responses import HTMLResponse
-
     again = '<meta http-equiv="refresh" content="1">' if status == 503 else ""
     return HTMLResponse(
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>moonlynx</title>'

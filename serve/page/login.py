@@ -7,16 +7,16 @@ import hmac
 import secrets
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+from starlette.types import Scope
 
 from ..http.middleware import is_known
 from .front import GUARDED, is_page, notice
-
-if TYPE_CHECKING:
-    from fastapi import APIRouter
-    from starlette.responses import Response
-    from starlette.types import Scope
 
 LOGIN = "/login"
 LARGEST = 4_096  # bytes of a form
@@ -41,8 +41,6 @@ class Login:
 
     def admits(self, scope: Scope) -> bool:
         """Return whether a request is for the form, or for the page and from an open session."""
-        from starlette.requests import HTTPConnection
-
         path = scope["path"]
         cookie = HTTPConnection(scope).cookies.get(self._cookie, "")
         return path == LOGIN or (is_page(path) and self._is_open(cookie))
@@ -57,9 +55,6 @@ class Login:
 
     def routes(self) -> APIRouter:
         """Return the routes that the form leads to."""
-        from fastapi import APIRouter, Request
-        from fastapi.responses import RedirectResponse
-
         router = APIRouter(include_in_schema=False)
 
         async def enter(request: Request) -> Response:

@@ -7,16 +7,15 @@ path or fetches its URL before the function is called. So no object comes that f
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import Request
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from moonlynx.judge.contract.types import BadInput
 
 from .front import JUDGING
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _Number = Annotated[int, Field(ge=0, le=10_000)]
 
@@ -42,8 +41,6 @@ class OnlyTexts:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        from starlette.requests import Request
-
         if scope["type"] == "http" and scope["path"] == JUDGING:
             receive = _replay(self._checked(await Request(scope, receive).body()), receive)
         await self._app(scope, receive, send)

@@ -50,21 +50,15 @@ class Row:
 
 
 class Batch:
-    """Rows that are judged together, in steps.
-
-    Attributes:
-        reply: to the last step.
-        seconds: of work that went into it.
-        share: of the work that is done.
-    """
+    """Rows that are judged together, in steps."""
 
     def __init__(self, judge: Judge, rows: Sequence[tuple[Future[Verdict], Row]]) -> None:
         self.pairs = rows
         self.askers = {row.asker for _, row in rows}
         self.work = steps_of(judge, [row.example for _, row in rows])
-        self.reply: list[Verdict] | None = None
-        self.seconds = 0.0
-        self.share = 0.0
+        self.reply: list[Verdict] | None = None  # to the last step
+        self.seconds = 0.0  # of work that went into it
+        self.share = 0.0  # of the work that is done
 
     @property
     def rank(self) -> Rank:

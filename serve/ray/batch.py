@@ -78,23 +78,14 @@ def judge_on_ray(
     """Write one verdict per row of `source`, in its order; resume where a run stopped.
 
     The verdicts are those of a run on one machine, byte for byte. Finished partitions are in
-    `OUTPUT.parts` until the last one is done; then `output` is put together from them.
-
-    Args:
-        spec: as `load_judge` takes it; moonlynx and its files must be on every node.
-        source: path or fsspec URL of a .jsonl or .parquet file, readable from every node.
-        output: path or fsspec URL of a .jsonl or .parquet file.
-        options: the fields of `Workers`, as text.
-        address: as `connected` takes it.
-        fields: how the rows name their fields.
+    `OUTPUT.parts` until the last one is done; then `output` is put together from them. Both are
+    paths, or fsspec URLs that every node can read, of .jsonl or .parquet files. moonlynx and the
+    judge's files must be on every node; `options` are the fields of `Workers`, as text.
 
     Raises:
         BadInput: a file is of another kind.
-        InUse: another run on this machine is writing the output.
-        RunMismatch: the output belongs to another run.
+        InUse, RunMismatch: the output is being written, or belongs to another run.
         ClusterError: the cluster cannot be reached, or the judge cannot run on it; says why.
-        MissingExtra: the packages of the extra are not installed.
-        OSError: a file cannot be read or written.
     """
     workers = Workers.read(options)
     if not output.endswith((".jsonl", ".parquet")):

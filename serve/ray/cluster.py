@@ -21,9 +21,7 @@ class ClusterError(MoonlynxError, RuntimeError):
 def connected(address: str | None) -> Iterator[Any]:
     """Yield Ray, connected for as long as the block lasts.
 
-    Args:
-        address: of the cluster. None: the one of RAY_ADDRESS, else one on this machine alone,
-            started for the block.
+    Without an address, to the cluster of RAY_ADDRESS; else to one on this machine, for the block.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:

@@ -11,8 +11,9 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from fastapi import FastAPI
 from pydantic import Field, ValidationError
 
 from moonlynx.judge.backends.base import MissingExtra
@@ -27,9 +28,6 @@ from ..queue.turns import characters
 from ..service import Settings
 from ..tracing import open_tracing
 
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-
 _TRIES = 3  # of a row whose replica was lost
 _log = logging.getLogger("moonlynx.serve")
 
@@ -40,16 +38,7 @@ Seconds = Annotated[float, Field(gt=0)]
 class Arguments(Record):
     """What `args:` of the application may hold: as the options of `moonlynx serve`.
 
-    Attributes:
-        judge: as `load_judge` takes it.
-        timeout: seconds within which a request is answered.
-        max_body: bytes that a request may hold.
-        queue: rows that may wait in one gateway; then 429.
-        batch_characters: characters of text that a replica judges at once.
-        batch_wait: seconds that a row waits for others.
-        keys: file of API keys' hashes, on every node; None: everybody is let in.
-        origins: other sites whose pages may call the server.
-        hosts: names under which it is asked, besides addresses and names without a dot.
+    `queue` is of each gateway. `hosts` are names besides addresses and names without a dot.
     """
 
     judge: str = DEFAULT_JUDGE
@@ -64,12 +53,7 @@ class Arguments(Record):
 
 
 def build(args: Mapping[str, Any]) -> Any:
-    """Return the application that Ray Serve runs.
-
-    Raises:
-        BadInput: a field is unknown or has a wrong value; names it.
-        MissingExtra: the packages of the extra are not installed.
-    """
+    """Return the application that Ray Serve runs."""
     try:
         from ray import serve
     except ImportError:

@@ -50,12 +50,7 @@ class Plan(Record):
 
 
 def plan(url: str, size: int) -> Plan:
-    """Cut a file into partitions of `size` rows, the last one smaller, in one pass over it.
-
-    Args:
-        url: path or fsspec URL of a .jsonl, .ndjson or .parquet file.
-        size: rows of a partition, at least 1.
-    """
+    """Cut a file into partitions of `size` rows, the last one smaller, in one pass over it."""
     if _is_parquet(url):
         with open_url(url) as file:
             digest = hashlib.file_digest(file, "sha256")

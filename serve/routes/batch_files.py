@@ -1,17 +1,15 @@
 """`/v1/batches`: files of Examples, JSON Lines: upload one, fetch its verdicts, list, delete."""
 
-# FastAPI reads the annotations of routes, whose types are imported with them: so none is deferred.
-
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
+
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.responses import StreamingResponse
 
 from ..http.errors import responses
 from ..queue.jobs import Jobs
 from ..wire import Job, JobPage
-
-if TYPE_CHECKING:
-    from fastapi import APIRouter
 
 PATH = "/v1/batches"
 _LINES = "application/jsonl"
@@ -19,11 +17,8 @@ KINDS = (_LINES, "application/x-ndjson", "application/octet-stream")
 _PART = 1 << 16  # bytes of an output that are sent at once
 
 
-def routes(jobs: Jobs) -> "APIRouter":
+def routes(jobs: Jobs) -> APIRouter:
     """Return the routes."""
-    from fastapi import APIRouter, HTTPException, Query, Request
-    from fastapi.responses import StreamingResponse
-
     router = APIRouter()
     file = {"schema": {"type": "string", "format": "binary", "description": "An Example a line."}}
     upload: dict[str, Any] = {"required": True, "content": dict.fromkeys(KINDS, file)}

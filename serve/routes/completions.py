@@ -6,16 +6,16 @@ answer's text is `{"REASONING": [...], "SCORE": "PASS" | "FAIL"}`; what could no
 answered with 422 and the verdict's error, streamed or not.
 """
 
-# FastAPI reads the annotations of routes, whose types are imported with them: so none is deferred.
-
 import json
 import re
 import time
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from moonlynx.judge.contract.types import BadInput, Example, Text, Usage, Verdict
@@ -27,9 +27,6 @@ from moonlynx.judge.rows.fields import read_example as read_row
 from ..http.errors import responses, strict_router
 from ..service import Service, verdict_id
 from ..wire import COMPLETION
-
-if TYPE_CHECKING:
-    from fastapi import APIRouter
 
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
 
@@ -70,11 +67,8 @@ class ChatRequest(_Lenient):
     n: int | None = Field(default=None, ge=1, le=1)
 
 
-def routes(service: Service) -> "APIRouter":
+def routes(service: Service) -> APIRouter:
     """Return the routes."""
-    from fastapi import HTTPException, Request, Response
-    from fastapi.responses import JSONResponse, StreamingResponse
-
     router = strict_router()
     model = service.info.name
     card = {"id": model, "object": "model", "created": 0, "owned_by": "moonlynx"}
@@ -128,11 +122,7 @@ def read_example(chat: ChatRequest) -> Example:
 
 
 def last_text(messages: Sequence[Message]) -> str:
-    """Return the text of the last message.
-
-    Raises:
-        BadInput: it is not the user's, or holds something else.
-    """
+    """Return the text of the last message."""
     last, field = messages[-1], f"messages.{len(messages) - 1}"
     if last.role != "user":
         raise BadInput("bad_input", f"{field}.role", "the last message must be the user's")
@@ -181,11 +171,7 @@ def completion(model: str, verdict: Verdict, verdict_id: str) -> dict[str, Any]:
 
 
 def chunks(model: str, verdict: Verdict, verdict_id: str, *, with_usage: bool) -> Iterator[str]:
-    """Yield the data of the events of a streamed completion.
-
-    Raises:
-        Unscored: before the first event, where the verdict has no score.
-    """
+    """Yield the data of the events of a streamed completion."""
     content = _content(verdict)
     head = _head("chat.completion.chunk", model, verdict_id)
     if with_usage:

@@ -1,26 +1,20 @@
 """`POST /v1/feedback`: user feedback on a verdict that the audit stores."""
 
-# FastAPI reads the annotations of routes, whose types are imported with them: so none is deferred.
-
 import asyncio
-from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, HTTPException
 
 from ..audit.database import AuditError, NotKept
 from ..audit.recorder import NoRoom, Recorder
 from ..http.errors import responses, strict_router
 from ..wire import Feedback, Kept
 
-if TYPE_CHECKING:
-    from fastapi import APIRouter
-
 PATH = "/v1/feedback"
 _BACK_IN = {"Retry-After": "2"}
 
 
-def routes(recorder: Recorder, timeout: float) -> "APIRouter":
+def routes(recorder: Recorder, timeout: float) -> APIRouter:
     """Return the route, which answers within `timeout` seconds."""
-    from fastapi import HTTPException
-
     router = strict_router()
 
     @router.post(

@@ -7,12 +7,13 @@ request may be sent again, and it takes no more than plain HTTP. (A body that is
 reply comes in would send the documents once only, but few clients and proxies can do both at once.)
 """
 
-# FastAPI reads the annotations of routes, whose types are imported with them: so none is deferred.
-
 import asyncio
 from asyncio import Future
 from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
+from starlette.exceptions import HTTPException
 
 from moonlynx.judge.contract.types import JudgeError, Verdict
 from moonlynx.judge.text import Piece
@@ -21,15 +22,9 @@ from ..growing import GrowingAnswer, GuardEvent, place
 from ..http.errors import responses, strict_router
 from ..service import Service
 
-if TYPE_CHECKING:
-    from fastapi import APIRouter, Request
 
-
-def routes(service: Service) -> "APIRouter":
+def routes(service: Service) -> APIRouter:
     """Return the route."""
-    from fastapi import Request
-    from fastapi.responses import StreamingResponse
-
     router = strict_router()
     stream = {"model": GuardEvent, "content": {"text/event-stream": {}}, "description": "Events."}
 
@@ -56,14 +51,12 @@ def routes(service: Service) -> "APIRouter":
 
 async def guard_events(
     service: Service,
-    request: "Request",
+    request: Request,
     growing: GrowingAnswer,
     pieces: Sequence[Piece],
     futures: Sequence["Future[Verdict]"],
 ) -> AsyncIterator[GuardEvent]:
     """Yield the events of sentences as their verdicts come in, up to the first that halts."""
-    from starlette.exceptions import HTTPException
-
     judged = growing.judged
     try:
         for piece, future in zip(pieces, futures, strict=True):

@@ -8,15 +8,16 @@ sentence's `GuardEvent` in the field `moonlynx`. A sentence that could not be sc
 its event says so.
 """
 
-# FastAPI reads the annotations of routes, whose types are imported with them: so none is deferred.
-
 import json
 import os
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
 
 from moonlynx.judge.backends.endpoint import KEY_VARIABLE
 from moonlynx.judge.contract.types import Probability
@@ -27,9 +28,6 @@ from ..queue.batching import QueueFull
 from ..service import Service
 from .completions import Message, last_text
 from .guard import guard_events
-
-if TYPE_CHECKING:
-    from fastapi import APIRouter, Request
 
 Chunk = dict[str, Any]
 
@@ -77,8 +75,6 @@ class Upstream:
 
     async def stream(self, body: Chunk) -> AsyncIterator[Chunk]:
         """Yield the chunks of a streamed completion."""
-        from starlette.exceptions import HTTPException
-
         client = httpx.AsyncClient(verify=self._tls, timeout=self._timeout, headers=self._headers)
         try:
             async with client, client.stream("POST", self._url, json=body) as reply:
@@ -95,11 +91,8 @@ class Upstream:
             raise HTTPException(502, message) from None
 
 
-def routes(service: Service, upstream: Upstream) -> "APIRouter":
+def routes(service: Service, upstream: Upstream) -> APIRouter:
     """Return the route."""
-    from fastapi import APIRouter, HTTPException, Request
-    from fastapi.responses import JSONResponse, Response, StreamingResponse
-
     router = APIRouter()
 
     @router.post(
@@ -122,11 +115,9 @@ def routes(service: Service, upstream: Upstream) -> "APIRouter":
 
 
 async def _guarded(
-    service: Service, request: "Request", growing: GrowingAnswer, chunks: AsyncIterator[Chunk]
+    service: Service, request: Request, growing: GrowingAnswer, chunks: AsyncIterator[Chunk]
 ) -> AsyncIterator[Chunk]:
     """Yield chunks, the answer's text in whole sentences that were judged."""
-    from starlette.exceptions import HTTPException
-
     given = 0
     async for chunk in chunks:
         choice = next(iter(chunk.get("choices") or ()), None)
@@ -167,8 +158,6 @@ def _chunk(
 
 
 async def _as_events(first: Chunk, chunks: AsyncIterator[Chunk]) -> AsyncIterator[str]:
-    from starlette.exceptions import HTTPException
-
     try:
         yield f"data: {json.dumps(first)}\n\n"
         async for chunk in chunks:

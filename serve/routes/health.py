@@ -1,20 +1,15 @@
 """`GET /healthz`, `/readyz` and `/metrics`: for those who run the server."""
 
-# FastAPI reads the annotations of routes, whose types are imported with them: so none is deferred.
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, HTTPException, Response
 
 from ..http.errors import responses
 from ..service import Service
 
-if TYPE_CHECKING:
-    from fastapi import APIRouter
 
-
-def routes(service: Service, ready: Callable[[], bool]) -> "APIRouter":
+def routes(service: Service, ready: Callable[[], bool]) -> APIRouter:
     """Return the routes; `ready` says whether rows are being judged."""
-    from fastapi import APIRouter, HTTPException, Response
     from prometheus_client import CONTENT_TYPE_LATEST
 
     router = APIRouter()

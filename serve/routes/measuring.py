@@ -5,14 +5,14 @@ the one that it was requested by, `luna2:tone`. An input that cannot be read is
 refused with 422; in a list it becomes a verdict with an error, in its place.
 """
 
-# FastAPI reads the annotations of routes, whose types are imported with them: so none is deferred.
-
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import Body as FromBody
 from pydantic import PlainValidator
 
 from moonlynx.judge.batch.metrics import MetricRow, measure_rows, outcome, read_input
@@ -29,9 +29,6 @@ from moonlynx.judge.metrics.metric import Metric
 from ..http.errors import responses, strict_router
 from ..queue.batching import QueueFull
 from ..service import Service
-
-if TYPE_CHECKING:
-    from fastapi import APIRouter, Request
 
 PATH = "/v1/metrics"
 _PAUSE = 1  # seconds that a client is asked to wait
@@ -62,7 +59,6 @@ class Measures:
     """The metrics of a server: each takes one request at a time, in the order they came."""
 
     def __init__(self, metrics: Mapping[str, Metric], service: Service) -> None:
-        """Set up."""
         self._workers = {
             metric.definition.name: (metric, ThreadPoolExecutor(1)) for metric in metrics.values()
         }
@@ -81,11 +77,9 @@ class Measures:
         return list(self._workers)
 
     async def measure(
-        self, request: "Request", name: str, rows: Sequence[MetricRow]
+        self, request: Request, name: str, rows: Sequence[MetricRow]
     ) -> list[MetricVerdict]:
         """Judge the rows of a request."""
-        from fastapi import HTTPException
-
         own = self._own.get(name)
         if own is None:
             served = ", ".join(self._workers)
@@ -117,11 +111,8 @@ class Measures:
             self._waiting -= len(rows)
 
 
-def routes(measures: Measures) -> "APIRouter":
+def routes(measures: Measures) -> APIRouter:
     """Return the routes."""
-    from fastapi import Body as FromBody
-    from fastapi import Request, Response
-
     router = strict_router()
 
     @router.get(PATH, summary="Which metrics are served?")

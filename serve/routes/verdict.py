@@ -4,10 +4,10 @@ An Example that cannot be judged is refused with 422. In a list it becomes an un
 its place, and the others are judged.
 """
 
-# FastAPI reads the annotations of routes, whose types are imported with them: so none is deferred.
+from typing import Annotated, Any
 
-from typing import TYPE_CHECKING, Annotated, Any
-
+from fastapi import APIRouter, Request, Response
+from fastapi import Body as FromBody
 from pydantic import PlainValidator
 
 from moonlynx.judge.contract.types import BadInput, Example, Verdict
@@ -16,10 +16,6 @@ from moonlynx.judge.rows.fields import id_of, read_example
 
 from ..http.errors import responses, strict_router
 from ..service import Service, verdict_id
-
-if TYPE_CHECKING:
-    from fastapi import APIRouter
-
 
 VERDICT_ID = "Moonlynx-Verdict-Id"  # header by which feedback names the verdict of one Example
 
@@ -48,11 +44,8 @@ Body = Annotated[
 ]
 
 
-def routes(service: Service) -> "APIRouter":
+def routes(service: Service) -> APIRouter:
     """Return the route."""
-    from fastapi import Body as FromBody
-    from fastapi import Request, Response
-
     router = strict_router()
 
     @router.post(

@@ -21,15 +21,10 @@ OUTPUTS = ("token_logits", "claim_logit")
 
 
 class Batch(NamedTuple):
-    """Inputs of one call.
+    """Inputs of one call."""
 
-    Attributes:
-        indices: which inputs they are, shape (rows,).
-        arrays: ids, mask and types, padded on the right, shape (3, rows, width).
-    """
-
-    indices: list[int]
-    arrays: NDArray[np.int64]
+    indices: list[int]  # which they are, shape (rows,)
+    arrays: NDArray[np.int64]  # ids, mask and types, right-padded, shape (3, rows, width)
 
 
 class TritonEncoder:
@@ -39,7 +34,6 @@ class TritonEncoder:
     at_once = 512
 
     def __init__(self, version: str, shape: Shape, overlap: bool) -> None:
-        """Set up."""
         import triton_python_backend_utils
 
         self._triton: Any = triton_python_backend_utils

@@ -44,13 +44,7 @@ class ExportError(MoonlynxError, ValueError):
 
 
 def export(folder: Path, judge_name: str, device: Device, steps: Steps) -> None:
-    """Write the folder, whose `README.md` has the next steps.
-
-    Args:
-        folder: to write; must be empty or not there.
-        judge_name: `luna`, `luna:FOLDER_OR_HUB_ID`, and with `?windows=N`.
-        device: what the encoder is to run on.
-        steps: of Luna's table 5.
+    """Write a new folder, whose `README.md` has the next steps.
 
     Raises:
         ExportError: the folder is in use, or the weights cannot be run so; says what to do.
@@ -166,13 +160,8 @@ def _values(
         "kind": "KIND_GPU" if on_gpu else "KIND_CPU",
         "gpus": "--gpus all " if on_gpu else "",
         "version": version,
-        "rows": str(shape.rows),
-        "step": str(shape.step),
         "least": str(shape.step or _LEAST),
-        "window": str(shape.window),
-        "delay": str(placement.delay),
-        "encoders": str(placement.encoders),
-        "judges": str(placement.judges),
+        **{name: str(value) for name, value in (shape._asdict() | placement._asdict()).items()},
         "overlap": str(steps.overlap).lower(),
         "tensorrt_said": said[steps.tensorrt],
         "batching_said": said[steps.batching],

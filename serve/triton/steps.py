@@ -1,10 +1,4 @@
-"""Luna's table 5 as switches, and how a device is filled: calls, copies and waiting.
-
-Cutting 16,000 tokens of documents into sentences takes a core 160 ms, reading the windows chosen
-from them 70 ms on two cores (docs/results, Luna on two cores). On a GPU the reading all but
-vanishes: so there are as many copies of the judge as cores, each with a request of its own, and
-their calls meet in the encoder's queue.
-"""
+"""Luna's table 5 as switches, and how a device is filled: calls, copies and waiting."""
 
 from __future__ import annotations
 
@@ -39,14 +33,7 @@ class Placement(NamedTuple):
     delay: int
 
 
-# A GPU works in tiles of 128 tokens by 128 outputs, one to a multiprocessor. A product with 384
-# outputs, the narrowest of the mini model, so keeps an L4's 58 busy from 58 / 3 * 128 = 2,500
-# tokens on and an A100's 108 from 4,600; the next power of two leaves room for a second wave. Two
-# copies: one copies its inputs while the other computes, and a third would only share the
-# multiprocessors. A call waits no longer than one takes, an A100 being about twice as fast; beside
-# the cutting neither is felt. Machines come with 4 to 8 cores for an L4 and 12 for an A100, of
-# which two are Triton's own. On a CPU the encoder takes every core, and a second judge cuts one
-# answer's documents while another's are read.
+# The exported README.md says why: a GPU's tiles, and a core for each judge but Triton's own two.
 PLACEMENTS = {
     Device.CPU: Placement(tokens=2_048, encoders=1, judges=2, delay=0),
     Device.L4: Placement(tokens=4_096, encoders=2, judges=4, delay=1_000),

@@ -21,14 +21,10 @@ from .deployment import (
 def choose(
     spec: Spec | None, name: str | None, tensor_parallel: int | None
 ) -> tuple[Deployment, Spec]:
-    """Find what to serve.
+    """Return the deployment to serve, and the spec of the judge that asks it by its URL.
 
-    Args:
-        spec: of the judge; None: `lynx`. Its model, where it has one, takes the place of the
-            deployment's; one of `luna2` is the head's. With a backend, or as a cascade, it stays
-            as it is.
-        name: of a deployment, or its file; None: one for the judge's model.
-        tensor_parallel: GPUs; None: as many as the deployment says.
+    A judge's model takes the place of the deployment's; one of `luna2` is the head's. A judge with
+    a backend, or a cascade, stays as it is. Without a name, there is a deployment for any model.
     """
     # A judge whose model is still to be found a place.
     bare = spec if isinstance(spec, JudgeSpec) and spec.backend is None else None

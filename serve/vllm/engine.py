@@ -121,9 +121,7 @@ class Engine:
     def bring_up(self, on_failure: Callable[[], None], over: Callable[[], bool]) -> None:
         """Wait in a thread until vLLM is ready, and warm it up.
 
-        Args:
-            on_failure: called, in that thread, where it does not come up; `failure` says why.
-            over: whether vLLM is no longer needed; then one that is not ready is ended at once.
+        Where it does not come up, call `on_failure` there; once it is `over`, end it at once.
         """
         self._over = lambda: self._ending.is_set() or over()
 

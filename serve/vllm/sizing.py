@@ -54,12 +54,7 @@ GPUS: dict[GpuKind, Gpu] = {
 
 
 class Shape(Record):
-    """The sizes of a decoder of the Llama kind, as in its config.json.
-
-    Attributes:
-        heads, kv_heads: of attention; `head_size` is the width of each.
-        tied: the output layer is the embedding.
-    """
+    """The sizes of a decoder of the Llama kind, as in its config.json."""
 
     layers: AtLeastOne
     hidden: AtLeastOne
@@ -68,7 +63,7 @@ class Shape(Record):
     kv_heads: AtLeastOne
     head_size: AtLeastOne = 128
     vocabulary: AtLeastOne
-    tied: bool = False
+    tied: bool = False  # the output layer is the embedding
 
     @property
     def linear(self) -> int:
@@ -100,40 +95,26 @@ class Load(Record):
 
 
 class Serving(NamedTuple):
-    """How a model is served, as far as memory and time go.
-
-    Attributes:
-        gpus: that share the model (tensor parallel).
-        memory: GB of each that may be used.
-        requests: under way at most.
-        batched_tokens: read at once at most.
-        adapters, rank: of LoRA, held at once; 0 without.
-    """
+    """How a model is served, as far as memory and time go."""
 
     shape: Shape
     precision: Precision
-    gpus: int
-    memory: float
-    requests: int
-    batched_tokens: int
-    adapters: int = 0
+    gpus: int  # that share the model (tensor parallel)
+    memory: float  # GB of each that may be used
+    requests: int  # under way at most
+    batched_tokens: int  # read at once at most
+    adapters: int = 0  # of LoRA, held at once
     rank: int = 0
 
 
 class Memory(NamedTuple):
-    """Memory of each GPU in GB; the cache takes what the rest leaves.
-
-    Attributes:
-        weights, adapters, workspace: needed whatever is asked.
-        cache: for keys and values; negative where the rest does not fit.
-        tokens: that the cache holds over all GPUs.
-    """
+    """Memory of each GPU in GB; the cache takes what the rest leaves."""
 
     weights: float
     adapters: float
     workspace: float
-    cache: float
-    tokens: int
+    cache: float  # for keys and values; negative where the rest does not fit
+    tokens: int  # that the cache holds over all GPUs
 
 
 class Throughput(NamedTuple):

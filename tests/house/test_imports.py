@@ -17,7 +17,12 @@ HEAVY = {
 }
 # Each is the border to a package, and imports it like whoever imports the border.
 _BORDERS = ("deepeval", "haystack", "langchain", "llama_index", "pytest_plugin", "ragas")
-BORDERS = {f"serve/integrations/{name}.py" for name in _BORDERS}
+BORDERS = (
+    *(f"serve/integrations/{name}.py" for name in _BORDERS),
+    # To the packages of the extra `serve`: the command imports these only to serve.
+    *("serve/app.py", "serve/server.py", "serve/service.py", "serve/http/", "serve/routes/"),
+    *("serve/page/", "serve/queue/jobs.py", "serve/ray/graph.py"),
+)
 # What core dependencies load by themselves where it is there: httpx, to read compressed answers,
 # and jsonschema, to check formats.
 TAKEN_ALONG = {"brotli", "_brotli", "zstandard", "jsonpointer"}
@@ -64,7 +69,7 @@ def modules_of(tracked, root):
     for path in tracked:
         is_ours = path.parts[0] in rooms or path.parts[:2] == ("src", "moonlynx")
         is_module = path.suffix == ".py" and path.name != "__main__.py"
-        if is_ours and is_module and path.as_posix() not in BORDERS:
+        if is_ours and is_module and not path.as_posix().startswith(BORDERS):
             parts = path.parts[2:] if path.parts[0] == "src" else path.parts
             yield ".".join(("moonlynx", *parts)).removesuffix(".py").removesuffix(".__init__")
 
