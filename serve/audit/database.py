@@ -149,8 +149,8 @@ class Database:
         with self._transaction() as connection:
             found = connection.execute(self._tables.corrections())
             return [
-                Correction(*texts, spans and [(start, end) for start, end in spans])
-                for *texts, spans in found
+                Correction(name, example, label, spans and [(start, end) for start, end in spans])
+                for name, example, label, spans in found
             ]
 
     def days(self) -> list[Day]:
