@@ -23,14 +23,10 @@ WRONG = EXAMPLE | {"id": "wrong", "answer": "Peter Smith tore down two towers ne
 
 
 @contextmanager
-def serving(judge=None, settings=None, tracing=None, metrics=()):
-    """Serve a judge for as long as the context lasts; give its address."""
-    judge = judge or load_judge("token-similarity")
-    measures = {one.info.name: one for one in metrics}
-    app = create_app(judge, settings or Settings(), tracing, metrics=measures)
+def running(app, log_level="warning"):
+    """Serve an app for as long as the context lasts; give its address."""
     with socket.create_server(("127.0.0.1", 0), backlog=2_048) as listener:
-        config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="on")
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(uvicorn.Config(app, log_level=log_level, access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
@@ -41,6 +37,15 @@ def serving(judge=None, settings=None, tracing=None, metrics=()):
         finally:
             server.should_exit = True
             thread.join()
+
+
+@contextmanager
+def serving(judge=None, settings=None, tracing=None, metrics=()):
+    """Serve a judge for as long as the context lasts; give its address."""
+    judge = judge or load_judge("token-similarity")
+    measures = {one.info.name: one for one in metrics}
+    with running(create_app(judge, settings or Settings(), tracing, metrics=measures)) as address:
+        yield address
 
 
 @contextmanager

@@ -56,6 +56,8 @@ def test_the_judge_is_listed(chat):
     assert chat.models.retrieve(MODEL).id == MODEL
     with pytest.raises(openai.NotFoundError, match="only 'token-similarity' is served"):
         chat.models.retrieve("gpt")
+    with pytest.raises(openai.NotFoundError, match="only 'token-similarity' is served"):
+        chat.chat.completions.create(**ask(json.dumps(EXAMPLE)) | {"model": "gpt"})
 
 
 @pytest.mark.parametrize(
@@ -75,11 +77,6 @@ def test_what_cannot_be_judged_is_refused(chat, request_, param, fix):
         chat.chat.completions.create(**request_)
     assert refused.value.param == param
     assert fix in refused.value.message
-
-
-def test_another_model_is_not_answered_for(chat):
-    with pytest.raises(openai.NotFoundError, match="only 'token-similarity' is served"):
-        chat.chat.completions.create(**ask(json.dumps(EXAMPLE)) | {"model": "gpt"})
 
 
 class Abstains:

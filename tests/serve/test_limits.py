@@ -46,36 +46,6 @@ def test_a_full_queue_says_when_to_come_back():
         assert [verdict["score"] for verdict in second.result().json()] == ["PASS", "FAIL"]
 
 
-def test_a_request_over_its_time_is_answered_and_dropped():
-    judge = Gated()
-    with calling(judge, Settings(timeout=0.3)) as client:
-        late = judge_rows(client, EXAMPLE)
-        assert late.status_code == 504
-        assert late.json()["error"]["code"] == "timeout"
-        waiting = judge_rows(client, WRONG)  # never got out of the queue
-        assert waiting.status_code == 504
-        judge.gate.set()
-        until(lambda: judge_rows(client, EXAMPLE).status_code == 200)
-    assert ["wrong"] not in judge.batches
-
-
-def test_rows_of_a_client_that_went_away_are_dropped():
-    judge = Gated()
-    with calling(judge) as client, ThreadPoolExecutor() as pool:
-        first = pool.submit(judge_rows, client, EXAMPLE)
-        until(lambda: judge.batches)
-        address = urlsplit(str(client.base_url))
-        body = json.dumps(WRONG).encode()
-        with socket.create_connection((address.hostname, address.port)) as leaving:
-            leaving.sendall(f"{HEAD}Content-Length: {len(body)}\r\n\r\n".encode() + body)
-            until(lambda: metric(client, "moonlynx_queue_rows") == 1)
-        until(lambda: metric(client, "moonlynx_queue_rows") == 0)
-        judge.gate.set()
-        assert first.result().json()["score"] == "PASS"
-        until(lambda: metric(client, "moonlynx_requests_total", status="499") == 1)
-    assert judge.batches == [["bridge"]]
-
-
 def test_a_large_body_is_refused_announced_or_not():
     large = json.dumps(EXAMPLE | {"answer": "long " * 400_000}).encode()
     headers = {"Content-Type": "application/json"}

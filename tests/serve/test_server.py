@@ -8,14 +8,15 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib import reload
 
 import httpx
 import pytest
 
-from moonlynx import Example, MoonlynxError, load_judge
+from moonlynx import Example, MoonlynxError
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.spec import parse_spec
-from moonlynx.serve.app import create_app
+from moonlynx.serve import http
 from moonlynx.serve.client import Client, ServerError
 from moonlynx.serve.server import ServeError, serve, waits_on_network
 from moonlynx.serve.service import Settings
@@ -164,7 +165,7 @@ def test_a_taken_port_is_named():
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "fastapi", None)
     with pytest.raises(MissingExtra, match=r"pip install 'moonlynx\[serve\]'"):
-        create_app(load_judge("token-similarity"))
+        reload(http)
 
 
 @pytest.mark.parametrize(

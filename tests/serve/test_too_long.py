@@ -75,18 +75,11 @@ def test_in_a_file_its_line_tells(client, name, tmp_path):
 
 
 @PAIRS
-def test_the_chat_form_refuses_it(client, name):
+def test_the_chat_form_and_the_guard_refuse_it(client, name):
     _, over = ROWS[name]
     row = {key: (EXAMPLE | over)[key] for key in ("question", "context", "answer")}
     model = client.get("/v1/models").json()["data"][0]["id"]
-    body = {"model": model, "messages": [{"role": "user", "content": json.dumps(row)}]}
-    reply = client.post("/v1/chat/completions", json=body)
-    assert (reply.status_code, reply.json()["error"]["code"]) == (422, "too_long")
-
-
-@PAIRS
-def test_the_guard_refuses_it(client, name):
-    _, over = ROWS[name]
-    row = {key: (EXAMPLE | over)[key] for key in ("question", "context", "answer")}
-    reply = client.post("/v1/guard", json=row)
-    assert (reply.status_code, reply.json()["error"]["code"]) == (422, "too_long")
+    chat = {"model": model, "messages": [{"role": "user", "content": json.dumps(row)}]}
+    for path, body in (("/v1/chat/completions", chat), ("/v1/guard", row)):
+        reply = client.post(path, json=body)
+        assert (reply.status_code, reply.json()["error"]["code"]) == (422, "too_long")

@@ -8,15 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 
 from moonlynx import Example
-from moonlynx.judge.batch.judging import read_verdicts
 from moonlynx.serve.queue.batching import Batcher, Batching
 from moonlynx.serve.service import Settings
 
-from .loopback import EXAMPLE, Pieces, calling, metric, serving, until
+from .loopback import EXAMPLE, Pieces, calling, metric, until
 
 ALONE = Batching(characters=1)  # every row is a batch of its own
 LONG = 500  # pieces
@@ -118,23 +116,6 @@ def test_equal_requests_end_in_the_order_of_their_arrival():
     assert asyncio.run(run()) == list(range(50))
 
 
-def test_what_nobody_waits_for_is_worked_at_no_more():
-    async def run():
-        judge = Pieces()
-        async with running(judge) as batcher:
-            (long,) = batcher.submit([row("long", LONG)])
-            await begun(judge)
-            long.cancel()
-            judge.gate.set()
-            await batcher.submit([row("next", 1)])[0]
-            assert batcher.backlog() == 0
-        return judge
-
-    judge = asyncio.run(run())
-    assert judge.pieces.count("long") <= 3
-    assert judge.done == ["next"]
-
-
 def test_a_queue_that_ends_does_no_more_than_the_piece_under_way():
     async def run():
         judge = Pieces()
@@ -211,19 +192,3 @@ def test_a_server_whose_queue_is_late_is_not_ready():
         judge.gate.set()
         assert asked.result().status_code == 200
         assert client.get("/readyz").status_code == 200
-
-
-def test_a_file_is_given_up_at_the_end_and_gone_on_with(tmp_path):
-    lines = "".join(json.dumps(EXAMPLE | {"id": n, "answer": "b" * LONG}) + "\n" for n in range(40))
-    stopped, resumed = Pieces(), Pieces()
-    resumed.gate.set()
-    with serving(stopped, Settings(jobs=tmp_path)) as address:
-        headers = {"Content-Type": "application/jsonl"}
-        job = httpx.post(f"{address}/v1/batches", content=lines, headers=headers).json()["id"]
-        until(lambda: stopped.pieces)
-        stopped.gate.set()
-    assert stopped.done == []
-    with calling(resumed, Settings(jobs=tmp_path)) as client:
-        until(lambda: client.get(f"/v1/batches/{job}").json()["status"] == "done")
-    verdicts = list(read_verdicts(tmp_path / job / "output.jsonl"))
-    assert [verdict.id for verdict in verdicts] == list(range(40))

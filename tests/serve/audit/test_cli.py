@@ -83,15 +83,6 @@ def test_prune_deletes_what_is_old(url):
     database.close()
 
 
-def test_what_is_no_audit_is_a_message(tmp_path):
-    done = run("drift", f"sqlite:///{tmp_path}/none.db")
-    assert "there is no file" in str(done.exception)
-
-
-def test_a_name_that_is_not_utf8_is_a_message():
-    assert "is no URL" in str(run("drift", "sqlite:///\udcff.db").exception)
-
-
 def test_the_table_shows_a_judges_name_and_does_not_obey_it(sqlite):
     database = Database(sqlite, make=True)
     (verdict,) = load_judge("token-similarity")(ROWS[:1])

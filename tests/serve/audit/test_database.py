@@ -153,6 +153,7 @@ def test_it_is_opened_again_and_not_made_by_reading(url, database):
     ("url", "message"),
     [
         ("audit.db", "write it as sqlite:///audit.db"),
+        ("sqlite:///\udcff.db", "is no URL"),
         ("sqlite://", "would be lost"),
         ("sqlite:///{folder}/none.db", "there is no file"),
         ("sqlite:///{folder}/empty.db", "holds no audit"),

@@ -15,6 +15,7 @@ from moonlynx.serve.service import Settings
 from moonlynx.serve.wire import example_sha256
 
 from ..loopback import EXAMPLE, WRONG, calling, metric, until
+from .test_recorder import kept
 
 pytestmark = pytest.mark.heavy
 
@@ -106,14 +107,6 @@ def test_every_way_in_is_kept(audited, sqlite):
     audited.post("/v1/guard", json={"context": "It is.", "answer": "It is. ", "final": True})
     audited.post("/v1/judge", json=WRONG)
     until(lambda: kept(sqlite) == 4)  # what is no Example was not judged
-
-
-def kept(sqlite):
-    database = Database(sqlite, make=False)
-    try:
-        return sum(day.verdicts for day in database.days())
-    finally:
-        database.close()
 
 
 def test_the_end_of_the_server_writes_what_waits(settings, sqlite):

@@ -1,14 +1,10 @@
 """The middleware before real apps, on a real server: what passes, what is held back, and when."""
 
 import asyncio
-import socket
 import threading
-import time
-from contextlib import contextmanager
 
 import httpx
 import pytest
-import uvicorn
 from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from starlette.applications import Starlette
@@ -19,6 +15,7 @@ from starlette.routing import Mount, Route
 from moonlynx.judge.contract.types import BadInput
 from moonlynx.serve.integrations.asgi import NOTICE, GroundednessGuard, Unguardable
 
+from ..loopback import running
 from .rows import CONTEXT, JUDGE, QUESTION, RIGHT, WRONG, Silent
 
 LATE = f"{RIGHT} It is 90 m long.\n"
@@ -94,29 +91,10 @@ def refused(request: Request):
     raise HTTPException(404, "no such town")
 
 
-@contextmanager
-def serving(made):
-    """Run an app in uvicorn; give a client of it."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(made, log_level="critical"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        try:
-            while not server.started:
-                assert thread.is_alive()
-                time.sleep(0.005)
-            address = f"http://127.0.0.1:{listener.getsockname()[1]}"
-            with httpx.Client(base_url=address, timeout=30) as client:
-                yield client
-        finally:
-            server.should_exit = True
-            thread.join()
-
-
 @pytest.fixture(scope="module")
 def served():
     made = app()
-    with serving(made) as client:
+    with running(made, "critical") as address, httpx.Client(base_url=address) as client:
         yield made, client
 
 
@@ -163,7 +141,7 @@ def test_a_failure_passes_as_it_is(served):
 
 
 def test_what_has_no_score_is_held_back():
-    with serving(app(Silent())) as client:
+    with running(app(Silent())) as address, httpx.Client(base_url=address) as client:
         assert ask(client, "/stream", RIGHT) == NOTICE
 
 

@@ -32,15 +32,6 @@ def test_ranges_cut_where_they_begin_and_end(ranges, pieces):
     assert joined("abcdef", ranges) == pieces
 
 
-def test_ranges_count_code_points():
-    assert joined("a😀𝔘b", [(1, 2), (2, 3)]) == [("a", ()), ("😀", (0,)), ("𝔘", (1,)), ("b", ())]
-
-
-def test_what_lies_behind_the_end_is_left_aside():
-    assert joined("abc", [(5, 9)]) == [("abc", ())]
-    assert joined("", [(0, 1)]) == []
-
-
 @pytest.mark.fuzz
 @given(
     st.text(),

@@ -33,12 +33,6 @@ def test_ids_are_escaped_and_long_tables_cut():
     assert "The other 3 rows are in the download." in html
 
 
-def test_only_progress_is_shown_before_the_end():
-    html = overview(0.5, rows=2).render()
-    assert "1 of 2 rows" in html
-    assert "<table" not in html
-
-
 def test_faults_are_told_up_to_a_number():
     found = Overview(30)
     for line in range(1, 31):

@@ -137,9 +137,6 @@ def test_stages_are_named():
               Stage(judge="lynx", score="FAIL", decided=True))  # fmt: skip
     page = Page(render_verdict(verdict(stages=stages), example(), 1))
     assert " · luna unscored, lynx FAIL (decided) · " in page.all("footer")[0]["text"]
-
-
-def test_a_warning_is_shown_with_its_stage():
     warned = Stage(judge="language", score=None, decided=False, warning="answer: zh; luna reads en")
     page = Page(render_verdict(verdict(stages=(warned,)), example(), 1))
     assert " · language answer: zh; luna reads en · " in page.all("footer")[0]["text"]

@@ -61,11 +61,6 @@ def test_a_parquet_output_holds_the_same_lines(tmp_path, parts):
     assert set(table["error"]) == {None, "bad_input", "empty_answer"}
 
 
-def test_what_a_run_has_done_is_found_again(output, parts):
-    Manifest(str(output), RUN).add(1, parts[1])
-    assert set(Manifest(f"file://{output}", RUN).done) == {1}
-
-
 @pytest.mark.parametrize("harm", ["lost", "cut off", "changed"])
 def test_a_harmed_part_counts_as_missing(output, parts, harm):
     manifest = Manifest(str(output), RUN)

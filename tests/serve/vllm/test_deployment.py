@@ -124,47 +124,47 @@ def test_what_a_file_may_not_say_is_named(tmp_path, text, message):
         read_deployment(written(tmp_path, text))
 
 
-def test_a_name_that_is_none_is_answered_with_those_that_are():
-    with pytest.raises(
-        DeploymentError, match=r"called 'lynx-9b', and no file; known: luna2-a100, "
-    ):
-        read_deployment("lynx-9b")
+LYNX_70B = "PatronusAI/Llama-3-Patronus-Lynx-70B-Instruct"
+CASCADE = "cascade(luna,lynx:m@http://127.0.0.1:8001/v1)?policy=f.json"
+URL = "@http://127.0.0.1:8001/v1"
 
 
-def test_a_judges_model_and_its_gpus_are_enough():
-    deployment, judge = choose("lynx:PatronusAI/Llama-3-Patronus-Lynx-70B-Instruct", None, 8)
-    assert deployment == read_deployment("lynx-70b")
-    assert judge == (
-        "lynx:PatronusAI/Llama-3-Patronus-Lynx-70B-Instruct@http://127.0.0.1:8001/v1"
-        "?concurrency=256&retries=2"
-    )
-
-
-def test_a_deployment_is_asked_by_lynx():
-    deployment, judge = choose(None, "lynx-8b-fp8", None)
-    assert deployment.precision == "fp8"
-    assert judge.startswith(f"lynx:{LYNX_MODEL}-FP8@http://127.0.0.1:8001/v1?")
+@pytest.mark.parametrize(
+    ("judge", "name", "gpus", "asking", "deployed"),
+    [
+        (
+            f"lynx:{LYNX_70B}",
+            None,
+            8,
+            f"lynx:{LYNX_70B}{URL}?concurrency=256&retries=2",
+            "lynx-70b",
+        ),
+        (
+            None,
+            "lynx-8b-fp8",
+            None,
+            f"lynx:{LYNX_MODEL}-FP8{URL}?concurrency=64&retries=2",
+            "lynx-8b-fp8",
+        ),
+        (
+            "chainpoll?polls=5",
+            "lynx-8b",
+            None,
+            f"chainpoll:{LYNX_MODEL}{URL}?concurrency=256&retries=2&polls=5",
+            "lynx-8b",
+        ),
+        (CASCADE, "lynx-8b", None, CASCADE, "lynx-8b"),
+    ],
+)
+def test_a_deployment_is_chosen_and_asked_by_its_judge(judge, name, gpus, asking, deployed):
+    assert choose(judge, name, gpus) == (read_deployment(deployed), asking)
 
 
 def test_the_judges_model_takes_the_place_of_the_deployments():
     deployment, judge = choose("lynx:org/mine?retries=0", "lynx-70b-awq", None)
-    assert (deployment.model, deployment.name, deployment.precision) == (
-        "org/mine",
-        "org/mine",
-        "awq",
-    )
-    assert judge == "lynx:org/mine@http://127.0.0.1:8001/v1?concurrency=64&retries=0"
-
-
-def test_another_judge_asks_the_same_model():
-    _, judge = choose("chainpoll?polls=5", "lynx-8b", None)
-    assert judge.startswith(f"chainpoll:{LYNX_MODEL}@http://127.0.0.1:8001/v1?")
-    assert "polls=5" in judge
-
-
-def test_a_judge_with_an_address_stays_as_it_is():
-    cascade = "cascade(luna,lynx:m@http://127.0.0.1:8001/v1)?policy=f.json"
-    assert choose(cascade, "lynx-8b", None)[1] == cascade
+    assert deployment.model == deployment.name == "org/mine"
+    assert deployment.precision == "awq"
+    assert judge == f"lynx:org/mine{URL}?concurrency=64&retries=0"
 
 
 def test_heads_are_named_by_adapters_or_folders_and_asked_for_later():
@@ -193,8 +193,8 @@ def test_an_unknown_model_has_no_shape_and_the_gpus_asked_for():
 @pytest.mark.parametrize(
     ("judge", "name", "gpus", "kind", "message"),
     [
-        (None, None, 8, DeploymentError, "as in --judge lynx:MODEL"),
         ("lynx:m@http://far:1/v1", None, 8, DeploymentError, "as in --judge lynx:MODEL"),
+        (None, "lynx-9b", None, DeploymentError, "'lynx-9b', and no file; known: luna2-a100, "),
         ("lynx", "lynx-8b", 5, DeploymentError, "5 cannot share 32 heads"),
         ("Lynx!", "lynx-8b", None, SpecError, "lower-case"),
     ],
