@@ -152,14 +152,14 @@ def test_what_cannot_be_served_is_a_message(options, message, monkeypatch):
     arguments = {"--judge": "token-similarity", "--host": "127.0.0.1"}
     arguments.update([options])
     with pytest.raises(MoonlynxError, match=message):
-        serve(arguments["--judge"], arguments["--host"], 0, Settings(), lambda _: None)
+        serve(parse_spec(arguments["--judge"]), arguments["--host"], 0, Settings(), lambda _: None)
 
 
 def test_a_taken_port_is_named():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ServeError, match=f"port {port}: Address already in use"):
-            serve("token-similarity", "127.0.0.1", port, Settings(), lambda _: None)
+            serve(parse_spec("token-similarity"), "127.0.0.1", port, Settings(), lambda _: None)
 
 
 def test_a_missing_package_is_named(monkeypatch):
