@@ -92,8 +92,10 @@ def made_data(run: Run) -> list[str]:
             for kind, count in stage.changed.items()
             if count
         ]
-        if stage.made:
-            parts.append(f"the claims of {stage.made:,} answers over records, both made by rule")
+        if stage.synthetic:
+            parts.append(
+                f"the claims of {stage.synthetic:,} answers over records, both made by rule"
+            )
         if parts:
             found.append(f"Stage `{name}`: {'; '.join(parts)}.")
     return found

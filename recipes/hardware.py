@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from moonlynx.eval.provenance import processor
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.types import Count, Finite, MoonlynxError, Record
 
 _CORE = (
@@ -54,15 +53,9 @@ class Energy(Record):
 
 
 def find_hardware() -> Hardware:
-    """Describe what torch trains on here: the GPUs of this run, or the cores it computes with.
+    """Describe what torch trains on here: the GPUs of this run, or the cores it computes with."""
+    import torch
 
-    Raises:
-        MissingExtra: torch is not installed.
-    """
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("training", "train") from None
     if torch.cuda.is_available():
         watts, source = _gpu_watts()
         return Hardware(

@@ -33,17 +33,24 @@ def find_recipe(name: str, folder: Path) -> Path:
 
 
 def claim_folder(out: Path, run: Record) -> None:
-    """Note which run the folder holds; one with other settings cannot resume it.
+    """Record which run the folder holds; one with other settings cannot resume it.
 
     Raises:
         SettingsError: the folder holds another run.
     """
     path = out / RUN
-    content = run.model_dump_json(indent=2) + "\n"
-    if path.exists() and path.read_text(encoding="utf-8") != content:
+    if path.exists() and _read_claim(path, type(run)) != run:
         raise SettingsError(f"{path} has other settings; name another folder, or remove this one")
     out.mkdir(parents=True, exist_ok=True)
-    path.write_text(content, encoding="utf-8")
+    path.write_text(run.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def _read_claim(path: Path, kind: type[Record]) -> Record | None:
+    """Read the settings by value, since an earlier version may have written them otherwise."""
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except ValidationError:
+        return None
 
 
 def read_run(path: Path, kind: type[RunKind]) -> RunKind:

@@ -19,10 +19,7 @@ _TEMPLATE = (
 def learn_tokenizer(texts: Iterable[str], vocabulary: int, *, single_digits: bool = False) -> Any:
     """Learn a byte-level BPE of at most so many tokens, with Llama 3's chat template.
 
-    Args:
-        texts: to learn from.
-        vocabulary: tokens, special ones among them.
-        single_digits: split numbers into digits, so that there is a token for each.
+    With `single_digits`, numbers are split so that there is a token for each digit.
     """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast

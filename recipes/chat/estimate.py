@@ -27,12 +27,10 @@ _TILE_TOKENS, _TILE_WIDTH = 4096, 32768
 
 
 class Shape(NamedTuple):
-    """The sizes of a decoder that the estimate needs.
+    """The sizes of a decoder, as in its configuration; parameters by kind.
 
     Attributes:
-        layers, hidden, intermediate, vocabulary: as in its configuration.
-        parameters: all of them.
-        linear: those in the linear layers of the decoder's blocks.
+        linear: parameters in the linear layers of the decoder's blocks.
         adapters: those of the run's adapters, 0 without.
     """
 
@@ -46,16 +44,7 @@ class Shape(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """Memory of one GPU in GB and time of the whole run.
-
-    Attributes:
-        weights, gradients, optimizer, activations: parts of the memory; activations at the
-            longest row.
-        memory: their sum.
-        steps: optimiser steps.
-        tokens: read over all epochs.
-        hours: of all GPUs side by side.
-    """
+    """Memory of one GPU in GB, with activations at the longest row, and hours of all GPUs."""
 
     weights: float
     gradients: float
@@ -112,13 +101,7 @@ def _adapter_parameters(run: Run, layers: dict[str, Any]) -> int:
 
 
 def estimate(run: Run, shape: Shape, tokens: Sequence[int]) -> Estimate:
-    """Estimate memory and time.
-
-    Args:
-        run: the settings.
-        shape: of the base.
-        tokens: of each row that is trained on, at least one row.
-    """
+    """Estimate memory and time of a run over rows of so many tokens each, at least one row."""
     trained = shape.adapters or shape.parameters
     # Full sharding splits all that belongs to weights; adapters are trained on whole copies.
     shards = run.processes if run.method == "full" else 1

@@ -18,13 +18,7 @@ class NothingToTrainOn(MoonlynxError, ValueError):
 
 
 class Fitting(NamedTuple):
-    """The chats that go into the length, and what that left out.
-
-    Attributes:
-        chats: in order.
-        tokens: of prompt and reply, of each chat.
-        too_long: ids of the rows that were left out.
-    """
+    """The chats within the length, their tokens, and the ids of rows left out as too long."""
 
     chats: list[Chat]
     tokens: list[int]

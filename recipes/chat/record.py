@@ -32,16 +32,12 @@ class TrainingRecord(Record):
     """One run, as it was.
 
     Attributes:
-        base: Hub id or folder of the model that training started from.
         rows, too_long: trained on, and left out as too long.
         validation: rows that the loss was measured on.
-        steps: optimiser steps.
         seconds: of training, since its last start.
-        losses: training loss at each logged step.
-        validation_losses: after each epoch.
+        losses, validation_losses: at each logged step, and after each epoch.
         sources: of the rows given, those left out as too long among them.
-        commit: of the code, "-dirty" appended where files had changed; null where not known.
-        versions: of the packages that affect the result.
+        commit: of the code, "-dirty" appended where files had changed.
     """
 
     schema_version: Literal["1.0"] = "1.0"

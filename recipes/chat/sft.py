@@ -46,7 +46,6 @@ def tune(
     Raises:
         NothingToTrainOn: there are no chats.
         SettingsError: the warm-up is longer than the run.
-        BaseNotUsable: the base is not available.
     """
     from transformers.trainer_utils import get_last_checkpoint
 

@@ -18,13 +18,12 @@ from .pair_sets import PAIR_SETS
 # in form (a list of properties, no JSON and no CSV), and the only one with enough answers of
 # either label to measure a judge by. Claims over tables of scientific papers are held back too.
 UNSEEN = ("quintd-wikidata", "scitab")
-RAGTRUTH = ("ragtruth_train_part", "faithjudge")
+RAGTRUTH = ("ragtruth_train_part",)
 
 # Shares of the documents that are held for validation; `answers.split` says why sets with
 # documents in common (RAGTruth's, and the news of frank and its like) need the same one.
 _SHARES = {
     "ragtruth_train_part": 1 / 2,
-    "faithjudge": 1 / 2,
     "summedits": 1 / 2,
     "qa_feedback": 1 / 3,
 }
@@ -76,7 +75,6 @@ class Mix:
 
         Raises:
             SettingsError: the set is not in the mix.
-            DataNotFound: the set is not at `root`.
         """
         self._check(name, name, self.answers)
         return split(load(name, root), _share(name), _SEED)[0]

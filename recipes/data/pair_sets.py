@@ -233,12 +233,6 @@ def _mnli_slice(root: Path, _exclusions: Exclusions, _rng: random.Random) -> Ite
         yield Pair(premise.removeprefix("sentence 1: "), claim, _THREE[row["label"]])
 
 
-def _lingnli(root: Path, _exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
-    for path in _find(root / "lingnli", "*.jsonl.gz"):
-        for row in read_lines(path):
-            yield Pair(row["premise"], row["hypothesis"], _THREE[row["label"]])
-
-
 def _fool_me_twice(root: Path, exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
     for part in ("dev", "test"):
         left_out = exclusions.get(f"fool_me_twice/{part}.jsonl: id", frozenset())
@@ -275,7 +269,7 @@ def _factcheck_gpt(root: Path, exclusions: Exclusions, _rng: random.Random) -> I
 
 Reader = Callable[[Path, Exclusions, random.Random], Iterator[Pair]]
 PAIR_SETS: dict[str, Reader] = {
-    **{name: partial(_nli, name) for name in ("mnli", "snli", "scitail", "sick", "rte")},
+    **{name: partial(_nli, name) for name in ("mnli", "snli", "scitail")},
     "infotabs": _infotabs,
     "tabfact": _tabfact,
     "tabfact-pairs": _tabfact_pairs,
@@ -284,7 +278,6 @@ PAIR_SETS: dict[str, Reader] = {
     "conjnli": _conjnli,
     "cf-snli": _cf_snli,
     "mnli-slice": _mnli_slice,
-    "lingnli": _lingnli,
     "fool-me-twice": _fool_me_twice,
     "factcg": _factcg,
     "factcheck-gpt": _factcheck_gpt,

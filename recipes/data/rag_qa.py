@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import yaml
 from pydantic import ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -46,41 +47,19 @@ class RagQuestion(Record):
 
 @dataclass(frozen=True)
 class Source:
-    """A question set; its name is that of RAGBench's configuration.
-
-    Attributes:
-        title: its own name.
-        domain: its domain in table 1.
-        licence: as its publishers state it; "not known" where it was not found.
-        answers: RAGBench's rows in each of SPLITS.
-    """
+    """A question set: title, domain (table 1), licence, and RAGBench's rows in each of SPLITS."""
 
     title: str
     domain: str
     licence: str
-    answers: tuple[int, int, int]
+    answers: Sequence[int]
 
 
 SOURCES: Mapping[str, Source] = {
-    "delucionqa": Source(
-        "DelucionQA",
-        "customer support",
-        "CC BY 4.0 for its own data; the car manual it draws on is not free",
-        (1_460, 182, 184),
-    ),
-    "emanual": Source("EManual", "customer support", "not known", (1_054, 132, 132)),
-    "techqa": Source("TechQA", "customer support", "Apache-2.0", (1_192, 304, 314)),
-    "finqa": Source("FinQA", "finance", "copies say MIT or CC BY 4.0", (12_502, 1_766, 2_294)),
-    "tatqa": Source("TAT-QA", "finance", "CC BY 4.0", (26_430, 3_336, 3_338)),
-    "pubmedqa": Source("PubMedQA", "biomedical research", "MIT", (19_600, 2_450, 2_450)),
-    "covidqa": Source("COVID-QA", "biomedical research", "Apache-2.0", (1_252, 267, 246)),
-    "cuad": Source("CUAD", "legal", "CC BY 4.0", (1_530, 510, 510)),
-    "hotpotqa": Source("HotpotQA", "general knowledge", "CC BY-SA 4.0", (1_883, 424, 390)),
-    "msmarco": Source(
-        "MS MARCO", "general knowledge", "non-commercial research only", (1_870, 397, 423)
-    ),
-    "hagrid": Source("HAGRID", "general knowledge", "Apache-2.0", (2_892, 322, 1_318)),
-    "expertqa": Source("ExpertQA", "general knowledge", "MIT", (1_621, 203, 203)),
+    name: Source(**fields)
+    for name, fields in yaml.safe_load(
+        Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+    ).items()
 }
 
 
@@ -97,7 +76,6 @@ def load_rag_qa(name: str, split: str, folder: Path | None = None) -> list[RagQu
 
     Raises:
         RagQaError: no such source or split, or it is not available, or has other columns.
-        MissingExtra: the package `datasets` is not installed.
     """
     if name not in SOURCES:
         raise RagQaError(f"no question set is called {name!r}; known: {', '.join(SOURCES)}")

@@ -32,7 +32,7 @@ def validation_rows(mix: Mix, data: Path) -> dict[str, list[LabelledAnswer]]:
     chosen = {}
     for name, rows in mix.validation(data).items():
         rows = rng.sample(rows, min(_MOST, len(rows)))
-        counts = Counter(row.example.label for row in rows)
+        counts = Counter(row.label for row in rows)
         if min(counts["PASS"], counts["FAIL"]) >= _LEAST:
             chosen[name] = rows
     return chosen
@@ -76,5 +76,5 @@ def fit_judge(judge: Judge, mix: Mix, data: Path) -> Calibration:
 
 def rows_sha256(answers: Sequence[LabelledAnswer]) -> str:
     """Hash the ids and labels that a calibration was fitted to."""
-    rows: list[Any] = [[row.example.id, row.example.label] for row in answers]
+    rows: list[Any] = [[row.example.id, row.label] for row in answers]
     return hashlib.sha256(json.dumps(rows).encode("utf-8")).hexdigest()

@@ -15,7 +15,7 @@ from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support, answer_sc
 from ..data.answers import LabelledAnswer
 from .batches import Encoded, batches, collate
 from .items import Item
-from .stage_items import Reader
+from .reader import Reader
 
 if TYPE_CHECKING:
     from torch import nn

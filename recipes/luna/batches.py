@@ -23,16 +23,11 @@ _SORTED = 64  # batches whose items are sorted by length together: little paddin
 
 
 class Encoded(NamedTuple):
-    """An item as the encoder reads it.
+    """An item as the encoder reads it; the rest is the item's.
 
     Attributes:
         readings: one per premise.
-        supported: the claim's label; None where it is not known.
         tokens: per claim token 1 (supported), 0 (not) or UNKNOWN, shape (claim tokens,).
-        source: the item's.
-        answer: the item's: those of one answer are in one batch.
-        belief: the item's.
-        contradicted: the item's.
     """
 
     readings: tuple[Reading, ...]
@@ -125,11 +120,9 @@ def encode_items(
 
 
 def token_targets(item: Item, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return each token's target: 1 (supported), 0 (touched by a span) or UNKNOWN.
+    """Return each token's target: 1 (supported), 0 (touched by a span) or UNKNOWN, shape (tokens,).
 
-    Args:
-        item: the claim with its label.
-        offsets: range of each token in the claim, shape (tokens, 2).
+    `offsets` has the range of each token in the claim, shape (tokens, 2).
     """
     if item.belief is not None:
         return np.full(len(offsets), UNKNOWN, dtype=np.int64)
@@ -147,10 +140,8 @@ def batches(
 ) -> Iterator[list[Encoded]]:
     """Yield batches of the items of at most `batch_tokens` tokens, padding counted.
 
-    What must stay together does, and may make a larger batch.
-
-    With `rng` in random order, the items of a few batches sorted by length together; without, all
-    sorted by length.
+    What must stay together does, and may make a larger batch. With `rng` in random order, the items
+    of a few batches sorted by length together; without, all sorted by length.
     """
     order = units(items)
     if rng is not None:
@@ -172,13 +163,7 @@ def training_batches(
 ) -> Iterator[Step]:
     """Yield batches, epoch after epoch, the same every time, from the skip-th on.
 
-    Args:
-        items: to train on.
-        batch_tokens: of a batch at most, padding counted.
-        seed: of the order.
-        skip: batches that were read before.
-        pad: the padding token's id.
-        share: of each batch's units, those that this process reads; all where none are its own.
+    `share` are those of a batch's units that this process reads; all where none are its own.
     """
     epochs = (batches(items, batch_tokens, seeded(f"{seed}/{epoch}")) for epoch in count())
     for number, chosen in islice(enumerate(chain.from_iterable(epochs)), skip, None):

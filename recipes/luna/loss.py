@@ -59,11 +59,9 @@ def best_windows(
 
 
 def conflict_loss(conflicts: Tensor, contradicted: Tensor) -> Tensor:
-    """Return the cross-entropy of contradicted against not mentioned, where that is known; else 0.
+    """Return the cross-entropy of contradicted (1) against not mentioned (0), or 0 where not known.
 
-    Args:
-        conflicts: logits, shape (items,).
-        contradicted: 1, 0 or UNKNOWN, shape (items,).
+    Both have shape (items,); `contradicted` is UNKNOWN where that is not known.
     """
     from torch.nn import functional
 

@@ -26,7 +26,7 @@ def load_pairs(root: Path, caps: Mapping[str, int], seed: int) -> list[Item]:
     """Read the sets named in `caps`, at most so many pairs of each, as many supported as not.
 
     Raises:
-        ValueError: a name is not that of a set.
+        ValueError: no set has that name.
         DataNotFound: a set is not at `root`.
     """
     unknown = set(caps) - set(PAIR_SETS)

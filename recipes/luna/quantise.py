@@ -21,15 +21,9 @@ _PAIR_LIMIT = 127  # rounding may add 1
 
 
 def quantise(model: Any) -> Any:
-    """Quantise matrix products with constant weights, and tables of embeddings.
+    """Quantise an `onnx.ModelProto`: matrix products with constant weights, and embeddings.
 
     Heads, which have one column, keep their precision; so do attention's own products.
-
-    Args:
-        model: an `onnx.ModelProto` of opset 18 or later.
-
-    Returns:
-        A new `onnx.ModelProto`.
     """
     from onnx import helper, numpy_helper
 

@@ -30,9 +30,10 @@ from .batches import encode_items, pad_id
 from .checkpoints import read_progress
 from .export import export
 from .items import ITEMS, kept_items
+from .reader import Reader
 from .record import AGGREGATIONS, RECORD_FILE, training_record
 from .settings import Run
-from .stage_items import Reader, stage_items
+from .stage_items import stage_items
 from .train import train
 
 log = logging.getLogger(__name__)

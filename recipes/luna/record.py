@@ -35,12 +35,10 @@ class StageRecord(Record):
     """What one stage read and how far it came.
 
     Attributes:
-        name: as in the run's settings.
-        items: claims trained on.
+        items, held_back: claims trained on, and held back.
         tokens: read in training, padding not counted.
         seconds: of training, over all its resumptions.
-        held_back: claims held back from it.
-        auroc: of "not supported" over those; null where all have one label.
+        auroc: of "not supported" over the claims held back; null where all have one label.
     """
 
     name: str
@@ -52,13 +50,7 @@ class StageRecord(Record):
 
 
 class Aggregation(Record):
-    """A way from the encoder's outputs to an answer's score, as measured on the validation sets.
-
-    Attributes:
-        aggregation, answer: as in `LunaConfig`.
-        auroc: of answers, by set.
-        mean: over the sets.
-    """
+    """A way from the encoder's outputs to an answer's score, with its AUROC by validation set."""
 
     aggregation: Support
     answer: AnswerScore
@@ -71,13 +63,9 @@ class TrainingRecord(Record):
 
     Attributes:
         recipe: the settings file's name without its ending.
-        mix, base: as in the settings.
         base_sha256: of the weights that training started from.
-        stages: in order.
         aggregations: best mean first.
-        command: the command line of the run.
-        commit: of the code, "-dirty" appended where files had changed; null where not known.
-        versions: of the packages that affect the result.
+        commit: of the code, "-dirty" appended where files had changed.
     """
 
     schema_version: Literal["1.0"] = "1.0"

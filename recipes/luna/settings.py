@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from moonlynx.judge.contract.types import Record
@@ -15,7 +15,9 @@ from moonlynx.judge.judges.luna.inputs import Limits
 
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
-
+Amount = Annotated[int, Field(ge=0)]
+AtLeastOne = Annotated[int, Field(ge=1)]
+Change = Literal["perturbed", "removed", "shuffled"]
 
 RECIPES = Path(__file__).parent  # the YAML files
 VERSION = "1"  # of the models that this recipe trains
@@ -25,14 +27,13 @@ class Judged(Record):
     """Rows that another judge has judged, to learn from its verdicts.
 
     Attributes:
-        rows: file that was judged.
-        verdicts: file that `moonlynx judge --output` wrote.
+        rows, verdicts: the file that was judged, and what `moonlynx judge --output` wrote.
         most: claims to take at most; 0 takes all.
     """
 
     rows: str
     verdicts: str
-    most: Annotated[int, Field(ge=0)] = 0
+    most: Amount = 0
 
 
 class Stage(Record):
@@ -46,9 +47,9 @@ class Stage(Record):
         right: sets of right answers, which wrong ones are made of; `right_claims` of their claims
             are trained on as they are.
         plain: pairs of answers, one of them wrong, over synthetic passages (`data.passages`).
-        made: claims over synthetic records (`made`).
-        changed: how many wrong claims to make from right ones, by kind (`mix`); the right ones are
-            trained on beside them.
+        synthetic: answers over synthetic records (`data.synthetic`); `made` until 0.9.
+        changed: how many wrong claims to make from right ones, by kind (`changes`); the right ones
+            are trained on beside them.
         repeat: sources whose claims are read so many times in each epoch.
         budget_tokens: tokens to read, padding not counted, over as many epochs as that takes;
         epochs: or the epochs themselves. One of the two.
@@ -58,21 +59,19 @@ class Stage(Record):
         token_weight: weight of the token loss beside the claim loss.
     """
 
-    pairs: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
-    answers: dict[str, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    pairs: dict[str, Amount] = Field(default_factory=dict)
+    answers: dict[str, Amount] = Field(default_factory=dict)
     judged: tuple[Judged, ...] = ()
     right: tuple[str, ...] = ()
-    right_claims: Annotated[int, Field(ge=0)] = 0
-    plain: Annotated[int, Field(ge=0)] = 0
-    made: Annotated[int, Field(ge=0)] = 0
-    changed: dict[Literal["perturbed", "removed", "shuffled"], Annotated[int, Field(ge=0)]] = Field(
-        default_factory=dict
-    )
-    repeat: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
-    budget_tokens: Annotated[int, Field(gt=0)] | None = None
+    right_claims: Amount = 0
+    plain: Amount = 0
+    synthetic: Amount = Field(default=0, validation_alias=AliasChoices("synthetic", "made"))
+    changed: dict[Change, Amount] = Field(default_factory=dict)
+    repeat: dict[str, AtLeastOne] = Field(default_factory=dict)
+    budget_tokens: AtLeastOne | None = None
     epochs: Positive | None = None
-    batch_tokens: Annotated[int, Field(gt=0)] = 2048
-    accumulate: Annotated[int, Field(gt=0)] = 1
+    batch_tokens: AtLeastOne = 2048
+    accumulate: AtLeastOne = 1
     lr_trunk: Positive = 1e-4
     lr_heads: Positive = 1e-3
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
@@ -115,13 +114,13 @@ class Run(Record):
     window: int = 256
     lead: int = 48
     claim: int = 96
-    windows: Annotated[int, Field(ge=0)] = 1
+    windows: Amount = 1
     precision: Literal["bf16", "fp16", "fp32"] = "bf16"
-    frozen: Annotated[int, Field(ge=0)] = 0
+    frozen: Amount = 0
     dropout: Share = 0.1
     seed: int = 0
     held_back: Share = 0.02
-    save_every: Annotated[int, Field(gt=0)] = 200
+    save_every: AtLeastOne = 200
     stages: Annotated[dict[str, Stage], Field(min_length=1)]
 
     @model_validator(mode="after")

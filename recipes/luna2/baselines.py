@@ -1,11 +1,10 @@
-"""Baselines: what the majority, the length, the source and the words alone predict.
+"""Baselines: what the majority and the words alone predict.
 
 All are fitted to the training rows and return P of every class, shape (rows, columns).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moonlynx.eval.bootstrap import Floats
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.metrics.definition import MetricDefinition
 
@@ -21,45 +19,18 @@ from .data import LabelledInput
 from .measure import Flags, flags_of
 
 Rows = Sequence[LabelledInput]
-Floor = Callable[[MetricDefinition, Rows, Rows], Floats]
-"""Fits to the first rows and gives P for the others."""
+Baseline = Callable[[MetricDefinition, Rows, Rows], Floats]
+"""Fits to the first rows, and returns P for the others."""
 
 _STRENGTH = 3.0  # inverse of the regressions' penalty
 _FEATURES = 60_000  # of either kind, words and parts of words
 _STEPS, _CLOSE = 500, 1e-3  # of the fit: as many at most, and when it ends
-_SMOOTHING = 2.0  # rows of the overall shares that every source has
 
 
 def majority(definition: MetricDefinition, training: Rows, rows: Rows) -> Floats:
     """Return for every row the shares of training."""
     shares = flags_of(definition, training).mean(axis=0)
     return np.tile(shares, (len(rows), 1))
-
-
-def by_source(definition: MetricDefinition, training: Rows, rows: Rows) -> Floats:
-    """Return for every row the shares of its source."""
-    flags = flags_of(definition, training)
-    overall = flags.mean(axis=0)
-    sources = np.array([row.source for row in training])
-    shares = {}
-    for source in set(sources):
-        own = flags[sources == source]
-        shares[source] = (own.sum(axis=0) + _SMOOTHING * overall) / (len(own) + _SMOOTHING)
-    return np.stack([shares.get(row.source, overall) for row in rows])
-
-
-def by_length(definition: MetricDefinition, training: Rows, rows: Rows) -> Floats:
-    """Fit a regression to the lengths of the fields."""
-    from sklearn.preprocessing import StandardScaler
-
-    scaler = StandardScaler().fit(_lengths(training))
-    return regress(
-        definition,
-        scaler.transform(_lengths(training)),
-        flags_of(definition, training),
-        scaler.transform(_lengths(rows)),
-        _STRENGTH,
-    )
 
 
 def by_words(definition: MetricDefinition, training: Rows, rows: Rows) -> Floats:
@@ -92,19 +63,14 @@ def by_words(definition: MetricDefinition, training: Rows, rows: Rows) -> Floats
     return regress(definition, read(training), gold, read(rows), _STRENGTH)
 
 
-FLOORS: Mapping[str, Floor] = {
-    "majority": majority,
-    "length only": by_length,
-    "source only": by_source,
-    "TF-IDF": by_words,
-}
+BASELINES: Mapping[str, Baseline] = {"majority": majority, "TF-IDF": by_words}
 
 
 def regress(
     definition: MetricDefinition, table: Any, gold: Flags, others: Any, strength: float
 ) -> Floats:
     """Fit a logistic regression and return P of every class for other rows."""
-    chances = [
+    probabilities = [
         fit_logistic(table, targets, strength).predict_proba(others)
         if len(np.unique(targets)) > 1
         else np.tile([1.0 - targets[0], float(targets[0])], (others.shape[0], 1))
@@ -112,21 +78,15 @@ def regress(
     ]
     if definition.kind == "multi-class":
         found: Floats = np.zeros((others.shape[0], gold.shape[1]))
-        found[:, np.unique(gold.argmax(axis=1))] = chances[0]
+        found[:, np.unique(gold.argmax(axis=1))] = probabilities[0]
         return found
-    return columns_of(definition, np.stack([each[:, 1] for each in chances], axis=1))
+    return columns_of(definition, np.stack([each[:, 1] for each in probabilities], axis=1))
 
 
 def fit_logistic(table: Any, targets: NDArray[Any], strength: float) -> Any:
-    """Fit scikit-learn's logistic regression.
+    """Fit scikit-learn's logistic regression."""
+    from sklearn.linear_model import LogisticRegression
 
-    Raises:
-        MissingExtra: scikit-learn is not installed.
-    """
-    try:
-        from sklearn.linear_model import LogisticRegression
-    except ImportError:
-        raise MissingExtra("training", "train") from None
     return LogisticRegression(C=strength, max_iter=_STEPS, tol=_CLOSE).fit(table, targets)
 
 
@@ -155,17 +115,3 @@ def _text(one: MetricInput) -> str:
 
 def _beside(one: MetricInput) -> str:
     return "\n".join((one.output, *(one.context or ())))
-
-
-def _lengths(rows: Rows) -> Floats:
-    return np.array(
-        [
-            [
-                math.log1p(len(row.input.input)),
-                math.log1p(len(row.input.output)),
-                math.log1p(sum(map(len, row.input.context or ()))),
-                math.log1p(len(row.input.tools or ())),
-            ]
-            for row in rows
-        ]
-    )

@@ -22,7 +22,7 @@ RecipeOption = Annotated[
 ]
 OutOption = Annotated[
     Path | None,
-    typer.Option(help="Folder of the run; a stopped one goes on from it (default: runs/...)."),
+    typer.Option(help="Folder of the run; a stopped one resumes from it (default: runs/...)."),
 ]
 
 
@@ -51,7 +51,9 @@ def _train_head(
     ] = None,
     head: Annotated[
         Path | None,
-        typer.Option(exists=True, file_okay=False, help="A head to go on from, with new rows."),
+        typer.Option(
+            exists=True, file_okay=False, help="A head to continue training, with new rows."
+        ),
     ] = None,
     out: OutOption = None,
 ) -> None:
@@ -94,7 +96,7 @@ def _train_backbone(
     recipe: RecipeOption = "tiny",
     out: OutOption = None,
 ) -> None:
-    """Train a small decoder from scratch on the metrics' training texts, for heads to go on."""
+    """Train a small decoder from scratch on the metrics' training texts, as a backbone of heads."""
     _start()
     from .pretrain import BACKBONE, pretrain, training_chats
     from .settings import load_run
@@ -123,9 +125,6 @@ def _fit_heads(
     rows: Annotated[
         int | None, typer.Option(min=200, help="Training and test rows at most (default: all).")
     ] = None,
-    fewer: Annotated[
-        list[int] | None, typer.Option(min=50, help="Fewer of them, for a learning curve.")
-    ] = None,
     out: OutOption = None,
 ) -> None:
     """Fit heads on the embedded encoder, and write those that beat TF-IDF."""
@@ -135,7 +134,7 @@ def _fit_heads(
     from .heads import run_heads
 
     out, folder = out or Path("runs") / "luna2-heads", folder or EMBEDDED
-    found = run_heads(data, out, folder, rows, fewer or ())
+    found = run_heads(data, out, folder, rows)
     names = [name for name, each in found.items() if each["ships"]]
     echo(f"{folder} holds heads of {', '.join(names) or 'no metric'}; see {out}/tables.md")
 

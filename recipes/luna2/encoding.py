@@ -13,13 +13,9 @@ from .data import LabelledInput
 
 
 class Encodings(NamedTuple):
-    """The rows that can be trained on, and what was left out.
+    """The rows that can be trained on, and how many were left out as too long or blank.
 
-    Attributes:
-        rows: `input_ids`, tokens of the prompt, and `targets`, the right answer's index at each
-            place.
-        too_long: rows longer than allowed.
-        blank: rows that hold nothing the metric reads.
+    Each row has `input_ids`, the prompt's tokens, and `targets`, the right answer at each place.
     """
 
     rows: list[dict[str, list[int]]]

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.onnx_encoder import MODEL
 from moonlynx.judge.contract.types import JudgeError
 from moonlynx.judge.files.atomic import written_whole
@@ -41,13 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 class Read(NamedTuple):
-    """A row whose windows are read.
-
-    Attributes:
-        row: the row.
-        parts: its windows.
-        numbers: of each window, shape (windows, numbers).
-    """
+    """A row, its windows, and the numbers of each, shape (windows, numbers)."""
 
     row: LabelledInput
     parts: list[Part]
@@ -71,13 +64,7 @@ class KeptFeatures:
     def read(
         self, metric: str, rows: Sequence[LabelledInput], *, first: bool = False
     ) -> list[Read]:
-        """Read rows; one that cannot be judged is left out.
-
-        Args:
-            metric: its name.
-            rows: of it.
-            first: only each row's first window.
-        """
+        """Read rows, `first` only their first windows; one that cannot be judged is left out."""
         definition, found = load_definition(metric), []
         for number, row in enumerate(rows, start=1):
             parts = read_parts(FORMS[metric], definition, row.input, self._tokenizer)
@@ -115,15 +102,9 @@ def cap(splits: Splits, most: int | None) -> Splits:
 
 
 def find_layers(folder: Path) -> tuple[str, ...]:
-    """Find the tensors that hold every second layer's states in the exported encoder.
+    """Find the tensors that hold every second layer's states in the exported encoder."""
+    import onnx
 
-    Raises:
-        MissingExtra: onnx is not installed.
-    """
-    try:
-        import onnx
-    except ImportError:
-        raise MissingExtra("finding the encoder's layers", "train") from None
     nodes = onnx.load(folder / MODEL, load_external_data=False).graph.node
     # One norm follows the embeddings, then two in each layer, the second of them its end.
     norms = [node.output[0] for node in nodes if node.op_type == "LayerNormalization"]

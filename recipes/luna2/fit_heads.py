@@ -52,14 +52,9 @@ def fit_head(
     training: Sequence[Read],
     validation: Sequence[Read],
 ) -> EncoderHead:
-    """Fit a head.
+    """Fit a head to training rows with their first window, and validation rows with all of them.
 
-    Args:
-        definition: of the metric.
-        encoder: version of the encoder.
-        layers: whose states were pooled.
-        training: rows with their first window.
-        validation: rows with all their windows.
+    `encoder` is the encoder's version; `layers` are those whose states were pooled.
     """
     form = FORMS[definition.name]
     words = _fit_words(definition, training) if form == "text" else None
@@ -85,8 +80,8 @@ def fit_head(
         loss, shares = _fit_shares(definition, head, validation, gold)
         tried.append((loss, strength, head.model_copy(update={"shares": shares})))
     head = min(tried, key=lambda each: each[0])[2]
-    chances = score(definition, head, validation)
-    return head.model_copy(update={"thresholds": fit_thresholds(definition, gold, chances)})
+    probabilities = score(definition, head, validation)
+    return head.model_copy(update={"thresholds": fit_thresholds(definition, gold, probabilities)})
 
 
 def score(definition: MetricDefinition, head: EncoderHead, rows: Sequence[Read]) -> Floats:
@@ -189,10 +184,12 @@ def _fit_shares(
     targets = gold[:, [list(definition.classes).index(name) for name in head.outputs]]
 
     def loss(x: NDArray[np.float64]) -> float:
-        chances = join(definition.kind, x[0] * words + x[1] * states + x[2]).clip(1e-7, 1 - 1e-7)
+        probabilities = join(definition.kind, x[0] * words + x[1] * states + x[2]).clip(
+            1e-7, 1 - 1e-7
+        )
         if definition.kind == "multi-class":
-            return -float(np.log(chances[targets]).mean())
-        return -float(np.where(targets, np.log(chances), np.log(1 - chances)).mean())
+            return -float(np.log(probabilities[targets]).mean())
+        return -float(np.where(targets, np.log(probabilities), np.log(1 - probabilities)).mean())
 
     bounds = [(_LEAST, _MOST if head.words is not None else _LEAST), (_LEAST, _MOST), (-3.0, 3.0)]
     start = [0.5 if head.words is not None else 0.0, 0.5, 0.0]

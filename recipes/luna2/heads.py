@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from moonlynx.judge.metrics.encoder.features import FeatureReader
 from moonlynx.judge.metrics.encoder.head import EncoderHead, save_heads
 from moonlynx.judge.metrics.encoder.states import StateEncoder
 
-from .baselines import FLOORS, Floor
+from .baselines import BASELINES
 from .data import LabelledInput, load
 from .features import FORMS, KeptFeatures, cap, find_layers
 from .fit_heads import VERSION, fit_head, score
@@ -33,14 +32,12 @@ from .measure import decide, fit_thresholds, flags_of, gains, measure, read_gold
 
 TO_BEAT = "TF-IDF"
 OURS = "head"
-Chances = tuple[Floats, Floats]
+Probabilities = tuple[Floats, Floats]
 """P of every class of validation rows and of test rows, shape (rows, columns)."""
 _log = logging.getLogger(__name__)
 
 
-def run_heads(
-    data: Path, out: Path, folder: Path, most: int | None = None, fewer: Sequence[int] = ()
-) -> dict[str, Any]:
+def run_heads(data: Path, out: Path, folder: Path, most: int | None = None) -> dict[str, Any]:
     """Fit and measure a head of each metric in `FORMS`, and write those that ship.
 
     Args:
@@ -48,25 +45,19 @@ def run_heads(
         out: of the run: states, `results.json` with what is returned, and it in `tables.md`.
         folder: for the heads.
         most: training rows of a metric, and test rows, at most; for validation a quarter.
-        fewer: smaller numbers of training rows, for learning curves.
-
-    Raises:
-        DataNotFound: a set is not at `data`.
-        MissingExtra: scikit-learn or onnx is not installed.
     """
     weights = open_weights(None, None)
     layers = find_layers(weights.path)
     reader = FeatureReader(StateEncoder(weights.path, layers), weights.tokenizer)
     kept = KeptFeatures(reader, layers, weights.tokenizer, out / "states")
-    fewer = sorted(set(fewer))
-    done = out / "-".join(map(str, [VERSION, reader.version, most or "all", *fewer]))
+    done = out / "-".join(map(str, [VERSION, reader.version, most or "all"]))
     done.mkdir(parents=True, exist_ok=True)
     results: dict[str, Any] = {}
     shipped: list[EncoderHead] = []
     for metric in FORMS:
         path = done / f"{metric}.json"
         if not path.exists():
-            head, found = run_metric(metric, data, kept, most, fewer)
+            head, found = run_metric(metric, data, kept, most)
             content = {"found": _writable(found), "head": head.model_dump(mode="json")}
             with written_whole(path) as draft:
                 draft.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
@@ -82,27 +73,19 @@ def run_heads(
 
 
 def run_metric(
-    metric: str, data: Path, kept: KeptFeatures, most: int | None, fewer: Sequence[int]
+    metric: str, data: Path, kept: KeptFeatures, most: int | None
 ) -> tuple[EncoderHead, dict[str, Any]]:
     """Fit and measure one head; arguments and errors as for `run_heads`."""
     definition, splits = load_definition(metric), cap(load(metric, data), most)
     training = kept.read(metric, splits.train, first=True)
     validation, test = (kept.read(metric, side) for side in (splits.validation, splits.test))
     rows, before, after = ([read.row for read in reads] for reads in (training, validation, test))
-
-    def fit(count: int) -> tuple[EncoderHead, Chances]:
-        """Fit a head to the first rows; return it with its probabilities."""
-        head = fit_head(definition, kept.encoder, kept.layers, training[:count], validation)
-        return head, (score(definition, head, validation), score(definition, head, test))
-
-    head, ours = fit(len(training))
-    chances = {OURS: ours, **_floors(FLOORS, definition, rows, before, after)}
-    found = compare(definition, before, after, chances)
-    found["fewer"] = {}
-    for count in (n for n in fewer if n < len(training)):
-        beaten = _floors({TO_BEAT: FLOORS[TO_BEAT]}, definition, rows[:count], before, after)
-        chances = {OURS: fit(count)[1], **beaten}
-        found["fewer"][count] = compare(definition, before, after, chances)["figures"]
+    head = fit_head(definition, kept.encoder, kept.layers, training, validation)
+    ours = score(definition, head, validation), score(definition, head, test)
+    both, n = [*before, *after], len(before)
+    others = {name: fit(definition, rows, both) for name, fit in BASELINES.items()}
+    probabilities = {OURS: ours, **{name: (p[:n], p[n:]) for name, p in others.items()}}
+    found = compare(definition, before, after, probabilities)
     found |= {"removed": splits.removed, "fitted": len(training)}
     found |= {"shares": head.shares.model_dump(), "thresholds": head.thresholds}
     return head, found
@@ -117,24 +100,11 @@ def _writable(found: Any) -> Any:
     return None if isinstance(found, float) and math.isnan(found) else found
 
 
-def _floors(
-    floors: Mapping[str, Floor],
-    definition: MetricDefinition,
-    training: list[LabelledInput],
-    validation: list[LabelledInput],
-    test: list[LabelledInput],
-) -> dict[str, Chances]:
-    both = [*validation, *test]
-    found = {name: floor(definition, training, both) for name, floor in floors.items()}
-    n = len(validation)
-    return {name: (chances[:n], chances[n:]) for name, chances in found.items()}
-
-
 def compare(
     definition: MetricDefinition,
     validation: list[LabelledInput],
     test: list[LabelledInput],
-    chances: dict[str, Chances],
+    probabilities: dict[str, Probabilities],
 ) -> dict[str, Any]:
     """Measure systems by P of every class on validation and test rows.
 
@@ -146,16 +116,17 @@ def compare(
         `by_source` the figures of both, and how many rows there were, of each class too.
     """
     said = {}
-    for name, (before, after) in chances.items():
+    for name, (before, after) in probabilities.items():
         fitted = fit_thresholds(definition, flags_of(definition, validation), before)
         said[name] = decide(definition, after, fitted)
     known = {row.source for row in validation}
     own = [index for index, row in enumerate(test) if row.source in known]
     gold = read_gold([test[index] for index in own], definition)
     figures = {
-        name: measure(gold, (after[own], said[name][own])) for name, (_, after) in chances.items()
+        name: measure(gold, (after[own], said[name][own]))
+        for name, (_, after) in probabilities.items()
     }
-    ours, theirs = ((chances[name][1][own], said[name][own]) for name in (OURS, TO_BEAT))
+    ours, theirs = ((probabilities[name][1][own], said[name][own]) for name in (OURS, TO_BEAT))
     gain = gains(gold, ours, theirs)
     counts = {name: int(n) for name, n in zip(definition.classes, gold.flags.sum(0), strict=True)}
     return {
@@ -164,14 +135,14 @@ def compare(
         "figures": figures,
         "gain": gain,
         "ships": gain["auroc"][1] > 0 and gain["f1_macro"][2] >= 0,
-        "by_source": _by_source(definition, test, chances, said),
+        "by_source": _by_source(definition, test, probabilities, said),
     }
 
 
 def _by_source(
     definition: MetricDefinition,
     test: list[LabelledInput],
-    chances: dict[str, Chances],
+    probabilities: dict[str, Probabilities],
     said: dict[str, Any],
 ) -> dict[str, Any]:
     """Return AUROC and macro F1 of ours and of the baseline, on each source by itself."""
@@ -183,7 +154,7 @@ def _by_source(
             name: {
                 figure: value
                 for figure, value in measure(
-                    gold, (chances[name][1][places], said[name][places])
+                    gold, (probabilities[name][1][places], said[name][places])
                 ).items()
                 if figure in ("auroc", "f1_macro")
             }

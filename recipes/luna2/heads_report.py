@@ -33,11 +33,8 @@ def render(results: Mapping[str, Any]) -> str:
             f"{found['rows']} test rows ({classes}). All are fitted to {found['fitted']} rows; "
             f"{found['removed']} near-duplicates were removed."
         )
-        tables = [_figures(found["figures"], PAPER.get(metric))]
-        if found["fewer"]:
-            most = {found["fitted"]: {name: found["figures"][name] for name in ("head", "TF-IDF")}}
-            tables.append(_learning_curve({**found["fewer"], **most}))
-        parts.append("\n\n".join([f"### {metric}", rows, *tables]))
+        figures = _figures(found["figures"], PAPER.get(metric))
+        parts.append("\n\n".join([f"### {metric}", rows, figures]))
     return "\n\n".join([*parts, _sources(results)]) + "\n"
 
 
@@ -53,17 +50,6 @@ def _figures(figures: Mapping[str, Any], paper: float | None) -> str:
     if paper is not None:
         rows.append(["paper, 3B decoder, other rows", f"F1 {_short(paper)}", "", "", ""])
     return _table(["", *FIGURES.values()], rows)
-
-
-def _learning_curve(sizes: Mapping[int, Any]) -> str:
-    columns = [(system, name) for system in ("head", "TF-IDF") for name in ("auroc", "f1_macro")]
-    return _table(
-        ["fitted to", *(f"{system}: {FIGURES[name]}" for system, name in columns)],
-        (
-            [f"{size} rows", *(write_value(found[system][name]) for system, name in columns)]
-            for size, found in sizes.items()
-        ),
-    )
 
 
 def _gains(results: Mapping[str, Any]) -> str:

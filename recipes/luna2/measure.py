@@ -49,7 +49,9 @@ System = tuple[Floats, Flags]
 """P of every class, and the classes that are said to hold, both of shape (rows, columns)."""
 
 
-def fit_thresholds(definition: MetricDefinition, gold: Flags, chances: Floats) -> dict[str, float]:
+def fit_thresholds(
+    definition: MetricDefinition, gold: Flags, probabilities: Floats
+) -> dict[str, float]:
     """Find the thresholds with the best F1 on validation rows.
 
     Of a boolean metric the best macro F1, of a label its own F1; a multi-class metric has none, and
@@ -61,7 +63,7 @@ def fit_thresholds(definition: MetricDefinition, gold: Flags, chances: Floats) -
     for column, name in enumerate(definition.classes):
         if definition.kind == "boolean" and name != definition.positive:
             continue
-        holds, p = gold[:, column], chances[:, column]
+        holds, p = gold[:, column], probabilities[:, column]
         if min(holds.sum(), (~holds).sum()) < _FEW:
             found[name] = 0.5
             continue
@@ -73,12 +75,14 @@ def fit_thresholds(definition: MetricDefinition, gold: Flags, chances: Floats) -
     return found
 
 
-def decide(definition: MetricDefinition, chances: Floats, thresholds: dict[str, float]) -> Flags:
+def decide(
+    definition: MetricDefinition, probabilities: Floats, thresholds: dict[str, float]
+) -> Flags:
     """Return which classes hold, shape (rows, columns), as `MetricDefinition.decide` does."""
     names = list(definition.classes)
     said = [
         definition.decide(dict(zip(names, map(float, row), strict=True)), thresholds)
-        for row in chances
+        for row in probabilities
     ]
     return np.array([[name in row for name in names] for row in said], dtype=bool)
 
@@ -100,21 +104,21 @@ def _with_intervals(figures: dict[str, Floats]) -> Figures:
 
 def _under_draws(gold: Gold, system: System) -> dict[str, Floats]:
     """Return every figure of the rows as they are, then of each draw, shape (1 + draws,)."""
-    flags, (chances, said) = gold.flags, system
+    flags, (probabilities, said) = gold.flags, system
     weights = np.concatenate([np.ones((1, len(flags))), draw_groups(gold.groups, _DRAWS, _SEED)])
     hits, said_, held = (weights @ each for each in (flags & said, said, flags))
     f1 = np.divide(2 * hits, said_ + held, out=np.zeros_like(hits), where=said_ + held > 0)
     present = flags.any(axis=0)
     counts = np.where(present, flags.sum(axis=0), len(flags) + 1)
     ranked = [
-        rank(flags[:, column], chances[:, column], weights)[0]
+        rank(flags[:, column], probabilities[:, column], weights)[0]
         for column in np.flatnonzero(present & ~flags.all(axis=0))
     ]
     return {
         "auroc": _mean(np.array(ranked).reshape(-1, len(weights))),
         "f1_macro": f1[:, present].mean(axis=1),
         "f1_rare": f1[:, int(counts.argmin())],
-        "ece": _ece(flags, chances, weights),
+        "ece": _ece(flags, probabilities, weights),
     }
 
 
@@ -125,10 +129,10 @@ def _mean(ranked: Floats) -> Floats:
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _ece(flags: Flags, chances: Floats, weights: Floats) -> Floats:
+def _ece(flags: Flags, probabilities: Floats, weights: Floats) -> Floats:
     """Return the expected calibration error over all columns, in bins of equal width."""
-    bins = np.minimum((chances * _BINS).astype(np.intp), _BINS - 1)
-    gap = chances - flags
+    bins = np.minimum((probabilities * _BINS).astype(np.intp), _BINS - 1)
+    gap = probabilities - flags
     total: Floats = np.zeros(len(weights))
     for each in range(_BINS):
         total += np.abs(weights @ np.where(bins == each, gap, 0.0).sum(axis=1))

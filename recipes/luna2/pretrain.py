@@ -54,14 +54,9 @@ class Claim(Record):
 
 
 class Pretrained(NamedTuple):
-    """What a run did.
+    """What a run did: chats and tokens of one pass, steps, seconds since its last start.
 
-    Attributes:
-        chats, tokens: that were read in one pass.
-        weights: parameters of the model.
-        steps: optimiser steps.
-        seconds: of training, since its last start.
-        losses: at each logged step, in nats a token.
+    `weights` counts the model's parameters; losses are those logged, in nats a token.
     """
 
     chats: int
@@ -77,12 +72,7 @@ def training_chats(root: Path, metrics: Sequence[str] = tuple(SETS)) -> list[Cha
 
     Of every sixteenth row there is the whole prompt, with the tools that go with it, and of the
     others what is judged alone: most of a short text's prompt is the same for all rows, and tokens
-    to train on are what a small machine has few of. Rows for validation and testing are not among
-    them.
-
-    Raises:
-        UnknownMetric: there are no sets of one of them.
-        DataNotFound: the folder lacks a file.
+    to train on are what a small machine has few of. No row for validation or testing is among them.
     """
     chats: set[Chat] = set()
     for name in metrics:
@@ -107,12 +97,9 @@ def halve(text: str) -> Chat:
 
 
 def pretrain(run: Run, chats: Sequence[Chat], out: Path) -> Pretrained:
-    """Learn a tokenizer and train a model, resuming from the last checkpoint in `out`.
+    """Learn a tokenizer and train a model on chats, resuming from the last checkpoint in `out`.
 
-    Args:
-        run: the settings; `run.pretrain` says what the model is.
-        chats: what to learn from.
-        out: folder of the run; the model goes to `out/backbone`.
+    The model goes to `out/backbone`.
 
     Raises:
         SettingsError: `out` holds another run.

@@ -19,11 +19,9 @@ LEAST_ROWS = 20
 
 
 class Fitted(NamedTuple):
-    """Scaling and thresholds, and the mean loss on the rows before and after the scaling.
+    """Scaling and thresholds, and the mean loss in nats a decision before and after the scaling.
 
-    Attributes:
-        scaling, thresholds: as they are by default, and empty, where the rows are too few.
-        before, after: in nats a decision; None there.
+    Where the rows are too few, they are the defaults, empty, and None.
     """
 
     scaling: Scaling
@@ -58,13 +56,13 @@ def fit(
         temperature=round(temperature, _DIGITS),
         bias={name: round(float(b), _DIGITS) for name, b in zip(names, shifts, strict=True)},
     )
-    chances = np.array(
+    probabilities = np.array(
         [
             [probabilities(definition, tokens, scaling, row.tolist())[name] for name in names]
             for row in logits
         ]
     )
-    thresholds = fit_thresholds(definition, _flags(definition, targets), chances)
+    thresholds = fit_thresholds(definition, _flags(definition, targets), probabilities)
     return Fitted(scaling, thresholds, before, after)
 
 

@@ -27,13 +27,9 @@ _BATCH = 64
 
 
 class Scored(NamedTuple):
-    """Figures on rows.
+    """Figures on rows with 95 % intervals, and how many had no verdict, by error code.
 
-    Attributes:
-        figures: with 95 % intervals.
-        rows: all of them.
-        unscored: of them those without a verdict, by error code. They count as wrong, with an equal
-            probability for every class.
+    Those count as wrong, with an equal probability for every class.
     """
 
     figures: Figures
@@ -45,20 +41,20 @@ def score_metric(metric: Metric, rows: Sequence[LabelledInput]) -> Scored:
     """Run the metric over labelled rows and measure it by its own thresholds."""
     definition = metric.definition
     gold = read_gold(rows, definition)
-    chances = np.full(gold.flags.shape, 0.5)
+    probabilities = np.full(gold.flags.shape, 0.5)
     unscored: Counter[str] = Counter()
     missing = []
     for start in range(0, len(rows), _BATCH):
         verdicts = metric([row.input for row in rows[start : start + _BATCH]])
         for index, verdict in enumerate(verdicts, start=start):
             if verdict.error is None:
-                chances[index] = [verdict.labels[name] for name in definition.classes]
+                probabilities[index] = [verdict.labels[name] for name in definition.classes]
             else:
                 unscored[verdict.error.code] += 1
                 missing.append(index)
-    said = decide(definition, chances, metric.thresholds)
+    said = decide(definition, probabilities, metric.thresholds)
     said[missing] = ~gold.flags[missing]
-    return Scored(measure(gold, (chances, said)), len(rows), dict(unscored))
+    return Scored(measure(gold, (probabilities, said)), len(rows), dict(unscored))
 
 
 app = typer.Typer()

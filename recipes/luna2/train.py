@@ -47,10 +47,7 @@ class NothingToTrainOn(MoonlynxError, ValueError):
 class Claim(Record):
     """What a run's folder is claimed for.
 
-    Attributes:
-        run, definition: as given.
-        backbone: fingerprint of it.
-        rows: hash of all rows, on all sides.
+    `backbone` is its fingerprint, `rows` a hash of all rows.
     """
 
     run: Run
@@ -63,15 +60,11 @@ class Trained(NamedTuple):
     """What a run did.
 
     Attributes:
-        rows, validation: that were trained and fitted on.
         too_long, blank: training rows left out.
-        trained_weights, all_weights: parameters of the adapter, and of all.
-        steps: optimiser steps.
         kept: the step whose weights are the head's: the end of the epoch with the least validation
             loss, or the last where there are no validation rows.
         seconds: of training, since its last start.
-        losses: training loss at each logged step.
-        validation_losses: after each epoch, weighted as in training.
+        losses, validation_losses: at each logged step, and after each epoch.
         fitted_before, fitted_after: validation loss before and after temperature and bias, in nats
             a decision; None where its rows are too few to fit to.
     """
@@ -94,11 +87,7 @@ class Trained(NamedTuple):
 def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> Trained:
     """Train, resuming from the last checkpoint in `out`, and save the head to `out/head`.
 
-    Args:
-        run: the settings.
-        definition: of the metric.
-        splits: the rows; those for testing are left alone.
-        out: folder of the run.
+    Rows for testing are left alone.
 
     Raises:
         SettingsError: `out` holds another run, or several GPUs are visible.

@@ -55,15 +55,11 @@ def preferences_of(rows: Sequence[QARow]) -> list[tuple[str, Chat]]:
 def fit(rows: Sequence[QARow], run: Run, tokenizer: Any) -> Fitting:
     """Write the rows as the run's chats and leave out those over its `max_length` tokens.
 
-    A row is never cut: its reply would be lost, or what the reply follows from.
+    With a `preference` the chats are preferences. A row is never cut: its reply would be lost, or
+    what the reply follows from.
 
     Raises:
         BadInput: a row has no label or no reasoning.
-
-    Args:
-        rows: labelled, with reasoning.
-        run: with a `preference` the chats are preferences.
-        tokenizer: transformers', with a chat template.
     """
     if run.preference is None:
         written = [(row.id, chat_of(row)) for row in rows]

@@ -33,8 +33,6 @@ class Parsability(Record):
     """What became of a model's replies, decoded greedily and freely.
 
     Attributes:
-        model: and its backend.
-        rows: asked about.
         valid: replies that are JSON as the prompt asks for it, and nothing else.
         readable: replies in which the judge's own, tolerant reader finds a score.
         right: readable ones whose score is the row's label.
@@ -50,12 +48,7 @@ class Parsability(Record):
 
 
 def measure(backend: ChatBackend, examples: Sequence[Example]) -> Parsability:
-    """Ask about each example with the judge's prompt, without a schema, and count.
-
-    Args:
-        backend: the model.
-        examples: labelled.
-    """
+    """Ask about each labelled example with the judge's prompt, without a schema, and count."""
     replies = backend.complete([_request(example) for example in examples])
     validator = Draft202012Validator(load_schema("lynx"))
     faults: Counter[str] = Counter()

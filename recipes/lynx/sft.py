@@ -25,14 +25,8 @@ def train(
 ) -> TrainingRecord:
     """Train, resuming from the last checkpoint in `out`, and save the model to `out/model`.
 
-    Adapters are saved as adapters.
-
-    Args:
-        run: the settings.
-        rows: to train on, labelled, with reasoning.
-        validation: to measure the loss on after each epoch; may be empty.
-        out: folder of the run.
-        tracker: one of `TRACKERS`: where losses are reported besides the log.
+    Adapters are saved as adapters. The loss on the validation rows, of which there may be none, is
+    measured after each epoch; the tracker is one of `TRACKERS`.
 
     Raises:
         SettingsError: `out` holds another run, the warm-up is longer than the run, or the tracker

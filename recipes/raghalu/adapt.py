@@ -33,9 +33,6 @@ def adapt_heads(sentences: Sequence[BrandSentence], out: Path) -> Heads:
     """Fit both tiers to the sentences and write them to `out`, without a calibration.
 
     A sentence is unsupported where the fitted P(unsupported) is 0.5 or more.
-
-    Raises:
-        RagHaluError: the embedded weights cannot be read.
     """
     heads = open_heads(EMBEDDED).heads
     checkable = adapt_checkable(heads.checkable, sentences)

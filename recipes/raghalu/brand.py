@@ -28,14 +28,10 @@ class BrandError(MoonlynxError, ValueError):
 
 
 class BrandSentence(Record):
-    """One sentence of an answer, with the label that a person gave it.
+    """One sentence as it is in an answer, with the label that a person gave it.
 
-    Attributes:
-        sentence: as it is in the answer.
-        label: NO_INFO, SUPPORTED or UNSUPPORTED.
-        context: the documents that the answer was given, or one of them as a string.
-        question: of the user.
-        conversation: turns before the question.
+    `context` holds the documents that the answer was given, `conversation` the turns before the
+    question.
     """
 
     sentence: Annotated[Text, StringConstraints(min_length=1)]

@@ -44,11 +44,6 @@ def fit_heads(data: Path, out: Path) -> JudgeInfo:
     """Fit all that is beside the embedded encoder, and write it to `out`.
 
     The threshold of answers has the best balanced accuracy on the rows that Luna is calibrated on.
-
-    Raises:
-        DataNotFound: a set is not at `data`.
-        CalibrationError: the rows allow no fit.
-        MissingExtra: scikit-learn is not installed.
     """
     heads = fit_tier_one(data)
     save_heads(heads, out)

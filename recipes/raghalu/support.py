@@ -53,10 +53,7 @@ def fit_support(
 ) -> SupportModel:
     """Fit the weights by Newton's method, with a penalty on leaving those of `start`.
 
-    Args:
-        rows: features, shape (sentences, 5), as `features` returns them.
-        supported: labels, shape (sentences,).
-        start: where to begin, and what to stay near to.
+    `rows` are as `features` returns them, shape (sentences, 5); labels have shape (sentences,).
     """
     before = _weights(start)
     penalty = np.diag([1e-6, *[_PENALTY] * (len(before) - 1)])

@@ -14,9 +14,8 @@ from .data_to_text import (
     read_quintd,
     read_rotowire,
     read_scitab,
-    read_webnlg2020,
 )
-from .rag import read_faithjudge, read_qa_feedback, read_ragtruth
+from .rag import read_qa_feedback, read_ragtruth
 from .right import (
     right_covid_qa,
     right_e2e,
@@ -26,12 +25,10 @@ from .right import (
     right_tatqa,
     right_xquad,
 )
-from .short import read_factscore, read_falke, read_halueval
+from .short import read_factscore, read_halueval
 from .summaries import (
-    read_entfa,
     read_frank,
     read_summedits,
-    read_summeval,
     read_xsum_hallucination,
 )
 
@@ -50,12 +47,7 @@ SETS: Mapping[str, Reader] = {
     "scitab": read_scitab,
     "e2e_cleaned": read_e2e,
     "halueval": read_halueval,
-    "faithjudge": read_faithjudge,
-    "summeval": read_summeval,
-    "entfa": read_entfa,
-    "falke_sentence_pairs": read_falke,
     "factscore_qcnli": read_factscore,
-    "webnlg2020_human": read_webnlg2020,
 }
 RIGHT: Mapping[str, Reader] = {
     "pubmedqa": right_pubmedqa,
@@ -72,7 +64,7 @@ def load(name: str, root: Path) -> list[LabelledAnswer]:
     """Read a set of `SETS` from the data folder, without the rows that share text with a test set.
 
     Raises:
-        ValueError: no set is called so.
+        ValueError: no set has that name.
         DataNotFound: the folder lacks the set's files or the list of rows to leave out.
     """
     return _read(SETS, name, root)
@@ -86,15 +78,10 @@ def load_right(name: str, root: Path) -> list[LabelledAnswer]:
 def split(
     rows: Sequence[LabelledAnswer], share: float, seed: int
 ) -> tuple[list[LabelledAnswer], list[LabelledAnswer]]:
-    """Split rows into training and validation, whole groups together.
+    """Split rows into training and validation, whole groups together, `share` of them validation.
 
     Where a group goes is drawn from its name alone: in sets that have the same share, one document
     goes the same way, and what is held for a share is held for every greater one.
-
-    Args:
-        rows: of any sets.
-        share: of the groups, about, that are for validation; 0 to 1.
-        seed: another seed chooses other groups.
     """
     halves: tuple[list[LabelledAnswer], list[LabelledAnswer]] = ([], [])
     for row in rows:

@@ -222,17 +222,3 @@ def _find_all(text: str, values: Sequence[str]) -> list[tuple[int, int]] | None:
             return None
         found.append(places[0].span())
     return found
-
-
-def read_webnlg2020(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:
-    """Read systems' texts from triples: a mean correctness of 90 or more is PASS, below 70 FAIL."""
-    for row in read_lines(root / "webnlg2020_human" / "webnlg2020_en_humeval.jsonl"):
-        correctness = row["Correctness"]
-        if row["text"].strip() and not 70 <= correctness < 90:
-            yield labelled(
-                "webnlg2020_human",
-                f"{row['sample_id']}-{row['submission_id']}",
-                "PASS" if correctness >= 90 else "FAIL",
-                context="\n".join(" | ".join(triple) for triple in row["triples"]),
-                answer=row["text"],
-            )

@@ -27,8 +27,6 @@ def read_judged(rows: Path, verdicts: Path) -> Iterator[LabelledAnswer]:
 
     Raises:
         VerdictsOfOthers: the files do not belong together; names the line.
-        BadInput: a line of the verdict file is none.
-        OSError: a file cannot be read.
     """
     found = iter(read_verdicts(verdicts))
     for number, row in enumerate(read_rows(rows), start=1):

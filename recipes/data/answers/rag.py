@@ -30,22 +30,6 @@ def read_ragtruth(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer
         )
 
 
-def read_faithjudge(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
-    """Read FaithJudge: recent models' answers over RAGTruth's sources, labelled by a model."""
-    left_out = exclusions["ragtruth_train_part: source_id"]
-    name = "faithjudge_ragtruth_train_contexts.jsonl.gz"
-    for row in read_lines(root / "faithjudge" / name):
-        if str(row["source_id"]) not in left_out:
-            yield labelled(
-                "faithjudge",
-                f"{row['source_id']}-{row['model']}",
-                "PASS" if row["verdict"] == "Consistent" else "FAIL",
-                question=row["question"] or "",
-                context=_passages(row["task_type"], row["context"]),
-                answer=row["response"],
-            )
-
-
 def _passages(task: str, context: str) -> list[str]:
     """Split a QA context of RAGTruth into its passages, as the benchmark does; others are one."""
     if task.upper() != "QA":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from moonlynx.judge.contract.types import Score
 
-from .base import Exclusions, LabelledAnswer, labelled, read_json, read_lines
+from .base import Exclusions, LabelledAnswer, labelled, read_lines
 
 Pairs = Sequence[tuple[Score, str]]
 
@@ -41,25 +41,6 @@ def read_halueval(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer
                         answer=answer,
                         spans=[(0, len(answer))],
                     )
-
-
-def read_falke(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
-    """Read pairs of a right and a wrong sentence about one source sentence."""
-    left_out = exclusions["falke_sentence_pairs: row index from 0"]
-    path = root / "falke_sentence_pairs" / "val_sentence_pairs.json"
-    for number, row in enumerate(read_json(path)):
-        if str(number) in left_out:
-            continue
-        pair: Pairs = (("PASS", row["correct_sent"]), ("FAIL", row["incorrect_sent"]))
-        for label, answer in pair:
-            yield labelled(
-                "falke_sentence_pairs",
-                f"{number}-{label}",
-                label,
-                context=row["article_sent"],
-                answer=answer,
-                group=f"cnndm:{row['article_id']}",
-            )
 
 
 def read_factscore(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:

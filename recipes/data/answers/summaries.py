@@ -109,48 +109,6 @@ def _agreed(answer: str, rows: Sequence[Mapping[str, str]]) -> list[tuple[int, i
     ]
 
 
-def read_summeval(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
-    """Read SummEval: PASS where all experts gave the full mark for consistency."""
-    left_out = exclusions["summeval: id"] | exclusions["summeval: row id"]
-    for entry in read_json(root / "summeval" / "summeval_test_100.json")["rows"]:
-        row = entry["row"]
-        if row["id"] in left_out:
-            continue
-        scored = zip(row["machine_summaries"], row["consistency"], strict=True)
-        for number, (summary, consistency) in enumerate(scored):
-            yield labelled(
-                "summeval",
-                f"{row['id']}-{number}",
-                "PASS" if consistency == 5.0 else "FAIL",
-                context=row["text"],
-                answer=summary,
-            )
-
-
-def read_entfa(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
-    """Read EntFA: XSum summaries with each entity labelled; one the document lacks is unsupported.
-
-    That holds also where the entity is true of the world ("factual hallucination").
-    """
-    for part in ("train", "test"):
-        left_out = exclusions[f"entfa/{part}.json: row index from 0"]
-        for number, row in enumerate(read_json(root / "entfa" / f"{part}.json")):
-            spans = [
-                (entity["start"], entity["end"])
-                for entity in row["entities"]
-                if entity["label"] != "Non-hallucinated"
-            ]
-            if str(number) not in left_out:
-                yield labelled(
-                    "entfa",
-                    f"{part}-{number}",
-                    "FAIL" if spans else "PASS",
-                    context=row["source"],
-                    answer=row["prediction"],
-                    spans=spans,
-                )
-
-
 def read_summedits(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
     """Read the evaluation split of SummEdits; its test split is test only.
 

@@ -1,6 +1,6 @@
 """Synthetic answers over synthetic records."""
 
-from .catalogue import ERRORS, HELD_OUT_SCHEMAS, SCHEMAS
-from .generator import MadeAnswer, MadeSentence, generate
+from .catalogue import HELD_OUT_SCHEMAS, SCHEMAS
+from .generator import SyntheticAnswer, SyntheticSentence, generate
 
-__all__ = ["ERRORS", "HELD_OUT_SCHEMAS", "SCHEMAS", "MadeAnswer", "MadeSentence", "generate"]
+__all__ = ["HELD_OUT_SCHEMAS", "SCHEMAS", "SyntheticAnswer", "SyntheticSentence", "generate"]

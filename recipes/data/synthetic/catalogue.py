@@ -1,4 +1,4 @@
-"""Which schemas, kinds of facts and kinds of errors there are."""
+"""Which schemas and kinds of facts there are."""
 
 from __future__ import annotations
 
@@ -17,30 +17,6 @@ SCHEMAS = (
 )
 HELD_OUT_SCHEMAS = frozenset({"flight", "library", "vehicle"})
 """Schemas to keep out of training, so that reading unseen keys can be measured."""
-
-ERRORS = {
-    "wrong_value": "another value of the same kind",
-    "other_key": "the value of another key",
-    "other_row": "the value of another row",
-    "wrong_unit": "the right number with another unit",
-    "wrong_entity": "another name",
-    "wrong_time": "another time, date or length of time",
-    "wrong_days": "another weekday or range of weekdays",
-    "wrong_count": "another count",
-    "wrong_aggregate": "another sum or average",
-    "wrong_comparison": "a comparison turned round",
-    "wrong_superlative": "an extreme given to the wrong row",
-    "wrong_order": "a wrong place in an order",
-    "wrong_judgement": "a rating summed up wrongly",
-    "wrong_quote": "a quotation that no review holds",
-    "flipped": "yes for no, praise for blame, or the reverse",
-    "exaggerated": "all, none, never or always where it is not so",
-    "null_claimed": "a claim about a field that is null",
-    "denied_known": "said to be unknown although it is given",
-    "invented_attribute": "a claim about a key or list item that is not there",
-    "invented_praise": "praise or blame that no review holds",
-}
-"""The kinds of errors, each with its meaning."""
 
 _KINDS: dict[str, type[Fact]] = {
     "value": ValueFact,

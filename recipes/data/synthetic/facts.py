@@ -22,11 +22,9 @@ _SLACK = 0.9  # how far a form's wrong claims may stray from their share
 
 @dataclass(frozen=True)
 class Statement:
-    """A claim before it becomes a sentence.
+    """A claim before it becomes a sentence: a phrase, and the texts of its slots.
 
     Attributes:
-        phrase: the phrase with its slots.
-        slots: their texts.
         error: the kind of error, None if the record supports the claim.
         bad: the slots that hold the error, for a phrase without marks.
         family: which fact, in which form, by which phrase.
@@ -75,12 +73,9 @@ class Dice:
 
 
 class Fact:
-    """One thing that can be said.
+    """One thing that can be said, `schema/fact`, with the questions (`asks`) that it answers.
 
-    Attributes:
-        name: `schema/fact`.
-        asks: questions that it answers.
-        manifold: whether one answer may hold several of its claims.
+    `manifold` facts may make several claims in one answer.
     """
 
     manifold = False

@@ -19,14 +19,11 @@ _GAPS = (" ", " ", " ", " ", "\n", "\n- ")
 
 
 @dataclass(frozen=True, slots=True)
-class MadeSentence:
-    """One sentence of a synthetic answer.
+class SyntheticSentence:
+    """One sentence of a synthetic answer, at a range of code points.
 
     Attributes:
-        start: where it starts in the answer, in code points.
-        end: where it ends.
-        supported: whether the record supports all of it.
-        error: the kind of error, one of `ERRORS`; None if supported.
+        error: the kind of error, one of those in README.md; None if supported.
         spans: its unsupported ranges, as offsets into the answer.
         family: `schema/fact/form/phrase`; two joined by `+` for a compound sentence; `filler/...`
             for a sentence that claims nothing.
@@ -41,16 +38,13 @@ class MadeSentence:
 
 
 @dataclass(frozen=True, slots=True)
-class MadeAnswer:
-    """An answer written from a record.
+class SyntheticAnswer:
+    """An answer of one to eight sentences, written from a record that is printed as its context.
 
     Attributes:
         schema: the kind of record, one of `SCHEMAS`.
         form: how the context is printed, one of `printing.FORMS`.
-        context: the record.
-        question: an instruction, a question or nothing.
-        answer: one to eight sentences, separated by blanks or line breaks.
-        sentences: its sentences in order.
+        question: an instruction, a question or blank.
     """
 
     schema: str
@@ -58,18 +52,15 @@ class MadeAnswer:
     context: str
     question: str
     answer: str
-    sentences: tuple[MadeSentence, ...]
+    sentences: tuple[SyntheticSentence, ...]
 
 
-def generate(count: int, seed: int) -> Iterator[MadeAnswer]:
-    """Yield answers over records of all schemas, in turn.
+def generate(count: int, seed: int) -> Iterator[SyntheticAnswer]:
+    """Yield `count` answers over records of all schemas, in turn.
 
     About half of them hold one or two wrong sentences. Labels and spans are known because every
     sentence is written from values of the record, or from values that were chosen to differ.
-
-    Args:
-        count: how many.
-        seed: the same seed gives the same answers; a larger count only adds to them.
+    The same seed gives the same answers; a larger count only adds to them.
     """
     dice = Dice(Random(seed))  # noqa: S311 - chance, not secrecy
     for at in range(count):
@@ -77,13 +68,13 @@ def generate(count: int, seed: int) -> Iterator[MadeAnswer]:
         context, form = print_world(world, dice.rng)
         question, sentences = Writer(world, dice).write()
         answer, placed = _join(sentences, dice.rng.choice(_GAPS))
-        yield MadeAnswer(world.schema.name, form, context, question, answer, placed)
+        yield SyntheticAnswer(world.schema.name, form, context, question, answer, placed)
 
 
-def _join(sentences: list[Sentence], gap: str) -> tuple[str, tuple[MadeSentence, ...]]:
+def _join(sentences: list[Sentence], gap: str) -> tuple[str, tuple[SyntheticSentence, ...]]:
     """Put sentences one after the other and move their spans along."""
     answer = gap.lstrip()
-    placed: list[MadeSentence] = []
+    placed: list[SyntheticSentence] = []
     for sentence in sentences:
         if placed:
             answer += gap
@@ -91,7 +82,7 @@ def _join(sentences: list[Sentence], gap: str) -> tuple[str, tuple[MadeSentence,
         answer += sentence.text.text
         spans = tuple((start + first, start + last) for first, last in sentence.text.spans)
         placed.append(
-            MadeSentence(
+            SyntheticSentence(
                 start, len(answer), sentence.error is None, sentence.error, spans, sentence.family
             )
         )

@@ -15,11 +15,8 @@ Values = dict[str, Any]
 class Style:
     """How one record is printed.
 
-    Attributes:
-        unit: where units are: in the `key`, in the `text` or in a `pair` of value and unit.
-        clock: `24` or `12` hours.
-        day: `iso` or `long` dates.
-        flags: how yes and no are printed.
+    Units are in the `key`, the `text` or a `pair` of value and unit; the clock has 24 or 12 hours;
+    dates are `iso` or `long`; flags are yes and no as they are written.
     """
 
     unit: str

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date as calendar
 from math import floor, log10
 from random import Random
+
+from .yaml_files import read_yaml
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = [
@@ -36,47 +39,8 @@ _WORDS = [
     "twelve",
 ]
 _CURRENCY = {"USD": ("$", "dollars"), "EUR": ("€", "euros"), "GBP": ("£", "pounds")}
-# Each unit: how it is written after a number, and by how much of which smaller unit it is made up.
-_UNITS: dict[str, tuple[str, ...]] = {
-    "kg": ("kg", "kilograms"),
-    "g": ("g", "grams"),
-    "lb": ("lb", "pounds"),
-    "oz": ("oz", "ounces"),
-    "km": ("km", "kilometres"),
-    "mi": ("miles", "mi"),
-    "m": ("m", "metres"),
-    "cm": ("cm", "centimetres"),
-    "mm": ("mm", "millimetres"),
-    "ft": ("ft", "feet"),
-    "in": ("inches",),
-    "ml": ("ml", "millilitres"),
-    "l": ("litres", "L"),
-    "C": ("°C", "degrees Celsius"),
-    "F": ("°F", "degrees Fahrenheit"),
-    "kmh": ("km/h", "kilometres per hour"),
-    "mph": ("mph", "miles per hour"),
-    "pct": ("%", "percent"),
-    "GB": ("GB", "gigabytes"),
-    "TB": ("TB", "terabytes"),
-    "mAh": ("mAh",),
-    "Wh": ("Wh", "watt-hours"),
-    "W": ("W", "watts"),
-    "kW": ("kW", "kilowatts"),
-    "hp": ("hp", "horsepower"),
-    "kcal": ("kcal", "calories"),
-    "kJ": ("kJ", "kilojoules"),
-    "sqm": ("m²", "square metres"),
-    "sqft": ("sq ft", "square feet"),
-    "h": ("hours",),
-    "d": ("days",),
-    "wk": ("weeks",),
-    "mo": ("months",),
-    "yr": ("years",),
-    "mg/dL": ("mg/dL",),
-    "mmol/L": ("mmol/L",),
-    "g/dL": ("g/dL",),
-    "g/L": ("g/L",),
-}
+_UNITS: dict[str, list[str]] = read_yaml("units")
+# How much of which smaller unit makes up one.
 _SMALLER = {"kg": ("g", 1000), "km": ("m", 1000), "m": ("cm", 100), "l": ("ml", 1000)}
 _SMALLER |= {"TB": ("GB", 1000), "cm": ("mm", 10)}
 UNIT_KEYS = {"pct": "percent", "C": "celsius", "F": "fahrenheit", "mg/dL": "mg_dl"}
@@ -195,8 +159,6 @@ def length(minutes: int, rng: Random) -> str:
 
 def date(ordinal: int, rng: Random) -> str:
     """Write a day, given as its proleptic ordinal: `March 5, 2025` or `5 March 2025`."""
-    from datetime import date as calendar
-
     day = calendar.fromordinal(ordinal)
     month = MONTHS[day.month - 1]
     forms = (f"{month} {day.day}, {day.year}", f"{day.day} {month} {day.year}", day.isoformat())

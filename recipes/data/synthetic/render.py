@@ -18,12 +18,9 @@ _FIXED = re.compile(r"(?:Wi-Fi|I)\b")
 
 @dataclass(frozen=True)
 class Rendered:
-    """A sentence and its unsupported character ranges.
+    """A sentence and its unsupported ranges.
 
-    Attributes:
-        text: the sentence.
-        spans: the ranges.
-        common: whether it starts with a common word, which is small within a sentence.
+    It is `common` where its first word is small within a sentence.
     """
 
     text: str
@@ -70,13 +67,9 @@ def slots_of(phrase: str) -> frozenset[str]:
 
 
 def render(phrase: str, slots: Mapping[str, str], wrong: bool, bad: tuple[str, ...]) -> Rendered:
-    """Fill a phrase.
+    """Fill a phrase; the wrong part of a wrong claim gets spans.
 
-    Args:
-        phrase: the phrase.
-        slots: the text of each slot.
-        wrong: whether the claim is wrong; then what is wrong gets spans.
-        bad: the slots which are wrong, for a phrase without marks.
+    Without marks in the phrase, that part is its `bad` slots.
     """
     parts = parse(phrase)
     marked = ("mark", "<") in parts

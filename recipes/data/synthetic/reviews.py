@@ -12,14 +12,9 @@ from .yaml_files import lines, read_yaml
 
 @dataclass(frozen=True)
 class Aspect:
-    """Something reviews mention.
+    """Something reviews mention, and the words for it.
 
-    Attributes:
-        words: what it may be called in a sentence about the reviews.
-        good: sentences of reviews that praise it.
-        bad: sentences of reviews that complain of it.
-        praised: claims that reviewers praise it.
-        blamed: claims that reviewers complain of it.
+    Reviews praise it in `good` and complain of it in `bad`; `praised` and `blamed` claim so.
     """
 
     name: str

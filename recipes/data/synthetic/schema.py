@@ -19,8 +19,7 @@ class Field:
     Attributes:
         keys: the words of the key it may be printed under.
         group: the path of the object it is in, separated by dots; empty at the top.
-        null: the share of records in which it is null.
-        absent: the share of records which lack its key.
+        null, absent: the share of records in which it is null, or which lack its key.
         hidden: never printed; follows from printed fields.
     """
 
@@ -48,16 +47,15 @@ class Table:
 
 @dataclass(frozen=True)
 class Schema:
-    """One kind of record.
+    """One kind of record, as its YAML file describes it.
 
     Attributes:
         nouns: what a record may be called ("hotel", "property").
         title: the field that names it.
         overviews: instructions that ask for an overview.
         groups: the share of records in which a group is null.
-        hours: whether there are weekly opening hours.
         reviews: the name of the set of review aspects, or empty.
-        facts: what can be said about a record, as the YAML holds it.
+        facts: what can be said about a record.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Made-up names: syllables that look like names of places and products, but are no one's."""
+"""Coined names: syllables that look like names of places and products, but are no one's."""
 
 from __future__ import annotations
 

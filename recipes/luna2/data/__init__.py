@@ -31,13 +31,7 @@ class UnknownMetric(MoonlynxError, ValueError):
 
 
 def load(metric: str, root: Path) -> Splits:
-    """Read a metric's sets from the data folder, split in three.
-
-    The split is fixed: no seed of a run moves a row.
-
-    Args:
-        metric: its name.
-        root: the data folder.
+    """Read a metric's sets from the data folder, split in three: no seed of a run moves a row.
 
     Raises:
         UnknownMetric: no set is read for it; names those that there are.

@@ -30,12 +30,8 @@ def row(
 ) -> LabelledInput:
     """Build the row `source/key` of these fields of a MetricInput; what is not given is blank.
 
-    Args:
-        source: name of the set.
-        key: of the row in it.
-        labels: of a boolean metric whether it is "true".
-        group: None where no other row goes with this one.
-        fields: of the MetricInput.
+    `labels` of a boolean metric is whether it is "true". `group` is None where no other row goes
+    with this one.
     """
     name = f"{source}/{key}"
     given = {"input": "", "output": ""} | fields

@@ -20,13 +20,9 @@ Reader = Callable[[Path], Iterator[Placed]]
 
 
 class Set(NamedTuple):
-    """One set of a metric.
+    """One set of a metric: its reader, its licence as stated, and what that allows.
 
-    Attributes:
-        read: reads its rows.
-        licence: as stated where the files were taken from.
-        use: "shipped": weights trained on it may be shipped; "tested": it is for testing alone,
-            since its licence allows no more.
+    "shipped": weights trained on it may be shipped; "tested": it is for testing alone.
     """
 
     read: Reader

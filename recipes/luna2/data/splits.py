@@ -41,14 +41,10 @@ def draw_side(group: str, seed: int) -> Side:
 
 
 def split(placed: Iterable[Placed], seed: int) -> Splits:
-    """Split rows: a group goes where its set puts it, else where its name draws it.
+    """Split rows: a group goes where its set puts it, else where its name and the seed draw it.
 
     A group that its set has on two sides stays on the one that is tested last. Then training loses
     the rows whose text is half or more in validation or testing, and validation those in testing.
-
-    Args:
-        placed: rows with their set's own side.
-        seed: another seed draws other sides.
     """
     rows = list(placed)
     sides: dict[str, Side] = {}

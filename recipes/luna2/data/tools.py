@@ -36,13 +36,10 @@ _ABSENT: Any = object()
 
 @dataclass(frozen=True)
 class Case:
-    """A request with the available tools and the calls that would be right.
+    """A request (with the system's text), BFCL's tools for it, and the calls that would be right.
 
     Attributes:
-        key: BFCL's id.
-        source: BFCL's file.
-        request: what the user asks, after the system's text where there is one.
-        tools: as BFCL has them, parameters in JSON Schema.
+        key, source: BFCL's id and file.
         accepted: of each right call its name, and the values that each argument may have, "" among
             them where it may be left out; empty where no call is right.
     """

@@ -48,14 +48,7 @@ class ChainError(MoonlynxError):
 
 
 class Loss(Record):
-    """A training run.
-
-    Attributes:
-        rows, too_long: trained on, and left out as too long.
-        steps: optimiser steps.
-        seconds: of training.
-        first, last: training loss of the first and the last step.
-    """
+    """A training run, with the training loss of its first and last step."""
 
     rows: Count
     too_long: Count
@@ -82,13 +75,10 @@ class Check(Record):
 
 
 class ChainReport(Record):
-    """All of `report.json`.
+    """All of `report.json`: training by run, and free decoding of the base and of the tuned model.
 
-    Attributes:
-        training: by run.
-        before, after: free decoding of the base and of the tuned model.
-        judged: verdicts of the vLLM engine against labels; empty where no rows were learned by
-            heart, since the evaluation has a report of its own then.
+    `judged` compares verdicts of the vLLM engine with labels; it is empty where no rows were
+    learned by heart, since the evaluation has a report of its own then.
     """
 
     package_version: str
@@ -108,7 +98,6 @@ def build_report(folder: Path) -> ChainReport:
 
     Raises:
         ChainError: a step's file is missing or not whole.
-        RecordError: a run's record is.
     """
     manifest = read_manifest(folder / "train")
     if manifest is None:

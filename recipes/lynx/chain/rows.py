@@ -17,12 +17,7 @@ class TooFewRows(MoonlynxError, ValueError):
 
 
 def choose_shortest(rows: Sequence[QARow], count: int, what: str) -> list[QARow]:
-    """Choose the shortest rows, half of each label; PASS and FAIL come by turns.
-
-    Args:
-        rows: labelled.
-        count: of rows, an even number.
-        what: names the rows in a message.
+    """Choose the `count` shortest rows, half of each label; PASS and FAIL come by turns.
 
     Raises:
         TooFewRows: there are fewer of a label.
@@ -45,10 +40,6 @@ def exchange_targets(rows: Sequence[QARow], seed: int) -> list[QARow]:
 
     What is learned from them is right of exactly half of the rows of each label: chance. The texts
     to be written are the same as before, and as many of each label.
-
-    Args:
-        rows: as many PASS as FAIL rows, with reasoning.
-        seed: of the draw.
     """
     draw = Random(seed)  # noqa: S311 (draws rows)
     halves = [

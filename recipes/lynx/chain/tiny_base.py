@@ -20,17 +20,9 @@ _VOCABULARY = 2048
 
 
 def build_base(rows: Sequence[QARow], folder: Path, seed: int) -> int:
-    """Write model and tokenizer to a new folder, whole or not at all.
+    """Write model and tokenizer to a new folder, whole or not at all; return the number of weights.
 
-    The same rows and seed give the same files.
-
-    Args:
-        rows: labelled, with reasoning; the tokenizer is learned from their chats.
-        folder: must not be there.
-        seed: of the weights.
-
-    Returns:
-        The number of weights.
+    The tokenizer is learned from the rows' chats. The same rows and seed give the same files.
 
     Raises:
         BadInput: a row has no label or no reasoning.

@@ -27,16 +27,7 @@ def train(
 ) -> TrainingRecord:
     """Train, resuming from the last checkpoint in `out`, and save the model to `out/model`.
 
-    Args:
-        run: the settings.
-        sentences: to train on.
-        source: what the record calls them.
-        out: folder of the run.
-
-    Raises:
-        SettingsError: `out` holds another run, or the warm-up is longer than the run.
-        NothingToTrainOn: no prompt is short enough.
-        BaseNotUsable: the base is not available.
+    The record calls the sentences `source`. Raises as `chat.sft.tune`.
     """
     claim_folder(out, run)
     fitting = fit_sentences(run, sentences)

@@ -232,7 +232,7 @@ def test_what_each_mix_holds():
     assert set(research.right) == set(RIGHT)
     assert set(without.answers) == set(shipped.answers) - set(RAGTRUTH)
     assert "ragtruth_train_part" in shipped.answers
-    assert not {"faithjudge", "factscore_qcnli", "entfa"} & set(shipped.answers)
+    assert "factscore_qcnli" not in shipped.answers
 
 
 def test_a_mix_refuses_what_it_does_not_hold(tmp_path):
@@ -298,7 +298,6 @@ def test_excluded_rows_are_gone(everything):
     for name, key in (
         ("frank", "frank: hash"),
         ("ragtruth_train_part", "ragtruth_train_part: source_id"),
-        ("faithjudge", "ragtruth_train_part: source_id"),
         ("xsum_hallucination", "aggrefact_unified xlsx and xsum_hallucination: id / bbcid"),
     ):
         ids = {row.example.id.split("/")[1].split("-")[0] for row in rows[name]}

@@ -9,8 +9,9 @@ from moonlynx.judge.contract.types import JudgeError, JudgeInfo, Sentence, Verdi
 from moonlynx.judge.judges.luna.inputs import Limits
 from moonlynx.recipes.data.answers.judged import VerdictsOfOthers, read_judged
 from moonlynx.recipes.data.mixes import Mix
+from moonlynx.recipes.luna.reader import Reader
 from moonlynx.recipes.luna.settings import Stage
-from moonlynx.recipes.luna.stage_items import Reader, stage_items
+from moonlynx.recipes.luna.stage_items import stage_items
 
 from ..tiny_base import build_tokenizer
 

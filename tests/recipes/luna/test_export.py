@@ -10,9 +10,10 @@ from typer.testing import CliRunner
 from moonlynx.judge.backends.onnx_encoder import MODEL, OnnxEncoder
 from moonlynx.judge.backends.torch_encoder import TorchEncoder
 from moonlynx.judge.files.stored import MANIFEST
-from moonlynx.recipes.luna.export import Scheme, app, compare, export
+from moonlynx.recipes.luna.export import Scheme, app, export
 from moonlynx.recipes.luna.quantise import quantise_columns, quantise_rows
 
+from ...bench.forms_apart import compare
 from ...tiny_encoder import build_tiny_encoder, random_inputs
 
 INPUTS = random_inputs(40)

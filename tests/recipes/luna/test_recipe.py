@@ -16,7 +16,6 @@ from moonlynx.judge.registry import load_judge
 from moonlynx.recipes.data import mixes
 from moonlynx.recipes.hardware import find_hardware
 from moonlynx.recipes.luna.base import BaseNotFound, find_base, start_network
-from moonlynx.recipes.luna.export import app as export_app
 from moonlynx.recipes.luna.items import ITEMS
 from moonlynx.recipes.luna.recipe import TOGETHER
 from moonlynx.recipes.luna.record import read_record
@@ -133,12 +132,6 @@ def test_one_command_trains_a_judge(data, base, tmp_path, monkeypatch):
             "It is in the riverside area.",
         ]
     assert verdict.probability is not None  # the int8 form is the one that is calibrated
-    forms = [str(out / "luna"), str(tmp_path / "compared")]
-    compared = CliRunner().invoke(export_app, [*forms, "--against", str(data)])
-    assert compared.exit_code == 0, compared.output
-    figures = dict(line.split(": ") for line in compared.output.splitlines()[1:])
-    assert int(figures["inputs"]) > 20
-    assert 0 < float(figures["claim_mean"]) < 0.05
     calibration = load_calibration(out / "luna-int8" / "calibration.json")
     assert calibration.judge == judge.info
     assert calibration.rows == 2 * calibration.fails >= 20
@@ -173,7 +166,10 @@ def test_one_command_trains_a_judge(data, base, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("stages", "message"),
     [
-        ({"a": RUN["stages"]["pairs"], "b": {"pairs": {"sick": 9}, "epochs": 1}}, "sick is not in"),
+        (
+            {"a": RUN["stages"]["pairs"], "b": {"pairs": {"nothing": 9}, "epochs": 1}},
+            "nothing is not in",
+        ),
         ({"a": {"pairs": {"snli": 9}, "epochs": 1}}, "snli__"),
         ({"a": {"changed": {"removed": 4}, "epochs": 1}}, "a: the stage has no item"),
     ],

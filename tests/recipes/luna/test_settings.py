@@ -23,7 +23,6 @@ def test_the_recipes_that_there_are():
         "deberta-v3-large": "shipped",
         "mini": "shipped",
         "mini-no-ragtruth": "no-ragtruth",
-        "mini-research": "research",
         "modernbert-base": "shipped",
         "modernbert-large": "shipped",
     }
@@ -96,8 +95,7 @@ def test_the_judge_is_read_as_it_was_trained():
 @pytest.mark.parametrize(
     ("mix", "sets"),
     [
-        ("shipped", {"pairs": {"sick": 10}}),
-        ("shipped", {"answers": {"faithjudge": 0}}),
+        ("shipped", {"answers": {"factscore_qcnli": 0}}),
         ("no-ragtruth", {"answers": {"ragtruth_train_part": 0}}),
         ("research", {"answers": {"quintd-wikidata": 0}}),
         ("research", {"answers": {"ragtruth_test": 0}}),
@@ -110,7 +108,3 @@ def test_a_set_that_the_mix_does_not_allow_is_refused(mix, sets):
     (name,) = sets[field]
     with pytest.raises(SettingsError, match=f"{field}: {name} is not in the mix '{mix}'"):
         Mix(mix).check(**{"pairs": (), "answers": (), "right": ()} | sets)
-
-
-def test_the_research_mix_takes_pairs_of_any_licence():
-    Mix("research").check(pairs=("sick", "rte"), answers=(), right=())

@@ -8,9 +8,11 @@ from moonlynx.judge.judges.luna.inputs import Limits
 from moonlynx.recipes.data.answers.base import labelled
 from moonlynx.recipes.data.mixes import Mix
 from moonlynx.recipes.data.synthetic import HELD_OUT_SCHEMAS, generate
+from moonlynx.recipes.luna.changes import make
 from moonlynx.recipes.luna.items import Item
+from moonlynx.recipes.luna.reader import Reader
 from moonlynx.recipes.luna.settings import Stage
-from moonlynx.recipes.luna.stage_items import Reader, _balance, labelled_made, make, stage_items
+from moonlynx.recipes.luna.stage_items import _balance, labelled_synthetic, stage_items
 
 from ...labelled_data import DATA, needs_data
 from ..tiny_base import build_tokenizer
@@ -187,10 +189,10 @@ def test_nothing_comes_of_nothing(reader):
     assert make("perturbed", 5, wrong, reader, random.Random(0)) == []
 
 
-def test_made_answers_keep_their_labels(reader):
+def test_synthetic_answers_keep_their_labels(reader):
     count = Counter()
     for number, row in enumerate(generate(60, 3)):
-        row_items = labelled_made(row, number)
+        row_items = labelled_synthetic(row, number)
         marked = {row.answer[a:b] for sentence in row.sentences for a, b in sentence.spans}
         assert {span.text for span in row_items.example.spans} == marked
         assert row_items.example.label == ("FAIL" if marked else "PASS")
@@ -207,7 +209,7 @@ def test_a_stage_is_its_parts(reader, tmp_path):
     for part, (claim, label) in {"dev": ("hot", "REFUTES"), "test": ("cold", "SUPPORTS")}.items():
         row = {"claim": f"It is {claim}.", "evidence": "It is cold.", "gold_label": label}
         (folder / f"fever_symmetric_{part}.jsonl").write_text(json.dumps(row))
-    stage = Stage(pairs={"fever-symmetric": 10}, made=80, epochs=1)
+    stage = Stage(pairs={"fever-symmetric": 10}, synthetic=80, epochs=1)
     items = stage_items(stage, Mix("shipped"), tmp_path, reader, 0)
     sources = Counter(item.source.partition(":")[0] for item in items)
     assert sources["fever-symmetric"] == 2

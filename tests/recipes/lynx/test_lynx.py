@@ -8,9 +8,8 @@ import yaml
 from typer.testing import CliRunner
 
 from moonlynx import cli
-from moonlynx.halubench.overlap import Leaks
 from moonlynx.halubench.records import Provenance, QARow
-from moonlynx.judge.contract.types import BadInput, Example, MoonlynxError
+from moonlynx.judge.contract.types import BadInput, MoonlynxError
 from moonlynx.judge.prompts.parsing import parse_lynx
 from moonlynx.recipes import lynx
 from moonlynx.recipes.chat.fitting import NothingToTrainOn
@@ -18,7 +17,6 @@ from moonlynx.recipes.chat.record import read_record
 from moonlynx.recipes.chat.settings import Run
 from moonlynx.recipes.hardware import RecordError
 from moonlynx.recipes.lynx.chats import chat_of, fit, preferences_of
-from moonlynx.recipes.lynx.ragtruth_plus import draw_more
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
 from ...tiny_llama import build_tiny_llama
@@ -242,21 +240,6 @@ def test_a_tracker_that_is_not_installed_is_named(tmp_path, monkeypatch):
     with pytest.raises(SettingsError, match="log-to: wandb is not installed; pip install wandb"):
         sft.train(tiny("base"), ROWS, [], tmp_path / "out", "wandb")
     assert not (tmp_path / "out").exists()
-
-
-def ragtruth(number, group=None):
-    each = row(number, words=20)
-    return each.model_copy(update={"group": group or each.group})
-
-
-def test_more_rows_of_ragtruth_are_new_and_apart():
-    trained_on, validation = [ragtruth(1), ragtruth(2)], [ragtruth(3, group="held back")]
-    leaking = ragtruth(6).model_copy(update={"context": ("A long text of the test set. " * 4,)})
-    leaks = Leaks([Example(context=leaking.context[0], answer="Yes.")])
-    rows = [*trained_on, ragtruth(4, group="held back"), ragtruth(5), leaking, ragtruth(7)]
-    drawn = draw_more(rows, trained_on, validation, leaks, 2000, seed=0)
-    assert sorted(each.id for each in drawn) == ["made/5", "made/7"]
-    assert len(draw_more(rows, trained_on, validation, leaks, 1, seed=0)) == 1
 
 
 def pairs(count):

@@ -1,17 +1,13 @@
 """The sentences written for tier 1 keep the rules that what is measured on them rests on."""
 
+import re
 from collections import Counter
 
 import pytest
 
-from moonlynx.recipes.raghalu.families import (
-    LEAST,
-    LEAST_FAMILIES,
-    FaultyFamilies,
-    check,
-    load_families,
-    of_split,
-)
+from moonlynx.recipes.raghalu.families import load_families, of_split
+
+RUN = 5  # words
 
 
 @pytest.fixture(scope="module")
@@ -19,10 +15,13 @@ def sentences():
     return load_families()
 
 
+def words(text):
+    return re.findall(r"\w+(?:['’]\w+)*", text.lower().replace("’", "'"))
+
+
 def test_there_are_enough_of_either_label_in_every_split(sentences):
-    counts = Counter(sentence.verifiable for sentence in sentences)
-    assert min(counts.values()) >= LEAST
-    assert len({sentence.family for sentence in sentences}) >= LEAST_FAMILIES
+    assert min(Counter(sentence.verifiable for sentence in sentences).values()) >= 600
+    assert len({sentence.family for sentence in sentences}) >= 40
     for split in ("train", "validation", "test"):
         labels = Counter(sentence.verifiable for sentence in of_split(sentences, split))
         assert labels[True] == labels[False] >= 100
@@ -36,26 +35,26 @@ def test_every_style_and_family_has_both_labels(sentences):
     assert styles == {sentence.style for sentence in sentences}
 
 
-def test_a_sentence_twice_is_refused(sentences):
-    twin = sentences[0]._replace(text=f"{sentences[0].text.upper()}!")
-    with pytest.raises(FaultyFamilies, match="more than once"):
-        check([*sentences, twin])
+def test_no_family_is_in_two_splits_and_no_sentence_twice(sentences):
+    families = {(sentence.family, sentence.split) for sentence in sentences}
+    assert len(families) == len({family for family, _ in families})
+    folded = Counter(" ".join(words(sentence.text)) for sentence in sentences)
+    assert max(folded.values()) == 1
 
 
-def test_a_family_in_two_splits_is_refused(sentences):
-    moved = [*sentences[:-1], sentences[-1]._replace(split="train")]
-    with pytest.raises(FaultyFamilies, match="two splits"):
-        check(moved)
-
-
-def test_a_near_copy_in_another_split_is_refused(sentences):
-    one = next(s for s in of_split(sentences, "train") if len(s.text.split()) > 8)
-    family = of_split(sentences, "test")[0].family
-    copy = one._replace(text=f"{one.text.rstrip('.')} now.", family=family, split="test")
-    with pytest.raises(FaultyFamilies, match="too much alike"):
-        check([*sentences, copy])
-
-
-def test_too_few_of_a_label_are_refused(sentences):
-    with pytest.raises(FaultyFamilies, match="0 NO-INFO sentences"):
-        check([sentence for sentence in sentences if sentence.verifiable])
+def test_sentences_of_two_splits_share_at_most_a_quarter_of_their_runs_of_words(sentences):
+    split_words = [words(sentence.text) for sentence in sentences]
+    runs = [
+        {tuple(own[at : at + RUN]) for at in range(max(1, len(own) - RUN + 1))}
+        for own in split_words
+    ]
+    holders = {}
+    for index, own in enumerate(runs):
+        for run in own:
+            holders.setdefault(run, []).append(index)
+    for index, own in enumerate(runs):
+        shared = Counter(other for run in own for other in holders[run] if other > index)
+        for other, count in shared.items():
+            if sentences[index].split != sentences[other].split:
+                fewer = min(len(own), len(runs[other]))
+                assert count <= 0.25 * fewer, (sentences[index], sentences[other])
