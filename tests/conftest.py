@@ -3,15 +3,18 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 
+import moonlynx
+
 from .tiny_llama import build_tiny_llama
+from .waiting import until
 
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by the Hub's client when it is imported
@@ -27,6 +30,7 @@ VLLM_ENVIRONMENT = {
     "VLLM_NO_USAGE_STATS": "1",
 }
 VLLM_MODEL_LENGTH = 2048
+VLLM_HEADS = ("toxicity", "tone", "pii", "context_adherence")
 _START_LIMIT = 300  # seconds
 
 # Property tests carry `@pytest.mark.fuzz`. Every run tries the same few examples; `make test-slow`
@@ -42,6 +46,36 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+def pytest_collection_modifyitems(config, items):
+    """Keep tests that share an engine or a file in one worker, where workers take groups."""
+    if config.getoption("dist", "no") != "loadgroup":
+        return
+    for item in items:
+        on_vllm = "vllm" in item.nodeid or "vllm_server" in item.fixturenames
+        group = next((name for name in ("page", "ray", "triton") if name in item.path.parts), None)
+        item.add_marker(pytest.mark.xdist_group("vllm" if on_vllm else group or str(item.path)))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shipped_networks():
+    """Load each network that ships with the package once, and share its session in this process."""
+    import onnxruntime
+
+    package, load, loaded = Path(moonlynx.__file__).parent, onnxruntime.InferenceSession, {}
+
+    def share(path, options=None, **others):
+        if not Path(path).is_relative_to(package):
+            return load(path, options, **others)
+        key = (Path(path), options and options.intra_op_num_threads)
+        if key not in loaded:
+            loaded[key] = load(path, options, **others)
+        return loaded[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnxruntime, "InferenceSession", share)
+        yield
+
+
 @pytest.fixture(scope="session")
 def tiny_llama(tmp_path_factory):
     """Give the folder of a tiny Llama with random weights, the same in every session."""
@@ -49,10 +83,30 @@ def tiny_llama(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def vllm_server(tiny_llama, tmp_path_factory):
-    """Serve the tiny Llama by vLLM's own server; give the base URL of its API."""
+def heads(tiny_llama, tmp_path_factory):
+    """Return folders of random heads on the tiny Llama, by metric."""
+    from .judge.metrics.tiny_heads import build_head
+
+    folder = tmp_path_factory.mktemp("heads")
+    return {
+        metric: build_head(folder / metric, tiny_llama, metric, seed)
+        for seed, metric in enumerate((*VLLM_HEADS, "sexism"))
+    }
+
+
+@pytest.fixture(scope="session")
+def vllm_server(tiny_llama, heads, tmp_path_factory):
+    """Serve the tiny Llama, and heads on it, by vLLM's own server; return its API's base URL.
+
+    It serves several models, so that each request names its own: the folder of the tiny Llama, or
+    one of `VLLM_HEADS`.
+    """
+    if find_spec("vllm") is None:
+        pytest.skip("needs vLLM: tests/requirements-optional.txt")
     structured = '{"backend": "xgrammar", "disable_any_whitespace": true}'
     options = ["--max-model-len", str(VLLM_MODEL_LENGTH), "--structured-outputs-config", structured]
+    options += ["--enable-lora", "--max-lora-rank", "16", "--max-loras", str(len(VLLM_HEADS))]
+    options += ["--lora-modules", *(f"{name}={heads[name]}" for name in VLLM_HEADS)]
     with serving(tiny_llama, tmp_path_factory.mktemp("vllm") / "server.log", *options) as url:
         yield url
 
@@ -86,15 +140,14 @@ def _free_port():
 
 
 def _wait_until_healthy(server: subprocess.Popen, url: str, log: Path):
-    deadline = time.monotonic() + _START_LIMIT
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            if httpx.get(url).is_success:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(0.5)
-    pytest.fail(f"the vLLM server is not up: {log.read_text(errors='replace')[-4000:]}")
+    def settled():
+        with suppress(httpx.TransportError):
+            return httpx.get(url).is_success
+        return server.poll() is not None
+
+    until(settled, _START_LIMIT)
+    if server.poll() is not None:
+        pytest.fail(f"the vLLM server has ended: {log.read_text(errors='replace')[-4000:]}")
 
 
 def _end(server: subprocess.Popen):

@@ -110,8 +110,10 @@ def test_an_api_that_is_not_there_is_said(rows):
 
 
 @pytest.mark.heavy
-def test_a_model_that_writes_nonsense_leaves_every_row_made_or_dropped(vllm_server, rows):
-    model = ["--model", f"@{vllm_server}", "--max-tokens", "150"]
+def test_a_model_that_writes_nonsense_leaves_every_row_made_or_dropped(
+    vllm_server, tiny_llama, rows
+):
+    model = ["--model", f"{tiny_llama}@{vllm_server}", "--max-tokens", "150"]
     done, output = run("perturb", rows, *model)
     assert done.exit_code == 0
     journal = output.with_name("out.jsonl.asked.jsonl")

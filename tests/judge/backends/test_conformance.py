@@ -73,7 +73,8 @@ def _fake(request):
 
 @contextmanager
 def _openai(request):
-    yield load_chat_backend(request.getfixturevalue("vllm_server"), None, {})
+    url, model = map(request.getfixturevalue, ("vllm_server", "tiny_llama"))
+    yield load_chat_backend(url, str(model), {})
 
 
 def _transformers(**options):
@@ -108,7 +109,7 @@ BACKENDS = {
     "transformers-batch": _transformers(load="fp32", batch="3"),
     "transformers-int8": _transformers(load="int8"),
     "transformers-nf4": _transformers(load="nf4"),
-    "openai": _openai,
+    "vllm-server": _openai,
     "vllm": _vllm,
 }
 HEAVY = [pytest.param(name, marks=pytest.mark.heavy) for name in BACKENDS if name != "fake"]

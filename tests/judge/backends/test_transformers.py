@@ -171,10 +171,10 @@ def test_a_gpu_that_is_not_there_is_refused(tiny_llama):
         load(tiny_llama, device="cuda")
 
 
-def test_transformers_and_vllm_say_the_same(backend, vllm_server):
+def test_transformers_and_vllm_say_the_same(backend, vllm_server, tiny_llama):
     """Same prompt, same tokens, same logprobs: whichever engine runs the model."""
     requests = [ask(prompt, logprobs=True) for prompt in PROMPTS]
-    served = load_chat_backend(vllm_server, None, {}).complete(requests)
+    served = load_chat_backend(vllm_server, str(tiny_llama), {}).complete(requests)
     for ours, theirs in zip(backend.complete(requests), served, strict=True):
         assert (ours.text, ours.finish) == (theirs.text, theirs.finish)
         assert (ours.input_tokens, ours.output_tokens) == (
@@ -187,10 +187,10 @@ def test_transformers_and_vllm_say_the_same(backend, vllm_server):
             assert dict(one.top) == pytest.approx(dict(other.top), abs=1e-3)
 
 
-def test_a_schema_narrows_logprobs_alike(backend, vllm_server):
+def test_a_schema_narrows_logprobs_alike(backend, vllm_server, tiny_llama):
     schema = {"type": "string", "enum": ["PASS", "FAIL"]}
     requests = [ask(prompt, schema=schema, logprobs=True) for prompt in PROMPTS]
-    served = load_chat_backend(vllm_server, None, {}).complete(requests)
+    served = load_chat_backend(vllm_server, str(tiny_llama), {}).complete(requests)
     for ours, theirs in zip(backend.complete(requests), served, strict=True):
         assert ours.text == theirs.text
         assert ours.text in ('"PASS"', '"FAIL"')

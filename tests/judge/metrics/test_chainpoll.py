@@ -127,12 +127,12 @@ def test_a_name_that_means_nothing_says_what_does(name, error, message):
 @pytest.mark.parametrize("name", METRICS)
 def test_a_real_model_is_asked_and_counted(name, engine, request):
     """A model of no sense is shown to be asked: bound to the schema, it is read or cut."""
+    model = request.getfixturevalue("tiny_llama")
     if engine == "vllm":
         # One at a time: on a CPU, vLLM 0.32 ends where a prompt with a seed is read in two parts.
         url = f"{request.getfixturevalue('vllm_server')}?concurrency=1"
-        metric = load_metric(f"chainpoll:{name}@{url}")
+        metric = load_metric(f"chainpoll:{name}@{url}&model={model}")
     else:
-        model = request.getfixturevalue("tiny_llama")
         metric = load_metric(f"chainpoll:{name}@transformers?model={model}&load=fp32")
     verdicts = metric([INPUT, INPUT.model_copy(update={"id": "b", "input": "Hello."})])
     assert [verdict.id for verdict in verdicts] == ["a", "b"]

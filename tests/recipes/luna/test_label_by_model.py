@@ -425,12 +425,13 @@ def test_a_row_that_is_no_question_is_said_before_anything_is_asked(
 
 @pytest.mark.heavy
 def test_a_model_that_writes_nonsense_leaves_every_answer_labelled_or_dropped(
-    vllm_server, tmp_path
+    vllm_server, tiny_llama, tmp_path
 ):
     questions = many(3)
     rows = tmp_path / "rows.jsonl"
     rows.write_text("".join(one.model_dump_json() + "\n" for one in questions))
-    models = ["--generator", f"@{vllm_server}"] * 2 + ["--annotator", f"@{vllm_server}"]
+    served = f"{tiny_llama}@{vllm_server}"
+    models = ["--generator", served] * 2 + ["--annotator", served]
     limits = ["--answer-tokens", "12", "--annotation-tokens", "300"]
     output = tmp_path / "out.jsonl"
     options = [*models, *limits, "--input", str(rows), "--output", str(output)]

@@ -71,9 +71,9 @@ class Recorder:
 
 @pytest.fixture(scope="module", params=["transformers", "vllm"])
 def backend(request: pytest.FixtureRequest) -> ChatBackend:
-    if request.param == "vllm":
-        return load_chat_backend(request.getfixturevalue("vllm_server"), None, {})
     model: Path = request.getfixturevalue("tiny_llama")
+    if request.param == "vllm":
+        return load_chat_backend(request.getfixturevalue("vllm_server"), str(model), {})
     return load_chat_backend("transformers", str(model), {"load": "fp32"})
 
 
