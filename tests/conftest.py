@@ -4,11 +4,14 @@ import socket
 import subprocess
 import sys
 from contextlib import contextmanager, suppress
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import HealthCheck, settings
 
 import moonlynx
@@ -57,13 +60,13 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def shipped_networks():
-    """Load each network that ships with the package once, and share its session in this process."""
+def built_once():
+    """Load each shipped network once in this process, and build the command line once."""
     import onnxruntime
 
     package, load, loaded = Path(moonlynx.__file__).parent, onnxruntime.InferenceSession, {}
 
-    def share(path, options=None, **others):
+    def session(path, options=None, **others):
         if not Path(path).is_relative_to(package):
             return load(path, options, **others)
         key = (Path(path), options and options.intra_op_num_threads)
@@ -72,7 +75,8 @@ def shipped_networks():
         return loaded[key]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(onnxruntime, "InferenceSession", share)
+        patch.setattr(onnxruntime, "InferenceSession", session)
+        patch.setattr(typer.testing, "_get_command", cache(typer.main.get_command))
         yield
 
 
