@@ -1,6 +1,7 @@
 import json
 import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,17 @@ from moonlynx.judge.contract.types import BadInput, Example
 from ..labelled_data import DATA, needs_data
 
 
+@cache
+def shipped(name, split=None):
+    """Return a benchmark of the labelled data, read once for all tests of this file."""
+    return load_benchmark(name, split=split)
+
+
 def labels(rows):
     return Counter((row.subset, row.label) for row in rows)
 
 
+@pytest.mark.heavy
 @needs_data
 @pytest.mark.parametrize(
     ("name", "split", "counts"),
@@ -66,11 +74,12 @@ def labels(rows):
     ],
 )
 def test_rows_are_those_of_the_data(name, split, counts):
-    benchmark = load_benchmark(name, split=split)
+    benchmark = shipped(name, split)
     assert labels(benchmark.rows) == counts
     assert benchmark.test_only == (split == "test")
 
 
+@pytest.mark.heavy
 @needs_data
 @pytest.mark.parametrize(
     ("name", "split", "passes", "fails"),
@@ -81,14 +90,15 @@ def test_rows_are_those_of_the_data(name, split, counts):
     ],
 )
 def test_labels_are_counted_as_said(name, split, passes, fails):
-    rows = load_benchmark(name, split=split).rows
+    rows = shipped(name, split).rows
     assert Counter(row.label for row in rows) == {"PASS": passes, "FAIL": fails}
 
 
+@pytest.mark.heavy
 @needs_data
 @pytest.mark.parametrize("name", LOCAL)
 def test_every_row_can_be_judged_and_has_an_id_of_its_own(name):
-    benchmark = load_benchmark(name)
+    benchmark = shipped(name)
     assert len({row.id for row in benchmark.rows}) == len(benchmark.rows)
     for row in benchmark.rows:
         assert isinstance(row.example, Example)
@@ -100,9 +110,10 @@ def test_every_row_can_be_judged_and_has_an_id_of_its_own(name):
     assert benchmark.files
 
 
+@pytest.mark.heavy
 @needs_data
 def test_ragtruth_contexts_are_passages_records_and_articles():
-    rows = load_benchmark("ragtruth").rows
+    rows = shipped("ragtruth").rows
     documents = {(row.subset, len(row.example.context)) for row in rows}
     assert documents == {("QA", 3), ("Summary", 1), ("Data2txt", 1)}
     for row in rows:
@@ -114,9 +125,10 @@ def test_ragtruth_contexts_are_passages_records_and_articles():
             assert isinstance(json.loads(first), dict)
 
 
+@pytest.mark.heavy
 @needs_data
 def test_halubench_drop_answers_do_not_hold_the_right_one():
-    benchmark = load_benchmark("halubench")
+    benchmark = shipped("halubench")
     drop = [row.example for row in benchmark.rows if row.subset == "DROP"]
     answers = [example.answer for example in drop]
     assert answers[:2] == ["Rams, second, Marc Bulger, Kevin Curtis", "87.1"]
@@ -141,7 +153,7 @@ def test_halubench_stated_answer(written, stated):
 @pytest.mark.heavy
 @needs_data
 def test_faithbench_gives_published_detectors_the_figures_they_have(make_verdict):
-    gold = Gold(load_benchmark("faithbench").rows)
+    gold = Gold(shipped("faithbench").rows)
     raws = {
         f"{path.stem.removeprefix('batch_')}-{raw['sample_id']}": raw["metadata"]
         for path in (DATA / "faithbench").glob("batch_*.json")
@@ -294,6 +306,7 @@ HUB_ROWS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ON_HUB)
 def test_datasets_of_the_hub_are_read_from_a_copy(name, tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
@@ -314,6 +327,7 @@ def test_datasets_of_the_hub_are_read_from_a_copy(name, tmp_path, monkeypatch):
     assert (None if marked is None else [(s.start, s.end) for s in marked]) == spans
 
 
+@pytest.mark.heavy
 def test_a_dataset_of_another_layout_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     copy = tmp_path / "copy"
@@ -323,6 +337,7 @@ def test_a_dataset_of_another_layout_is_refused(tmp_path, monkeypatch):
         load_benchmark("PatronusAI/HaluBench", data=copy)
 
 
+@pytest.mark.heavy
 def test_a_hub_that_cannot_be_reached_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 import jsonschema
 import pytest
@@ -93,6 +94,8 @@ def _transformers(**options):
 
 @contextmanager
 def _vllm(request):
+    if find_spec("vllm") is None:
+        pytest.skip("needs vLLM: tests/requirements-optional.txt")
     model = str(request.getfixturevalue("tiny_llama"))
     options = {"max_model_len": str(VLLM_MODEL_LENGTH), "dtype": "float32", "eager": "yes"}
     with pytest.MonkeyPatch.context() as environment:

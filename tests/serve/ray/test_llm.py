@@ -124,7 +124,7 @@ def test_the_processor_is_configured(tiny_llama):
     assert config.placement_group_config["bundle_per_worker"] == {"CPU": 1.0, "GPU": 1.0}
 
 
-@pytest.mark.heavy
+@pytest.mark.slow
 @pytest.mark.enable_socket
 @pytest.mark.filterwarnings("ignore")  # Ray's own, of its packages and at its end
 def test_a_real_engine_gives_the_verdicts_of_one_machine(tiny_llama, tmp_path, monkeypatch):

@@ -13,15 +13,19 @@ from types import ModuleType
 
 import numpy as np
 import onnxruntime
+import pytest
 from google.protobuf import json_format, text_format
-from tritonclient.grpc.model_config_pb2 import DataType, ModelConfig
+
+messages = pytest.importorskip(
+    "tritonclient.grpc.model_config_pb2", reason="needs Triton's client: pip install tritonclient"
+)
 
 NUMPY = {"TYPE_INT64": np.int64, "TYPE_FP32": np.float32, "TYPE_STRING": np.object_}
 
 
 def read_config(model):
     """Parse the model's `config.pbtxt` by Triton's own messages."""
-    return text_format.Parse((model / "config.pbtxt").read_text(), ModelConfig())
+    return text_format.Parse((model / "config.pbtxt").read_text(), messages.ModelConfig())
 
 
 class Tensor:
@@ -94,7 +98,7 @@ class Server:
 def _check(tensor, said, most):
     array = tensor.as_numpy()
     assert tensor.name() == said.name
-    assert array.dtype == NUMPY[DataType.Name(said.data_type)], said.name
+    assert array.dtype == NUMPY[messages.DataType.Name(said.data_type)], said.name
     assert 1 <= len(array) <= most, said.name
     assert array.ndim == 1 + len(said.dims), said.name
     assert all(said in (-1, size) for said, size in zip(said.dims, array.shape[1:], strict=True))

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import onnxruntime
 import pytest
-from tritonclient.grpc.model_config_pb2 import DataType, ModelInstanceGroup
 
 from moonlynx import load_judge
 from moonlynx.judge.judges.luna.weights import open_weights
 from moonlynx.serve.triton.steps import PLACEMENTS, Device
 
-from .standin import read_config
+from .standin import messages, read_config
 
 STEPS = ("--tensorrt", "--batching", "--overlap")
 
@@ -36,7 +35,9 @@ def test_the_configuration_names_the_tensors_of_the_weights_that_are_shipped(exp
         (session.get_outputs(), config.output),
     ):
         assert [node.name for node in nodes] == [tensor.name for tensor in said]
-        assert [types[node.type] for node in nodes] == [DataType.Name(t.data_type) for t in said]
+        assert [types[node.type] for node in nodes] == [
+            messages.DataType.Name(t.data_type) for t in said
+        ]
         for node, tensor in zip(nodes, said, strict=True):
             dims = tensor.reshape.shape if tensor.HasField("reshape") else tensor.dims
             assert len(node.shape) == 1 + len(dims)
@@ -68,9 +69,9 @@ def test_a_gpu_gets_its_settings(export, tiny, device):
     assert encoder.max_batch_size == placement.tokens // 64
     assert list(encoder.dynamic_batching.preferred_batch_size) == [encoder.max_batch_size]
     assert encoder.dynamic_batching.max_queue_delay_microseconds == placement.delay
-    assert encoder.instance_group[0].kind == ModelInstanceGroup.KIND_GPU
+    assert encoder.instance_group[0].kind == messages.ModelInstanceGroup.KIND_GPU
     assert encoder.instance_group[0].count == placement.encoders
-    assert judge.instance_group[0].kind == ModelInstanceGroup.KIND_CPU
+    assert judge.instance_group[0].kind == messages.ModelInstanceGroup.KIND_CPU
     assert judge.instance_group[0].count == placement.judges
     assert judge.parameters["encoder_version"].string_value.endswith("-tensorrt")
     assert not (folder / "models" / "luna_encoder" / "1" / "model.onnx").exists()

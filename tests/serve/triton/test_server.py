@@ -12,15 +12,16 @@ import socket
 import subprocess
 import sys
 import sysconfig
-import time
 import venv
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
 from moonlynx import Example, load_judge
+
+from ...waiting import until
 
 ROOT = Path(__file__).resolve().parents[3]
 PEER = Path(os.environ.get("MOONLYNX_TRITON", ROOT / "build" / "triton"))
@@ -115,15 +116,12 @@ def environment(folder):
 
 
 def wait_until_ready(process, url, log):
-    deadline = time.monotonic() + 180
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            if httpx.get(url).is_success:
-                return
-        except httpx.TransportError:
-            pass
-        time.sleep(0.5)
-    pytest.fail(log.read_text(errors="replace")[-4000:])
+    def ready():
+        assert process.poll() is None, log.read_text(errors="replace")[-4000:]
+        with suppress(httpx.TransportError):
+            return httpx.get(url).is_success
+
+    until(ready, 180)
 
 
 @pytest.mark.parametrize("step", ["--no-batching", "--batching"])

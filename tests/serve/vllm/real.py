@@ -4,16 +4,20 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
+import pytest
 
-from ...conftest import VLLM_ENVIRONMENT
+from ...conftest import START_LIMIT, VLLM_ENVIRONMENT
+from ...waiting import until
 
-START_LIMIT = 600  # seconds; on a busy machine vLLM's imports alone take minutes
 MODEL = "tiny-lynx"
+needs_vllm = pytest.mark.skipif(
+    find_spec("vllm") is None, reason="needs vLLM: tests/requirements-optional.txt"
+)
 
 
 def free_port():
@@ -58,11 +62,12 @@ def moonlynx_serve(log, *options):
 
 def until_ready(server, address, log):
     """Wait until /readyz says so."""
-    end = time.monotonic() + START_LIMIT
-    while httpx.get(f"{address}/readyz").status_code != 200:
+
+    def ready():
         assert server.poll() is None, log.read_text()[-4000:]
-        assert time.monotonic() < end, log.read_text()[-4000:]
-        time.sleep(0.5)
+        return httpx.get(f"{address}/readyz").status_code == 200
+
+    until(ready, START_LIMIT)
 
 
 def vllm_of(port):

@@ -1,4 +1,7 @@
-"""A Luna-2 head as the judge and others as metrics, behind a real vLLM that one command starts."""
+"""A Luna-2 head as the judge and others as metrics, behind a real vLLM that one command starts.
+
+The last test kills the gateway of the first.
+"""
 
 import httpx
 import pytest
@@ -6,30 +9,31 @@ import pytest
 from moonlynx import Example, load_judge
 from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.metrics.loading import load_metric
+from moonlynx.serve.vllm.deployment import read_deployment
 
-from ...judge.metrics.tiny_heads import build_head
+from ...conftest import START_LIMIT
+from ...waiting import until
 from ..loopback import EXAMPLE
-from .real import START_LIMIT, moonlynx_serve, until_ready, write_deployment
+from .real import (
+    moonlynx_serve,
+    needs_vllm,
+    session,
+    until_ready,
+    vllm_of,
+    write_deployment,
+)
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, needs_vllm]
 
 METRICS = ("context_adherence", "toxicity", "pii")
 TEXT = {"input": "Call me.", "output": "You fool, on 555 0199."}
 
 
 @pytest.fixture(scope="module")
-def heads(tiny_llama, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("heads")
-    return {
-        name: build_head(folder / name, tiny_llama, name, seed) for seed, name in enumerate(METRICS)
-    }
-
-
-@pytest.fixture(scope="module")
 def gateway(tiny_llama, heads, tmp_path_factory):
     """Give a client of a gateway whose judge and metrics were asked before vLLM was ready."""
     folder = tmp_path_factory.mktemp("vllm")
-    adapters = ", ".join(f"{name}: {path}" for name, path in heads.items())
+    adapters = ", ".join(f"{name}: {path}" for name, path in heads.items() if name in METRICS)
     lora = f"lora: {{rank: 16, at_once: 3, adapters: {{{adapters}}}}}\n"
     path, log = write_deployment(folder, tiny_llama, lora), folder / "serve.log"
     options = ["--vllm", str(path), "--judge", "luna2:context_adherence"]
@@ -41,6 +45,7 @@ def gateway(tiny_llama, heads, tmp_path_factory):
         assert http.get("/readyz").json()["error"]["message"] == "vLLM is starting"
         http.early = http.post("/v1/judge", json=EXAMPLE)
         until_ready(server, address, log)
+        http.server, http.vllm = server, vllm_of(read_deployment(str(path)).port)
         yield http
 
 
@@ -61,3 +66,9 @@ def test_other_heads_are_metrics_of_the_same_server(gateway, heads):
         (here,) = load_metric(f"luna2:{heads[name]}@transformers")([MetricInput(**TEXT)])
         assert found["error"] is None
         assert found["labels"] == pytest.approx(here.labels, abs=1e-3)
+
+
+def test_a_gateway_that_is_killed_takes_vllm_along(gateway):
+    assert len(session(gateway.vllm)) > 1, "an engine of its own"
+    gateway.server.kill()
+    until(lambda: session(gateway.vllm) == [])

@@ -14,7 +14,7 @@ def model(tmp_path_factory):
     return build_terse_llama(tmp_path_factory.mktemp("quantised") / "terse-llama")
 
 
-@pytest.mark.parametrize("load", ["nf4", "int8"])
+@pytest.mark.parametrize("load", ["nf4", pytest.param("int8", marks=pytest.mark.slow)])
 def test_a_quantised_model_judges_behind_the_gateway(model, tmp_path, load):
     import httpx
 

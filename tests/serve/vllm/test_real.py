@@ -18,11 +18,12 @@ from moonlynx.serve.client import ServerError
 from moonlynx.serve.vllm.deployment import read_deployment
 from moonlynx.serve.vllm.sizing import cache_bytes
 
+from ...conftest import START_LIMIT
 from ..loopback import EXAMPLE, WRONG, metric, serving, until
 from .real import (
     MODEL,
-    START_LIMIT,
     moonlynx_serve,
+    needs_vllm,
     session,
     until_ready,
     vllm_of,
@@ -30,7 +31,7 @@ from .real import (
 )
 from .terse_llama import build_terse_llama
 
-pytestmark = pytest.mark.heavy
+pytestmark = [pytest.mark.heavy, needs_vllm]
 
 STRUCTURED = json.dumps({name: value for name, value in EXAMPLE.items() if name != "id"})
 
@@ -201,17 +202,7 @@ def test_sigterm_while_vllm_starts_ends_both(tmp_path, tiny_llama):
         assert session(vllm) == []
 
 
-def test_a_gateway_that_is_killed_takes_vllm_along(tmp_path, tiny_llama):
-    path = write_deployment(tmp_path, tiny_llama)
-    port = read_deployment(str(path)).port
-    with moonlynx_serve(tmp_path / "log", "--vllm", str(path)) as (server, address):
-        until_ready(server, address, tmp_path / "log")
-        vllm = vllm_of(port)
-        assert len(session(vllm)) > 1, "an engine of its own"
-        server.kill()
-    until(lambda: session(vllm) == [], seconds=60)
-
-
+@pytest.mark.slow
 def test_a_vllm_that_does_not_come_up_ends_the_gateway_with_its_last_words(tmp_path, tiny_llama):
     path = write_deployment(tmp_path, tiny_llama)
     path.write_text(path.read_text().replace("{enforce-eager: true}", "{no-such-flag: true}"))
