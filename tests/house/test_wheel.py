@@ -1,25 +1,15 @@
-"""What is built is what is in the tree, and it judges."""
+"""What is built, a wheel by way of the sdist, is what is in the tree, and it judges."""
 
 import json
-import shutil
 import subprocess
 import sys
 from zipfile import ZipFile
 
 import pytest
 
-pytestmark = pytest.mark.heavy  # two builds
+pytestmark = pytest.mark.heavy  # a build
 
 SIZE_LIMIT = 45_000_000  # bytes
-
-
-def build(source, output, *what):
-    command = [sys.executable, "-m", "build", "--no-isolation", *what]
-    command += ["--outdir", str(output), str(source)]
-    done = subprocess.run(command, cwd=output, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    (wheel,) = output.glob("*.whl")
-    return wheel
 
 
 @pytest.fixture(scope="module")
@@ -29,13 +19,12 @@ def tree(copy_repository, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def wheel(tree, tmp_path_factory):
-    return build(tree, tmp_path_factory.mktemp("wheel"), "--wheel")
-
-
-@pytest.fixture(scope="module")
-def wheel_of_sdist(tree, wheel, tmp_path_factory):
-    shutil.rmtree(tree / "build")  # what the first build left behind
-    return build(tree, tmp_path_factory.mktemp("wheel-of-sdist"))
+    output = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(output), str(tree)]
+    done = subprocess.run(command, cwd=output, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    (wheel,) = output.glob("*.whl")
+    return wheel
 
 
 def contents(wheel):
@@ -58,31 +47,30 @@ def test_the_wheel_holds_the_tree(wheel, tree, tracked):
     package = {name: data for name, data in packed.items() if ".dist-info/" not in name}
     assert sorted(package) == sorted(expected)
     assert package == expected
-    assert {"moonlynx/judge/contract/schemas/verdict.json", "moonlynx/py.typed"} <= package.keys()
+    for name in (
+        "judge/contract/types.py",
+        "judge/contract/schemas/verdict.json",
+        "judge/prompts/lynx-v1.txt",
+    ):
+        assert f"moonlynx/{name}" in package
+    assert "moonlynx/py.typed" in package
 
 
 def test_the_wheel_says_what_it_is(wheel, tree):
-    assert wheel.stat().st_size < SIZE_LIMIT
     packed = {name.partition("/")[2]: data for name, data in contents(wheel).items()}
     assert packed["top_level.txt"].decode().split() == ["moonlynx"]
     assert packed["licenses/LICENSE"] == (tree / "LICENSE").read_bytes()
     assert "moonlynx = moonlynx.cli:main" in packed["entry_points.txt"].decode()
     assert "\nName: moonlynx\n" in packed["METADATA"].decode()
-
-
-def test_a_wheel_by_way_of_the_sdist_is_the_same(wheel, wheel_of_sdist):
-    assert wheel_of_sdist.name == wheel.name
-    assert contents(wheel_of_sdist) == contents(wheel)
+    assert wheel.stat().st_size < SIZE_LIMIT
 
 
 def test_the_unpacked_wheel_judges(wheel, tmp_path, user_environment):
     with ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
     (tmp_path / "elsewhere").mkdir()
-    code = (
-        "import sys, moonlynx.cli; print(moonlynx.__file__, file=sys.stderr); moonlynx.cli.main()"
-    )
-    command = [sys.executable, "-c", code, "judge", "--format", "json"]
+    program = "import moonlynx, moonlynx.cli as cli; print(moonlynx.__file__); cli.main()"
+    command = [sys.executable, "-c", program, "judge", "--format", "json"]
     command += ["--context", "It opened in 1932.", "--answer", "It opened in 1932."]
     done = subprocess.run(
         command,
@@ -93,5 +81,6 @@ def test_the_unpacked_wheel_judges(wheel, tmp_path, user_environment):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["score"] == "PASS"
-    assert str(tmp_path / "site" / "moonlynx" / "__init__.py") in done.stderr
+    where, verdict = done.stdout.splitlines()
+    assert json.loads(verdict)["score"] == "PASS"
+    assert where == str(tmp_path / "site" / "moonlynx" / "__init__.py")

@@ -131,6 +131,15 @@ def test_frozen_layers_stay_and_the_token_types_enter_above_them(items, tokenize
     assert torch.equal(states[0], states[1])
 
 
+@pytest.fixture(scope="module")
+def undisturbed(base, items, tokenizer, tmp_path_factory):
+    """Return a run, the folder that it was written to, and its progress."""
+    run, folder = run_of(short(accumulate=2)), tmp_path_factory.mktemp("whole")
+    whole = run_train(run, items, base, folder, tokenizer)
+    assert whole.batches >= 8
+    return run, folder, whole
+
+
 class Killed(BaseException):
     pass
 
@@ -162,11 +171,9 @@ def kill_at(patch, name, number):
     ],
 )
 def test_a_killed_run_ends_with_the_weights_of_one_that_was_not(
-    base, items, tokenizer, tmp_path, where, number, left
+    base, items, tokenizer, undisturbed, tmp_path, where, number, left
 ):
-    run = run_of(short(accumulate=2))
-    whole = run_train(run, items, base, tmp_path / "whole", tokenizer)
-    assert whole.batches >= 8
+    run, folder, whole = undisturbed
     with pytest.MonkeyPatch.context() as patch:
         kill_at(patch, where, number)
         with pytest.raises(Killed):
@@ -176,8 +183,7 @@ def test_a_killed_run_ends_with_the_weights_of_one_that_was_not(
     again = run_train(run, items, base, tmp_path / "killed", tokenizer)
     assert again._replace(seconds=0) == whole._replace(seconds=0)
     for name in FILES:
-        one, other = ((tmp_path / folder / name).read_bytes() for folder in ("whole", "killed"))
-        assert one == other, name
+        assert (folder / name).read_bytes() == (tmp_path / "killed" / name).read_bytes(), name
     names = {path.name for path in (tmp_path / "killed").iterdir()}
     assert names == {*FILES, "config.json", HELD_BACK, HARDWARE, "progress.json", CURVE}
 

@@ -132,7 +132,7 @@ def test_a_backbone_that_can_see_learns_to_read(tiny_llama, tmp_path):
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("load", ["whole", "nf4"])
+@pytest.mark.parametrize("load", ["whole", pytest.param("nf4", marks=pytest.mark.slow)])
 def test_the_epoch_with_the_least_validation_loss_is_kept(tiny_llama, tmp_path, load):
     """Validation rows are labelled the other way round: what is learned makes them worse."""
     from moonlynx.recipes.luna2.train import train

@@ -1,6 +1,7 @@
 """What the estimate says of activations, held against the tensors of real training steps."""
 
 import weakref
+from itertools import product
 
 import pytest
 
@@ -97,9 +98,14 @@ def most_held(base, tmp_path, **changes):
     return watch.held.most, estimated.activations * 1e9
 
 
-@pytest.mark.parametrize("checkpointing", [True, False])
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
-@pytest.mark.parametrize("method", ["full", "lora"])
+FEW = {("full", "fp32", False), ("lora", "bf16", True)}  # those of `make test`
+EVERY = [
+    pytest.param(*one, marks=() if one in FEW else pytest.mark.slow)
+    for one in product(("full", "lora"), ("fp32", "bf16"), (False, True))
+]
+
+
+@pytest.mark.parametrize(("method", "precision", "checkpointing"), EVERY)
 def test_a_layer_keeps_what_is_estimated(bases, tmp_path, method, precision, checkpointing):
     changes = {
         "method": method,
