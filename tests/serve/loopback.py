@@ -2,7 +2,6 @@
 
 import socket
 import threading
-import time
 from contextlib import contextmanager
 
 import httpx
@@ -12,6 +11,8 @@ from moonlynx.judge.contract.steps import Progress, finish
 from moonlynx.judge.registry import load_judge
 from moonlynx.serve.app import create_app
 from moonlynx.serve.service import Settings
+
+from ..waiting import until
 
 EXAMPLE = {
     "id": "bridge",
@@ -30,9 +31,8 @@ def running(app, log_level="warning"):
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
-            while not server.started:
-                assert thread.is_alive()
-                time.sleep(0.005)
+            until(lambda: server.started or not thread.is_alive())
+            assert server.started
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
@@ -82,14 +82,6 @@ def metric(client, name, **labels):
         if bare == name and wanted <= set(rest.split(",")):
             return float(value)
     return None
-
-
-def until(condition, seconds=30):
-    """Wait until the condition holds."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.01)
 
 
 class Pieces:

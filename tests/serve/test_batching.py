@@ -134,10 +134,10 @@ def test_a_fault_of_one_row_harms_no_other(caplog):
 
 def test_batches_run_side_by_side_where_asked():
     class Waits(Watched):
+        beside = asyncio.Barrier(3)
+
         async def acall(self, examples):
-            self.seen.append(len(examples))
-            while len(self.seen) < 3:
-                await asyncio.sleep(0.001)
+            await self.beside.wait()
             return self(examples)
 
     async def run():

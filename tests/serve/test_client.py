@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 
+import httpx
 import pytest
 
 from moonlynx import Example, load_judge
@@ -10,7 +11,7 @@ from moonlynx.serve.client import AsyncClient, Client, ServerError
 from moonlynx.serve.queue.batching import Batching
 from moonlynx.serve.service import Settings
 
-from .loopback import EXAMPLE, WRONG, Gated, serving, until
+from .loopback import EXAMPLE, WRONG, Gated, metric, serving, until
 
 ROWS = [Example.from_row(EXAMPLE), Example.from_row(WRONG)]
 
@@ -42,6 +43,11 @@ def test_errors_say_what_to_do():
         own.judge(ROWS[0])
 
 
+def refused(address):
+    with httpx.Client(base_url=address) as client:
+        return metric(client, "moonlynx_requests_total", status="429")
+
+
 def test_a_busy_server_is_asked_again():
     judge = Gated()
     settings = Settings(batching=Batching(queue=1))
@@ -52,7 +58,7 @@ def test_a_busy_server_is_asked_again():
                 first = asyncio.create_task(other.judge(ROWS[0]))
                 await asyncio.to_thread(until, lambda: judge.batches)
                 rest = [asyncio.create_task(other.judge(ROWS[1])) for _ in range(2)]
-                await asyncio.sleep(0.3)  # one waits in the queue, the other was refused
+                await asyncio.to_thread(until, lambda: refused(address))
                 judge.gate.set()
                 return [await task for task in (first, *rest)]
 

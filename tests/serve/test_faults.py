@@ -183,12 +183,12 @@ def judge(address, row):
 
 def test_a_slow_backend_holds_up_nobody_else():
     with (
-        endpoint() as (_, port),
+        endpoint() as (backend, port),
         command("--judge", f"lynx:m@http://127.0.0.1:{port}/v1", "--timeout", "4") as (_, address),
         ThreadPoolExecutor(12) as pool,
     ):
         slow = [pool.submit(judge, address, asked("right", wait=20)) for _ in range(4)]
-        time.sleep(0.2)
+        assert [backend.stdout.readline() for _ in slow] == ["asked\n"] * 4
         fast = [pool.submit(judge, address, asked(f"{word}.")) for word in ["right", "wrong"] * 4]
         scores = Counter(each.result()[0].json()["score"] for each in fast)
         assert not any(each.done() for each in slow)

@@ -14,6 +14,7 @@ from moonlynx import Example
 from moonlynx.serve.queue.batching import Batcher, Batching
 from moonlynx.serve.service import Settings
 
+from ..waiting import until_async
 from .loopback import EXAMPLE, Pieces, calling, metric, until
 
 ALONE = Batching(characters=1)  # every row is a batch of its own
@@ -35,9 +36,7 @@ async def running(judge, batching=ALONE):
 
 
 async def begun(judge, pieces=1):
-    async with asyncio.timeout(30):
-        while len(judge.pieces) < pieces:
-            await asyncio.sleep(0.001)
+    await until_async(lambda: len(judge.pieces) >= pieces)
 
 
 @pytest.mark.parametrize("batching", [ALONE, Batching()])

@@ -1,5 +1,6 @@
 import asyncio
 import logging
+import threading
 import time
 from email.utils import formatdate
 
@@ -63,12 +64,14 @@ def test_schema_seed_and_logprobs_are_asked_for(server):
 
 
 def test_replies_keep_order_and_usage_is_read_back(server):
-    def slow_first(body):
+    last = threading.Event()
+
+    def last_first(body):
         text = body["messages"][0]["content"]
-        time.sleep(0.2 if text == "0" else 0)
+        last.set() if text == "7" else last.wait(60)
         return 200, completion(text)
 
-    server.answer = slow_first
+    server.answer = last_first
     replies = server.load().complete([ask(str(n)) for n in range(8)])
     assert [reply.text for reply in replies] == [str(n) for n in range(8)]
     assert replies[0] == ChatReply(text="0", finish="stop", input_tokens=7, output_tokens=2)
@@ -76,11 +79,13 @@ def test_replies_keep_order_and_usage_is_read_back(server):
 
 
 def test_no_more_requests_are_under_way_than_allowed(server):
-    def slow(body):
-        time.sleep(0.05)
+    three = threading.Barrier(3)  # as many as are under way together, and no fewer
+
+    def together(body):
+        three.wait(60)
         return 200, completion()
 
-    server.answer = slow
+    server.answer = together
     backend = server.load(concurrency=3)
 
     async def two_calls():
@@ -163,15 +168,18 @@ def test_an_unreadable_retry_after_is_overlooked(server):
 
 
 def test_a_reply_that_never_comes_is_a_timeout(server):
+    over = threading.Event()
+
     def never(body):
         if body["messages"][0]["content"] == "slow":
-            time.sleep(0.5)
+            over.wait(60)
         return 200, completion()
 
     server.answer = never
-    slow, quick = server.load(timeout=0.1, retries=1).complete([ask("slow"), ask("quick")])
+    slow, quick = server.load(timeout=0.5, retries=1).complete([ask("slow"), ask("quick")])
+    over.set()
     assert (slow.finish, slow.error.code) == ("error", "timeout")
-    assert slow.error.message.endswith("within 0.1 seconds (tried 2 times)")
+    assert slow.error.message.endswith("within 0.5 seconds (tried 2 times)")
     assert quick.text == "hi"
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import time
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -164,41 +164,33 @@ def test_cascades_nest_and_their_stages_stand_side_by_side() -> None:
     assert verdict.usage.calls == 1
 
 
-class SlowAsync(Recording):
+class AsyncRecording(Recording):
     """The same as an async judge."""
 
     async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
-        await asyncio.sleep(0.01)
         return self(examples)
 
 
-class SlowFirst(TokenSimilarity):
-    """Word overlap that takes its time."""
+class Gated(TokenSimilarity):
+    """Word overlap that waits until someone opens its gate."""
+
+    gate = threading.Event()
 
     def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
-        time.sleep(0.2)
+        assert self.gate.wait(60)
         return super().__call__(examples)
 
 
 def test_the_async_twin_says_the_same_and_does_not_block() -> None:
-    cascade = Cascade([SlowFirst(), SlowAsync()], POLICY)
+    cascade = Cascade([Gated(), AsyncRecording()], POLICY)
     assert isinstance(cascade, AsyncJudge)
-    ticks = 0
-
-    async def count() -> None:
-        nonlocal ticks
-        while True:
-            await asyncio.sleep(0.01)
-            ticks += 1
 
     async def both() -> list[Verdict]:
-        counting = asyncio.create_task(count())
-        verdicts = await cascade.acall(ALL)
-        counting.cancel()
-        return verdicts
+        judging = asyncio.create_task(cascade.acall(ALL))
+        asyncio.get_running_loop().call_later(0, Gated.gate.set)  # by the loop, if it goes on
+        return await judging
 
     assert asyncio.run(both()) == cascade(ALL)
-    assert ticks > 5
     assert not isinstance(Cascade([FIRST, Recording()], POLICY), AsyncJudge)
 
 

@@ -4,7 +4,6 @@ import asyncio
 import socket
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 
 import httpx
@@ -14,6 +13,7 @@ from moonlynx import Example, Verdict, load_judge
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.serve.integrations.mcp import make_server
 
+from ...waiting import until
 from .rows import CONTEXT, JUDGE, QUESTION, RIGHT, WRONG
 
 COMMAND = ["-m", "moonlynx", "mcp", "--judge", JUDGE]
@@ -68,6 +68,11 @@ def test_over_standard_input_and_output(mcp):
     check(*asyncio.run(run()))
 
 
+def listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 @contextmanager
 def serving_http():
     with socket.create_server(("127.0.0.1", 0)) as probe:
@@ -75,15 +80,8 @@ def serving_http():
     command = [sys.executable, *COMMAND, "--port", str(port)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
-            until = time.monotonic() + 120
-            while True:
-                assert server.poll() is None, server.stderr.read()
-                assert time.monotonic() < until, "the server did not get ready"
-                try:
-                    socket.create_connection(("127.0.0.1", port)).close()
-                    break
-                except ConnectionRefusedError:
-                    time.sleep(0.1)
+            until(lambda: server.poll() is not None or listens(port))
+            assert server.poll() is None, server.stderr.read()
             yield f"http://127.0.0.1:{port}/mcp"
         finally:
             server.terminate()

@@ -4,12 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 import httpx
+
+from ...waiting import until
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
@@ -38,10 +39,7 @@ def serving_page(*options, storage=None):
     with subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=env) as server:
         try:
             address = server.stdout.readline().split(" at ")[1].partition("/v1")[0]
-            end = time.monotonic() + PATIENCE
-            while httpx.get(address, timeout=PATIENCE).status_code == 503:
-                assert time.monotonic() < end, "the page never came"
-                time.sleep(0.2)
+            until(lambda: httpx.get(address, timeout=PATIENCE).status_code != 503, PATIENCE)
             yield server, address
         finally:
             server.kill()

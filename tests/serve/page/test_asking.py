@@ -8,6 +8,7 @@ from moonlynx.serve.page.answers import judge_answer, judge_file, split_document
 from moonlynx.serve.queue.batching import Batching
 from moonlynx.serve.service import Service, Settings
 
+from ...waiting import until_async
 from ..loopback import EXAMPLE, WRONG, Gated
 
 NAME = "token-similarity"
@@ -68,10 +69,10 @@ def test_a_full_queue_is_said():
     judge = Gated()
 
     async def work(service):
-        others = []
-        while service.batcher.waiting < 1:  # one is being judged, one waits
-            others.append(asyncio.create_task(ask(service)))
-            await asyncio.sleep(0.05)
+        others = [asyncio.create_task(ask(service))]
+        await until_async(lambda: judge.batches)
+        others.append(asyncio.create_task(ask(service)))
+        await until_async(lambda: service.batcher.waiting == 1)
         html = await ask(service)
         judge.gate.set()
         await asyncio.gather(*others)

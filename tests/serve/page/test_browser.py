@@ -1,7 +1,6 @@
 """The page in a real browser, against the server that the command starts."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,8 @@ ATTACK = (
     "The bridge was built in 1849. <script>document.title = 'ran'</script>"
     "<img src=x onerror=\"document.title = 'ran'\"> ${document.title = 'ran'} {{7*7}} 😀"
 )
+# The page draws after a key is taken or a text is set: a look too early would see what was before.
+DRAWN = "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))"
 
 
 def fill(browser, *, documents=DOCUMENTS, answer=ANSWER):
@@ -53,11 +54,9 @@ def choose(browser, selector, option):
     step_to(browser, selector)
     field = find(browser, selector)
     options = field.get_attribute("aria-controls")
-    # The page draws after the key is taken: a look too early would see the option before.
-    drawn = "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))"
     for _ in range(10):
         press(browser, Keys.ARROW_DOWN)
-        browser.execute_async_script(drawn)
+        browser.execute_async_script(DRAWN)
         if find(browser, f"#{options} .active").get_attribute("aria-label") == option:
             press(browser, Keys.ENTER)
             until(lambda: field.get_property("value") == option)
@@ -129,7 +128,7 @@ def test_nothing_in_an_answer_runs(browser):
     find(browser, "#answer textarea").send_keys(Keys.SHIFT, Keys.ENTER)
     texts = [one.text for one in find(browser, ".mx-result").find_elements("class name", "mx-text")]
     assert texts[0] == texts[-1] == ATTACK
-    time.sleep(0.5)
+    browser.execute_async_script(DRAWN)
     assert browser.title == "moonlynx"
     assert not browser.find_elements("css selector", ".mx-result :is(script, img)")
 
@@ -249,10 +248,7 @@ def test_a_file_is_judged_and_its_verdicts_fetched(browser, chromium, tmp_path):
     assert sum(map(int, counts)) == 3
     folder = Path(chromium.capabilities["chrome"]["userDataDir"]).parent / "got"
     click(browser, "#download")
-    end = time.monotonic() + PATIENCE
-    while not list(folder.glob("*.jsonl")) and time.monotonic() < end:
-        time.sleep(0.2)
-    (got,) = folder.glob("*.jsonl")
+    (got,) = until(lambda: list(folder.glob("*.jsonl")), PATIENCE)
     verdicts = [Verdict.model_validate_json(line) for line in got.read_text().splitlines()]
     assert [verdict.score for verdict in verdicts] == ["PASS", "FAIL", None, None, "PASS"]
 

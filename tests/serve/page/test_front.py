@@ -1,4 +1,3 @@
-import asyncio
 import logging
 import signal
 import sys
@@ -69,12 +68,8 @@ def test_a_page_that_cannot_be_loaded_leaves_the_api(calling, monkeypatch, caplo
     monkeypatch.setattr(front, "_GRACE", 0)
     with caplog.at_level(logging.ERROR):
         client = calling({"no-such-judge": Settings()})
-        for _ in range(100):
-            answer = client.get("/")
-            if answer.status_code == 500:
-                break
-            client.portal.call(asyncio.sleep, 0.05)
-    assert "could not be loaded" in answer.text
+        until(lambda: client.get("/").status_code == 500)
+        assert "could not be loaded" in client.get("/").text
     assert "no judge is called 'no-such-judge'" in caplog.text
     assert judges(client)
 

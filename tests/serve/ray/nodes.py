@@ -5,7 +5,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -87,12 +86,3 @@ def manifest(output):
     """Give the manifest's lines for finished partitions."""
     path = output.with_name(f"{output.name}.parts") / "manifest.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()[1:]] if path.exists() else []
-
-
-def until(condition, seconds=900):
-    """Wait until the condition holds; give its value."""
-    end = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.05)
-    return value

@@ -13,7 +13,8 @@ from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.files.atomic import InUse, held
 from moonlynx.serve.ray.batch import Workers, judge_on_ray
 
-from .nodes import cluster, ended, judging, manifest, processes, until
+from ...waiting import until
+from .nodes import cluster, ended, judging, manifest, processes
 from .rows import on_one_machine, write_parquet, write_rows
 
 SLOW = "token-similarity?metric=rouge"  # so that there is time to kill

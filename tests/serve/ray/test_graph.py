@@ -19,8 +19,9 @@ from moonlynx.judge.registry import load_judge
 from moonlynx.serve.ray.graph import Arguments, build
 
 from ...conftest import VLLM_ENVIRONMENT
+from ...waiting import until
 from ..loopback import EXAMPLE, WRONG
-from .nodes import cluster, free_port, processes, until
+from .nodes import cluster, free_port, processes
 
 FILE = Path(moonlynx.serve.ray.__file__).with_name("serve.yaml")
 APPLICATION = "moonlynx"

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from .nodes import cluster, ended, free_port, judging, until
+from ...waiting import until
+from .nodes import cluster, ended, free_port, judging
 from .rows import on_one_machine, write_parquet, write_rows
 
 s3fs = pytest.importorskip("s3fs", reason="needs an environment of its own: make test-frameworks")

@@ -156,8 +156,8 @@ def test_rows_wait_until_the_engine_is_settled(program):
 
     async def early(waiting, engine):
         task = asyncio.create_task(waiting.acall([example]))
-        await asyncio.sleep(0.5)
-        assert not task.done()
+        done, _ = await asyncio.wait({task}, timeout=0.3)
+        assert not done
         engine._settled.set()
         return await task
 
