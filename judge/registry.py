@@ -122,8 +122,8 @@ def find_factory(name: str) -> Factory:
     Raises:
         UnknownJudge: names the nearest ones.
     """
-    if name in _BUILT_IN:
-        return _BUILT_IN[name]
+    if name in BUILT_IN:
+        return BUILT_IN[name]
     factories = dict(all_factories())
     if name not in factories:
         near = get_close_matches(name, factories, n=3)
