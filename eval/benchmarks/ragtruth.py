@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from moonlynx.judge.contract.types import Score
 
 from .base import About, Benchmark, BenchmarkRow, HubLoader, Loader, hash_files, make_row, read_text
 
@@ -49,12 +51,12 @@ _ABOUT = About(
 def _read(data: Path, split: str) -> Benchmark:
     path = data / _FILES[split]
     lines = read_text(path).split("\n")  # splitlines() would also split at U+2028 in a text
-    rows = tuple(_row(json.loads(line)) for line in lines if line)
+    answers = [read_answer(json.loads(line)) for line in lines if line]
     is_test = split == "test"
     return Benchmark(
         _ABOUT,
         split,
-        rows,
+        tuple(_row(answer.key, answer) for answer in answers),
         test_only=is_test,
         files=hash_files(data, [path]),
         caveats=_CAVEATS[split],
@@ -62,40 +64,93 @@ def _read(data: Path, split: str) -> Benchmark:
     )
 
 
-def _row(raw: Mapping[str, Any]) -> BenchmarkRow:
-    spans = [(label["start"], label["end"]) for label in raw["labels"]]
-    return make_row(
-        "ragtruth",
-        raw["task_type"],
+class Answer(NamedTuple):
+    """An answer of RAGTruth.
+
+    Attributes:
+        key: names the row.
+        source_id: names its question and documents.
+        task: as published.
+        question: "" but for QA.
+        documents: the passages of QA; else one text.
+        text: the answer.
+        marks: what people marked in it, each with `start` and `end`.
+    """
+
+    key: str
+    source_id: str
+    task: str
+    question: str
+    documents: tuple[str, ...]
+    text: str
+    marks: Sequence[Mapping[str, Any]]
+
+    @property
+    def is_qa(self) -> bool:
+        """Return whether the answer is to a question."""
+        return self.task == "QA"
+
+    @property
+    def label(self) -> Score:
+        """Return FAIL if people marked a span."""
+        return "FAIL" if self.marks else "PASS"
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """Return the marked ranges."""
+        return [(mark["start"], mark["end"]) for mark in self.marks]
+
+
+def read_answer(raw: Mapping[str, Any]) -> Answer:
+    """Read a row of the files."""
+    return Answer(
         f"{raw['source_id']}-{raw['model']}",
-        "FAIL" if spans else "PASS",
-        question=raw["question"] or "",
-        context=_documents(raw["task_type"], raw["context"]),
-        answer=raw["response"],
-        spans=spans,
+        str(raw["source_id"]),
+        raw["task_type"],
+        raw["question"] or "",
+        _documents(raw["task_type"], raw["context"]),
+        raw["response"],
+        raw["labels"],
     )
 
 
-def _documents(task: str, context: str) -> list[str]:
+def read_hub_answer(raw: Mapping[str, Any]) -> Answer:
+    """Read a row of wandb/RAGTruth-processed."""
+    task = raw["task_type"]
+    return Answer(
+        raw["id"],
+        raw["id"],
+        task,
+        # Elsewhere the query is the instruction, which is no question.
+        raw["query"] if task == "QA" else "",
+        _documents(task, raw["context"]),
+        raw["output"],
+        json.loads(raw["hallucination_labels"]),
+    )
+
+
+def _documents(task: str, context: str) -> tuple[str, ...]:
     if task != "QA":
-        return [context]
-    return [passage.strip() for passage in _PASSAGE.split(context) if passage.strip()]
+        return (context,)
+    return tuple(passage.strip() for passage in _PASSAGE.split(context) if passage.strip())
+
+
+def _row(key: str | int, answer: Answer) -> BenchmarkRow:
+    return make_row(
+        "ragtruth",
+        answer.task,
+        key,
+        answer.label,
+        question=answer.question,
+        context=answer.documents,
+        answer=answer.text,
+        spans=answer.spans,
+    )
 
 
 def _hub_row(number: int, raw: Mapping[str, Any]) -> BenchmarkRow:
-    spans = [(label["start"], label["end"]) for label in json.loads(raw["hallucination_labels"])]
-    task = raw["task_type"]
-    return make_row(
-        "ragtruth",
-        task,
-        raw["id"] or number,
-        "FAIL" if spans else "PASS",
-        # Elsewhere the query is the instruction, which is no question.
-        question=raw["query"] if task == "QA" else "",
-        context=_documents(task, raw["context"]),
-        answer=raw["output"],
-        spans=spans,
-    )
+    answer = read_hub_answer(raw)
+    return _row(answer.key or number, answer)
 
 
 LOADER = Loader(_ABOUT, tuple(_FILES), _read)

@@ -1,7 +1,6 @@
 """Perturbation by rules: offline, and the same for the same seed."""
 
-from .clauses import add_supported_clause
-from .context import alter_context, remove_support
+from .context import remove_support
 from .make import changes, perturb
 from .types import KINDS, Change, Kind, Rejections
 
@@ -10,8 +9,6 @@ __all__ = [
     "Change",
     "Kind",
     "Rejections",
-    "add_supported_clause",
-    "alter_context",
     "changes",
     "perturb",
     "remove_support",

@@ -1,17 +1,25 @@
-"""Clauses added to a sentence: invented ones, and true ones so that length tells no label."""
+"""Invented clauses, which say something definite that no document is likely to hold."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
 from random import Random
 
-from .bank import ANY_TENSE, PAST, PRESENT, fill
-from .entities import NO_NAMES, names_of_type
-from .source import Sentence, Source, read
+from .entities import names_of_type
+from .source import MONTHS, WEEKDAYS, Sentence, Source, read
 from .types import Draft, Edit
 from .verbs import FORMS, has_verb
 
+# By the tense that they go with; {noun} is of the sentence, {name} of its context, the rest drawn.
+_TEMPLATES: Mapping[str, list[str]] = json.loads(
+    files(__package__).joinpath("clauses.json").read_text(encoding="utf-8")
+)
+_SMALL = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "eleven", "twelve")
+_COUNTS = ("200", "350", "480", "600", "1,200", "2,500", "7,000", "12,000")
+_MONEY = ("$15,000", "$40,000", "$250,000", "$700,000", "$3 million", "$60 million")
 _END = re.compile(r"(?<=[\w)\]”\"’'%])(?P<stop>[.!]?)(?P<rest>[\"”]?(?:\s*\[\d+\])*\s*)$")
 _NOUN = re.compile(
     r"\b(?:the|an?|its|their|his|her|this)\s"
@@ -20,6 +28,7 @@ _NOUN = re.compile(
 )
 _IS_PAST = re.compile(r"\b(?:was|were|had|did)\b")
 _MOST_CLAUSES = 4
+_SHORT = 4  # words of a clause at least
 _NAMED = 0.25  # share of invented clauses that name a person of the context
 
 
@@ -44,14 +53,15 @@ def _clauses(sentence: Sentence, source: Source, rng: Random) -> Iterator[str]:
     nouns = [match["noun"] for match in _NOUN.finditer(sentence.text)]
     people = [name for name in names_of_type("person", source) if name not in sentence.text]
     named = bool(people) and rng.random() < _NAMED
+    tense = "past" if _is_past(sentence.text) else "present"
     fitting = [
         template
-        for template in (*ANY_TENSE, *(PAST if _is_past(sentence.text) else PRESENT))
+        for template in _TEMPLATES["any tense"] + _TEMPLATES[tense]
         if ("{name}" in template) == named and (nouns or "{noun}" not in template)
     ]
     for template in rng.sample(fitting, min(_MOST_CLAUSES, len(fitting))):
         noun, name = rng.choice(nouns or [""]), rng.choice(people or [""])
-        yield fill(template, noun, name, rng)
+        yield _fill(template, noun, name, rng)
 
 
 def _is_past(sentence: str) -> bool:
@@ -59,50 +69,18 @@ def _is_past(sentence: str) -> bool:
     return bool(_IS_PAST.search(sentence)) or "past" in tenses
 
 
-_NO_START = re.compile(
-    r"(?:it|he|she|they|we|i|you|this|that|these|those|his|her|its|their|our|my|such|but|and|or|so"
-    r"|however|also|then|there|here|thus|therefore|moreover|another|both|if|when|while|because"
-    r"|please|click|passage)\b",
-    re.IGNORECASE,
-)
-_ADVERBIAL = re.compile(r"(?:ed|ing|ly)$")
-_LONG, _SHORT = 14, 4  # words of a clause worth adding
-_SHORTEST = 4  # how many of the shortest clauses are drawn from: invented ones are short, too
-
-
-def add_supported_clause(text: str, context: Sequence[str], rng: Random) -> str | None:
-    """Lengthen a text by a short sentence of its context, so that length does not tell the label.
-
-    The counterpart of `invented-clause`: what is added is in the context word for word.
-
-    Returns:
-        The longer text, or None where the text has no plain end or the context no such sentence.
-    """
-    end = _END.search(text)
-    if not end or not _states_something(text.strip()):
-        return None
-    source = read(tuple(context))
-    said = {token.form for sentence in read((text,)).sentences for token in sentence.tokens}
-    clauses = [
-        clause
-        for sentence in source.sentences
-        if (clause := _as_clause(sentence, source)) and len(sentence.content - said) >= 2
-    ]
-    if not clauses:
-        return None
-    clause = rng.choice(sorted(clauses, key=len)[:_SHORTEST])
-    joined = rng.choice((", and ", "; ", ", while ")) + clause
-    return text[: end.start()] + joined + end["stop"] + end["rest"]
-
-
-def _as_clause(sentence: Sentence, source: Source) -> str | None:
-    """Return the sentence as a clause that can follow another, None where it cannot."""
-    text = sentence.text
-    if not (_SHORT <= len(text.split()) <= _LONG and text.endswith(".") and text[0].isupper()):
-        return None
-    if _NO_START.match(text) or re.search(r"[\"“”();:|\[\]]|http", text) or not has_verb(text):
-        return None
-    body = text.rstrip(".")
-    opening = body.split()[0].rstrip(",").lower()
-    plain = opening in NO_NAMES or opening in source.lower_words or _ADVERBIAL.search(opening)
-    return body[0].lower() + body[1:] if plain else body
+def _fill(template: str, noun: str, name: str, rng: Random) -> str:
+    """Fill the slots of a template."""
+    return template.format(
+        noun=noun,
+        name=name,
+        year=rng.randint(1961, 2021),
+        future=rng.randint(2027, 2035),
+        month=rng.choice(MONTHS),
+        weekday=rng.choice(WEEKDAYS),
+        percent=rng.randint(11, 89),
+        small=rng.choice(_SMALL),
+        count=rng.choice(_COUNTS),
+        money=rng.choice(_MONEY),
+        age=rng.choice((40, 50, 55, 65, 70)),
+    )

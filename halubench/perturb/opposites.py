@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
+from importlib.resources import files
 from random import Random
 
 from moonlynx.judge.text import content_tokens
@@ -11,63 +13,10 @@ from moonlynx.judge.text import content_tokens
 from .source import Source
 from .types import Draft, Edit, Kind
 
-# Pairs, each word the other's opposite.
-_PAIRS = """
-higher lower; highest lowest; increase decrease; increases decreases; increased decreased
-increasing decreasing; larger smaller; largest smallest; bigger smaller; biggest smallest
-older younger; oldest youngest; faster slower; fastest slowest; longer shorter; longest shortest
-earlier later; earliest latest; better worse; best worst; stronger weaker; greater smaller
-greatest smallest; cheaper costlier; warmer colder; hotter cooler; richer poorer; taller shorter
-tallest shortest; wider narrower; deeper shallower; heavier lighter; thicker thinner
-rising falling; rose fell; gains losses; grew shrank; maximum minimum; majority minority
-positive negative
-northern southern; eastern western; north south; east west; northeast southwest
-northwest southeast; upper lower; inside outside; indoor outdoor; indoors outdoors; before after
-above below; high low; able unable; effective ineffective
-common rare; safe unsafe; public private; internal external
-guilty innocent; include exclude; includes excludes; including excluding
-included excluded; accepted rejected; accepts rejects; approved rejected
-mandatory optional; permanent temporary; direct indirect
-expensive cheap; strong weak; early late; male female; men women
-man woman; husband wife; father mother; son daughter; sons daughters; brother sister
-brothers sisters; bought sold; buyer seller; strengthened weakened; improved worsened
-improves worsens; ancient modern; severe mild; acute chronic; wet dry; thick thin
-accept reject; supports opposes; supported opposed
-arrived departed; reduces increases; reduced increased; reduce increase; easy difficult
-easier harder; healthy unhealthy; morning evening; rural urban
-winter summer; dominant recessive; liquid solid; upward downward; minor major
-formal informal; senior junior; inner outer; narrow wide
-"""
-# The other way round the word has other uses: a protein complex, a common cold, lost to follow-up.
-_ONE_WAY = {
-    "won": "lost",
-    "harder": "easier",
-    "declined": "rose",
-    "rise": "fall",
-    "rises": "falls",
-    "gained": "lost",
-    "expanded": "contracted",
-    "impossible": "possible",
-    "alive": "dead",
-    "simple": "complex",
-    "opened": "closed",
-    "accelerate": "delay",
-    "substantial": "minimal",
-    "partial": "full",
-    "domestic": "foreign",
-    "extreme": "moderate",
-    "likely to": "unlikely to",
-    "unlikely to": "likely to",
-    "lower airway": "upper airway",
-    "lower airways": "upper airways",
-    "lower respiratory": "upper respiratory",
-    "lower lobe": "upper lobe",
-    "lower limb": "upper limb",
-    "different from": "similar to",
-    "similar to": "different from",
-}
-_OPPOSITES = dict(_ONE_WAY)
-for _pair in re.split(r"[;\n]", _PAIRS.strip()):
+_LISTS = json.loads(files(__package__).joinpath("opposites.json").read_text(encoding="utf-8"))
+# The other way round a word has other uses: a protein complex, a common cold, lost to follow-up.
+_OPPOSITES: dict[str, str] = dict(_LISTS["one way"])
+for _pair in _LISTS["pairs"]:
     _one, _other = _pair.split()
     _OPPOSITES.setdefault(_one, _other)
     _OPPOSITES.setdefault(_other, _one)

@@ -145,9 +145,7 @@ def _unfaithful(row: QARow, claims: Sequence[Claim], source: Source, rng: Random
 
 def _findings(row: QARow, claims: Sequence[Claim], source: Source) -> Iterator[Finding]:
     for edit in row.edits or _known_edits(row):
-        if edit.document is not None:
-            yield from _of_context(edit, edit.document, claims, source)
-        else:
+        if edit.document is None:
             for exact in _exact(row.answer, edit):
                 yield from _of_answer(row, exact, claims, source)
 
@@ -204,28 +202,6 @@ def _whole_words(answer: str, edit: Edited, claim: Claim) -> tuple[str, str]:
     before, behind = answer[start : edit.start], answer[edit.end : end]
     theirs = f"{before}{edit.old}{behind}" if edit.old else ""
     return ours[body_start(ours) :].strip(_MARGIN), theirs.strip(_MARGIN)
-
-
-def _of_context(
-    edit: Edited, document: int, claims: Sequence[Claim], source: Source
-) -> Iterator[Finding]:
-    """Find the claim that an altered sentence of the context no longer supports."""
-    altered = [
-        sentence
-        for sentence in source.sentences
-        if sentence.document == document and sentence.start <= edit.start < sentence.end
-    ]
-    said = content_of(edit.old).union(*(sentence.content for sentence in altered))
-    claim = max(claims, key=lambda each: source.weight(said & each.content), default=None)
-    if claim is None:
-        return
-    new = source.documents[document][edit.start : edit.end].strip(_MARGIN)
-    old = edit.old.strip(_MARGIN)
-    if not new:  # the support was taken out
-        altered = list(find_evidence(claim.content, frozenset(), source).sentences)
-    is_part = bool(content_of(old)) and old in claim.text and old != claim.text.strip(_MARGIN)
-    theirs = new if is_part and content_of(new) else ""
-    yield Finding(claim, old if is_part else "", theirs, tuple(altered), same_thing=bool(new))
 
 
 def _disagreement(claim: Claim, findings: Sequence[Finding], source: Source, rng: Random) -> str:

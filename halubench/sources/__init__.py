@@ -35,10 +35,10 @@ def read_source(source: Source, split: Split, data: Path | None) -> list[QARow]:
         SourceError: it cannot be read, is damaged or of another version.
         MissingExtra: the Hub without the package `datasets`.
     """
-    if data is not None:
-        return _checked(source, source.read_folder(Folder(data), split))
     if split not in source.hub:
         raise SourceMissing(f"{source.name} is held out: nothing is trained on it")
+    if data is not None:
+        return _checked(source, source.read_folder(Folder(data), split))
     return _checked(source, _from_hub(source, source.hub[split]))
 
 

@@ -40,13 +40,7 @@ class Origin:
 
     def at(self, row: str | int) -> Provenance:
         """Return the provenance of one of its rows."""
-        return Provenance(
-            file=self.file,
-            sha256=self.sha256,
-            revision=self.revision,
-            row=str(row),
-            licence=self.licence,
-        )
+        return Provenance(row=str(row), **vars(self))
 
 
 class DataFile(NamedTuple):
@@ -173,6 +167,16 @@ class Source:
     read_folder: Callable[[Folder, Split], Iterator[QARow]]
     read_hub: Callable[[Iterable[RawRow], Origin], Iterator[QARow]]
     note: str = ""
+
+
+def make_row(source: str, key: str | int, group: object, origin: Origin, **fields: Any) -> QARow:
+    """Return the row `source/key`, of the group `source/group`."""
+    return QARow(
+        id=f"{source}/{key}",
+        source=source,
+        group=f"{source}/{group}",
+        **{"provenance": origin.at(key)} | fields,
+    )
 
 
 def digest(text: str) -> str:

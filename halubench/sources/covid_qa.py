@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from ..records import QARow
-from .base import DataFile, Folder, Hub, Origin, RawRow, Source, Split
+from .base import DataFile, Folder, Hub, Origin, RawRow, Source, Split, make_row
 
 _LICENCE = "Apache-2.0"
 _FILE = DataFile(
@@ -62,14 +62,14 @@ def _row(
     answer = place[1].strip()
     start = _find(paper, answer, place[0])
     if answer and start is not None:
-        yield QARow(
-            id=f"{NAME}/{key}",
-            source=NAME,
+        yield make_row(
+            NAME,
+            key,
+            document,
+            origin,
             question=question,
             context=(paper,),
             answer=answer,
-            group=f"{NAME}/{document}",
-            provenance=origin.at(key),
             excerpt=(_excerpt(paper, start, start + len(answer)),),
         )
 

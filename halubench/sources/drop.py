@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..records import QARow
-from .base import DataFile, Folder, Hub, Origin, RawRow, Source, Split, digest
+from .base import DataFile, Folder, Hub, Origin, RawRow, Source, Split, digest, make_row
 
 _LICENCE = "CC BY-SA 4.0"
 _FILES: dict[Split, DataFile] = {
@@ -51,14 +51,8 @@ def _read_hub(rows: Iterable[RawRow], origin: Origin) -> Iterator[QARow]:
 
 
 def _row(passage: str, key: str, question: str, answer: str, origin: Origin) -> QARow:
-    return QARow(
-        id=f"{NAME}/{key}",
-        source=NAME,
-        question=question,
-        context=(passage,),
-        answer=answer,
-        group=f"{NAME}/{digest(passage)}",
-        provenance=origin.at(key),
+    return make_row(
+        NAME, key, digest(passage), origin, question=question, context=(passage,), answer=answer
     )
 
 

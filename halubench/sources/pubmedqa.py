@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..records import QARow
-from .base import DataFile, Folder, Hub, Origin, RawRow, Source, Split
+from .base import DataFile, Folder, Hub, Origin, RawRow, Source, Split, make_row
 
 _LICENCE = "MIT"
 _FILE = DataFile(
@@ -54,14 +54,14 @@ def _row(
     key: str, question: str, contexts: Sequence[str], answer: tuple[str, str], origin: Origin
 ) -> QARow:
     decision, conclusion = answer
-    return QARow(
-        id=f"{NAME}/{key}",
-        source=NAME,
+    return make_row(
+        NAME,
+        key,
+        key,
+        origin,
         question=question,
         context=("\n".join(contexts),),
         answer=f"{decision.capitalize()}. {conclusion}",
-        group=f"{NAME}/{key}",
-        provenance=origin.at(key),
     )
 
 

@@ -14,12 +14,12 @@ missing) and 265 rows of the train split.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+
+from moonlynx.eval.benchmarks.ragtruth import Answer, read_answer, read_hub_answer
 
 from ..records import QARow
-from .base import DataFile, Folder, Hub, Origin, RawRow, Source, Split, digest
+from .base import DataFile, Folder, Hub, Origin, RawRow, Source, Split, digest, make_row
 
 _LICENCE = "MIT"
 _FILES: dict[Split, DataFile] = {
@@ -34,39 +34,32 @@ _FILES: dict[Split, DataFile] = {
         _LICENCE,
     ),
 }
-_PASSAGE = re.compile(r"^(?=passage \d+:)", re.MULTILINE)
 NAME = "RAGTruth"
 
 
 def _read_folder(folder: Folder, split: Split) -> Iterator[QARow]:
     rows, origin = folder.read_lines(_FILES[split])
     left_out = folder.left_out("ragtruth_train_part: source_id") if split == "train" else ()
-    for raw in rows:
-        if raw["task_type"] == "QA" and str(raw["source_id"]) not in left_out:
-            key = f"{raw['source_id']}-{raw['model']}"
-            yield _row(key, raw["question"], raw["context"], raw["response"], raw["labels"], origin)
+    for answer in map(read_answer, rows):
+        if answer.is_qa and answer.source_id not in left_out:
+            yield _row(answer, origin)
 
 
 def _read_hub(rows: Iterable[RawRow], origin: Origin) -> Iterator[QARow]:
-    for raw in rows:
-        if raw["task_type"] == "QA":
-            spans = json.loads(raw["hallucination_labels"])
-            yield _row(raw["id"], raw["query"], raw["context"], raw["output"], spans, origin)
+    return (_row(answer, origin) for answer in map(read_hub_answer, rows) if answer.is_qa)
 
 
-def _row(
-    key: str, question: str, context: str, answer: str, spans: Sequence[RawRow], origin: Origin
-) -> QARow:
-    return QARow(
-        id=f"{NAME}/{key}",
-        source=NAME,
-        question=question,
-        context=tuple(piece.strip() for piece in _PASSAGE.split(context) if piece.strip()),
-        answer=answer,
-        label="FAIL" if spans else "PASS",
-        group=f"{NAME}/{digest(context)}",
-        provenance=origin.at(key),
-        annotation="\n\n".join(_note(answer, span) for span in spans),
+def _row(answer: Answer, origin: Origin) -> QARow:
+    return make_row(
+        NAME,
+        answer.key,
+        digest("".join(answer.documents)),
+        origin,
+        question=answer.question,
+        context=answer.documents,
+        answer=answer.text,
+        label=answer.label,
+        annotation="\n\n".join(_note(answer.text, mark) for mark in answer.marks),
     )
 
 

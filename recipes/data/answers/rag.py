@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from moonlynx.eval.benchmarks.ragtruth import read_answer
+
 from .base import Exclusions, LabelledAnswer, labelled, read_json, read_lines
 
-_PASSAGE = re.compile(r"^(?=passage \d+:)", re.MULTILINE)
 _UNSUPPORTED = {"Wrong-Grounding", "Unverifiable"}
 
 
 def read_ragtruth(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]:
     """Read the available part of RAGTruth's train split: QA and summaries, six models."""
     left_out = exclusions["ragtruth_train_part: source_id"]
-    for row in read_lines(root / "ragtruth_train_part" / "ragtruth_train_part.jsonl.gz"):
-        if str(row["source_id"]) in left_out:
-            continue
-        spans = [(span["start"], span["end"]) for span in row["labels"]]
-        yield labelled(
-            "ragtruth_train_part",
-            f"{row['source_id']}-{row['model']}",
-            "FAIL" if spans else "PASS",
-            question=row["question"] or "",
-            context=_passages(row["task_type"], row["context"]),
-            answer=row["response"],
-            spans=spans,
-        )
-
-
-def _passages(task: str, context: str) -> list[str]:
-    """Split a QA context of RAGTruth into its passages, as the benchmark does; others are one."""
-    if task.upper() != "QA":
-        return [context]
-    return [passage.strip() for passage in _PASSAGE.split(context) if passage.strip()]
+    rows = read_lines(root / "ragtruth_train_part" / "ragtruth_train_part.jsonl.gz")
+    for answer in map(read_answer, rows):
+        if answer.source_id not in left_out:
+            yield labelled(
+                "ragtruth_train_part",
+                answer.key,
+                answer.label,
+                question=answer.question,
+                context=answer.documents,
+                answer=answer.text,
+                spans=answer.spans,
+            )
 
 
 def read_qa_feedback(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:

@@ -7,12 +7,9 @@ from hypothesis import strategies as st
 
 from moonlynx.halubench.perturb import (
     KINDS,
-    add_supported_clause,
-    alter_context,
     changes,
     remove_support,
 )
-from moonlynx.halubench.perturb.bank import ANY_TENSE, PAST, PRESENT
 
 from ...strategies import any_strings, prose
 
@@ -37,19 +34,10 @@ def test_changes_are_true_to_their_offsets(text, context, seed):
 
 
 @pytest.mark.fuzz
-@given(texts, contexts, st.integers(0, 99))
-def test_any_context_can_be_altered_or_not(text, context, seed):
-    altered = alter_context(text, context, Random(seed))
-    assert altered is None or (len(altered) == len(context) and list(altered) != context)
+@given(texts, contexts)
+def test_any_context_can_lose_its_support_or_not(text, context):
     removed = remove_support(text, context)
     assert removed is None or sum(map(len, removed)) < sum(map(len, context))
-    longer = add_supported_clause(text, context, Random(seed))
-    assert longer is None or len(longer) > len(text)
-
-
-def test_the_bank_is_varied():
-    templates = [*ANY_TENSE, *PAST, *PRESENT]
-    assert len(set(templates)) == len(templates) >= 60
 
 
 @pytest.mark.parametrize(

@@ -92,25 +92,6 @@ def test_a_short_answer_is_read_with_its_question():
     assert "“Emil Brandt”" in said(row)
 
 
-def test_an_altered_context_is_set_against_the_answer():
-    context = (CONTEXT[0].replace("1894", "1902"), CONTEXT[1])
-    start = context[0].index("1902")
-    edit = Edited(start=start, end=start + 4, old="1894", document=0)
-    row = make_row(context=context, label="FAIL", change="the year", edits=(edit,))
-    text = said(row)
-    assert "“The bridge was built in 1894”" in text
-    assert "“The bridge over the Tamsel was built in 1902”" in text
-    assert "“1902”" in text
-
-
-def test_support_that_was_taken_out_is_missed():
-    context = (CONTEXT[0], "A tower of stone stands beside the bridge.")
-    edit = Edited(start=42, end=42, old=" Anna Weiss drew the plans for the tower.", document=1)
-    text = said(make_row(context=context, label="FAIL", change="removed", edits=(edit,)))
-    assert "“Anna Weiss drew the plans for the tower”" in text
-    assert "“A tower of stone stands beside the bridge”" in text
-
-
 def test_a_noted_span_is_found_in_the_answer():
     answer = (
         "1. The bridge is ninety metres long.\n2. It is closed on Sundays.\n3. It is made of steel."
@@ -194,9 +175,9 @@ def test_quotations_are_one_line_and_bounded():
     assert quote(long).startswith("“word0 ")
 
 
-@pytest.mark.parametrize("what", WORDINGS)
-def test_every_wording_can_be_filled(what):
+def test_every_wording_can_be_filled():
     slots = dict.fromkeys(("question", "claim", "evidence", "ours", "theirs", "count"), "“x{}”")
-    worded = {say(Random(seed), what, **slots) for seed in range(40)}
-    assert len(worded) == len(WORDINGS[what]) >= 2
-    assert all(text[0].isupper() or text[0] == "“" for text in worded)
+    for what, wordings in WORDINGS.items():
+        worded = {say(Random(seed), what, **slots) for seed in range(40)}
+        assert len(worded) == len(wordings) >= 2
+        assert all(text[0].isupper() or text[0] == "“" for text in worded)
