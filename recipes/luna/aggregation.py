@@ -63,6 +63,15 @@ def score_answers(
     network: nn.Module, items: Sequence[Encoded], answers: int, pad: int
 ) -> list[list[Scored]]:
     """Run the encoder once over the encoded `answer_items` of so many answers."""
+    scored = run_network(network, items, pad)
+    found: list[list[Scored]] = [[] for _ in range(answers)]
+    for item in items:
+        found[int(item.source.partition("/")[0])].append(scored[item.source])
+    return found
+
+
+def run_network(network: nn.Module, items: Sequence[Encoded], pad: int) -> dict[str, Scored]:
+    """Return the logits of each item by its source, which no two items may share."""
     import torch
 
     scored: dict[str, Scored] = {}
@@ -78,10 +87,7 @@ def score_answers(
             for row, item in enumerate(chosen):
                 windows = batch.owner == row
                 scored[item.source] = Scored(own[windows, : len(item.tokens)], claims[windows])
-    found: list[list[Scored]] = [[] for _ in range(answers)]
-    for item in items:
-        found[int(item.source.partition("/")[0])].append(scored[item.source])
-    return found
+    return scored
 
 
 def raw_scores(

@@ -114,9 +114,17 @@ def encode_items(
         targets = token_targets(item, offsets)[: readings[0].claim]
         unlabelled = item.supported is None or item.belief is not None
         if unlabelled or ((targets == 1) == item.supported).any():
-            rest = item.source, item.answer, item.belief, item.contradicted
+            answer, belief = item.answer, item.belief
+            if item.teacher is not None:
+                answer, belief = "", soft_target(item.supported, item.teacher)
+            rest = item.source, answer, belief, item.contradicted
             encoded.append(Encoded(readings, item.supported, targets, *rest))
     return encoded
+
+
+def soft_target(supported: bool | None, teacher: float) -> float:
+    """Return the mean of label and teacher's belief; where there is no label, the belief alone."""
+    return teacher if supported is None else (float(supported) + teacher) / 2
 
 
 def token_targets(item: Item, offsets: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -40,6 +40,7 @@ class Item:
         contradicted: of an unsupported claim, whether the premises say otherwise (True) or say
             nothing of it (False); None where that is not known.
         belief: P(supported) by another judge, to be learned instead of the label; None without one.
+        teacher: P(supported) by a larger encoder, to be learned beside the label; None without one.
         new: words of the claim that are nowhere in the documents that the premises are from.
     """
 
@@ -53,6 +54,7 @@ class Item:
     belief: float | None = None
     new: tuple[NewWord, ...] = ()
     contradicted: bool | None = None
+    teacher: float | None = None
 
 
 def kept_items(path: Path, make: Callable[[], Sequence[Item]]) -> Sequence[Item]:

@@ -28,12 +28,12 @@ from .aggregation import answer_items, choose, score_answers
 from .base import find_base, start_network
 from .batches import encode_items, pad_id
 from .checkpoints import read_progress
+from .distil import taught_items
 from .export import export
 from .items import ITEMS, kept_items
 from .reader import Reader
 from .record import AGGREGATIONS, RECORD_FILE, training_record
 from .settings import Run
-from .stage_items import stage_items
 from .train import train
 
 log = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ def run_recipe(name: str, run: Run, data: Path, out: Path, base: Path | None) ->
         folder = out / stage_name
         if not read_progress(folder).done:
             log.info("stage %s", stage_name)
-            make = partial(stage_items, stage, mix, data, reader, run.seed)
+            make = partial(taught_items, stage, mix, data, reader, run.seed)
             items = encode_items(kept_items(folder / ITEMS, make), tokenizer, specials, run.limits)
             network = start_network(start, run) if done is None else load_network(done)
             train(run, stage, items, network, folder, pad)

@@ -50,6 +50,8 @@ class Stage(Record):
         synthetic: answers over synthetic records (`data.synthetic`); `made` until 0.9.
         changed: how many wrong claims to make from right ones, by kind (`changes`); the right ones
             are trained on beside them.
+        teacher: folder of a trained judge in torch form, larger than this one; what it believes of
+            each claim is learned beside the label. "" without one.
         repeat: sources whose claims are read so many times in each epoch.
         budget_tokens: tokens to read, padding not counted, over as many epochs as that takes;
         epochs: or the epochs themselves. One of the two.
@@ -67,6 +69,7 @@ class Stage(Record):
     plain: Amount = 0
     synthetic: Amount = Field(default=0, validation_alias=AliasChoices("synthetic", "made"))
     changed: dict[Change, Amount] = Field(default_factory=dict)
+    teacher: str = ""
     repeat: dict[str, AtLeastOne] = Field(default_factory=dict)
     budget_tokens: AtLeastOne | None = None
     epochs: Positive | None = None

@@ -150,7 +150,7 @@ def test_one_command_trains_a_judge(data, base, tmp_path, monkeypatch):
     (out / "answers").mkdir()
     (out / "answers" / ITEMS).write_bytes(items)
     with monkeypatch.context() as patch:
-        patch.setattr("moonlynx.recipes.luna.recipe.stage_items", pytest.fail)
+        patch.setattr("moonlynx.recipes.luna.recipe.taught_items", pytest.fail)
         assert moonlynx(*command).exit_code == 0
     assert times == {path: path.stat().st_mtime_ns for path in (out / "pairs").iterdir()}
     assert files == {path: path.read_bytes() for path in out.rglob("model.*")}

@@ -1,0 +1,58 @@
+"""Distillation: a small encoder learns what a large one believes of each claim, beside its label.
+
+Hinton et al. 2015, "Distilling the knowledge in a neural network" (arXiv 1503.02531), section 2, at
+temperature 1. The teacher has no part in the student's steps: it reads every claim once beforehand,
+and its beliefs are kept with the items, so that any number of students can learn from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from moonlynx.judge.backends.torch_encoder import load_network
+from moonlynx.judge.judges.luna.inputs import find_specials
+from moonlynx.judge.judges.luna.weights import open_weights
+
+from ..data.mixes import Mix
+from .aggregation import run_network
+from .batches import encode_items, pad_id
+from .items import Item
+from .reader import Reader
+from .settings import Stage
+from .stage_items import stage_items
+
+_DECIMALS = 4
+
+
+def taught_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -> list[Item]:
+    """Return the stage's items, with the teacher's beliefs where it names one.
+
+    Raises as `stage_items` and `with_beliefs`.
+    """
+    items = stage_items(stage, mix, root, reader, seed)
+    return with_beliefs(items, Path(stage.teacher)) if stage.teacher else items
+
+
+def with_beliefs(items: Sequence[Item], teacher: Path) -> list[Item]:
+    """Return the items with the teacher's P(supported), the maximum over their premises.
+
+    Claims that the teacher's tokenizer leaves nothing of have none.
+
+    Raises:
+        LunaError: the teacher's folder cannot be read.
+        MissingExtra: torch or transformers is not installed.
+    """
+    folder = open_weights(str(teacher), "torch")
+    numbered = [replace(item, source=str(at)) for at, item in enumerate(items)]
+    limits = folder.config.limits
+    encoded = encode_items(numbered, folder.tokenizer, find_specials(folder.tokenizer), limits)
+    scored = run_network(load_network(folder.path), encoded, pad_id(folder.tokenizer))
+    beliefs = {
+        int(at): round(float(1 / (1 + np.exp(-one.claims.max()))), _DECIMALS)
+        for at, one in scored.items()
+    }
+    return [replace(item, teacher=beliefs.get(at)) for at, item in enumerate(items)]
