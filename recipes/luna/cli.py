@@ -25,7 +25,7 @@ def train_luna(
     recipe: Annotated[
         str,
         typer.Argument(
-            help="mini (the embedded model), deberta-v3-large, modernbert-base, "
+            help="mini (the embedded model), base (109M), deberta-v3-large, modernbert-base, "
             "modernbert-large, or a YAML file like those of moonlynx/recipes/luna."
         ),
     ],

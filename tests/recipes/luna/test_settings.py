@@ -20,6 +20,7 @@ def write(folder, **changes):
 
 def test_the_recipes_that_there_are():
     assert {name: read_run(find_recipe(name, settings.RECIPES), Run).mix for name in RECIPES} == {
+        "base": "shipped",
         "deberta-v3-large": "shipped",
         "mini": "shipped",
         "mini-no-ragtruth": "no-ragtruth",
