@@ -49,17 +49,10 @@ class UnknownJudge(MoonlynxError, ValueError):
 def load_judge(spec: str | Spec) -> Judge:
     """Load the judge of that name; the grammar is in `moonlynx.judge.contract.spec`.
 
-    Options that work with every judge: `calibration=FILE`, written by `moonlynx calibrate`, sets
-    the decision threshold and gives every verdict a probability; `threshold=X` sets the former
-    alone (X in [0, 1] where a judge's raw scores are, as are all built-in ones except those of
-    `lynx` and `luna2`, which are log-odds). `abstain=RISK` leaves unscored what cannot be passed
-    with at most that share of hallucinated answers among those passed, at `confidence=P` (0.95);
-    it takes a calibration, the judge's own or one given. `rules=on` puts the rule tier before it.
-    `languages=strict` leaves unscored what is in a language that the judge does not state, where
-    otherwise the verdict has a warning (`moonlynx.judge.judges.screen`).
-
-    A cascade takes `policy=FILE`, written by `moonlynx cascade`, `on-failure=unscored` (or keep),
-    `rules=on`, and `languages=strict` for each of its judges.
+    Every judge takes `calibration=FILE` or `threshold=X` (in [0, 1] where its raw scores are; those
+    of `lynx` and `luna2` are log-odds), `abstain=RISK` with `confidence=P` (0.95), `rules=on` and
+    `languages=strict`. A cascade takes `policy=FILE`, `on-failure=unscored` (or keep), `rules=on`,
+    and `languages=strict` for each of its judges.
 
     Raises:
         SpecError: the name does not follow the grammar, or an option has a wrong value.

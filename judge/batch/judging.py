@@ -15,14 +15,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from ..contract.base import Judge, unscored
 from ..contract.steps import Progress, finish, steps_of
-from ..contract.types import BadInput, Count, Example, Id, Record, Verdict
+from ..contract.types import BadInput, Count, Example, Id, MetricVerdict, Record, Verdict
 from ..files.journal import read_journal, resume
 from ..rows.examples import Row
 
 BATCH_SIZE = 32
+T = TypeVar("T")
 
 
 class Timing(Record):
@@ -155,7 +157,7 @@ def judge_batch(
     ]
 
 
-def to_line(verdict: Verdict) -> bytes:
+def to_line(verdict: Verdict | MetricVerdict) -> bytes:
     """Return a verdict as one line of JSON."""
     return verdict.model_dump_json().encode("utf-8") + b"\n"
 
@@ -196,7 +198,7 @@ def _id_of(row: Row) -> str | int | None:
     return row.example.id if isinstance(row.example, Example) else row.id
 
 
-def batches(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+def batches(rows: Iterable[T], size: int) -> Iterator[list[T]]:
     """Yield the rows in lists of `size`, the last one shorter."""
     rows = iter(rows)
     while batch := list(islice(rows, size)):

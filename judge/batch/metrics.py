@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -20,34 +19,27 @@ from ..metrics.metric import Metric
 from ..rows.fields import AS_NAMED, FieldMap
 from ..rows.formats import read_raw
 from ..rows.names import listed
+from .judging import batches, to_line
 
-
-class MetricRow(NamedTuple):
-    """One row of a file: an input, or what is wrong with it."""
-
-    line: int
-    input: MetricInput | BadInput
+MetricRow = MetricInput | BadInput  # a row of a file, or what is wrong with it
 
 
 def read_inputs(path: Path, fields: FieldMap = AS_NAMED) -> Iterator[MetricRow]:
     """Read the rows of a file, or of standard input (`-`), as inputs of a metric.
-
-    Fields that a MetricInput does not have (labels, say) are ignored. `input` and `output` may
-    each be left out, but not both.
 
     Raises:
         BadInput, MissingExtra, OSError: the file cannot be read, as `formats.read_raw` says.
     """
     for raw in read_raw(path):
         try:
-            yield MetricRow(raw.number, read_input(raw.parse(), fields))
+            yield read_input(raw.parse(), fields)
         except BadInput as error:
             field = f"{raw.unit} {raw.number}, {error.field}"
-            yield MetricRow(raw.number, BadInput(error.code, field, error.message))
+            yield BadInput(error.code, field, error.message)
 
 
 def read_input(raw: Any, fields: FieldMap = AS_NAMED) -> MetricInput:
-    """Read the input that a JSON object holds, by whatever names its fields have.
+    """Read an input by whatever names its fields have; those of no MetricInput are ignored.
 
     Raises:
         BadInput: it is no object, or has neither `input` nor `output`, or a field is wrong.
@@ -68,15 +60,13 @@ def read_input(raw: Any, fields: FieldMap = AS_NAMED) -> MetricInput:
 
 def measure_rows(metric: Metric, rows: Sequence[MetricRow]) -> list[MetricVerdict]:
     """Run the metric over the rows that can be read; the others become errors in their places."""
-    inputs = [row.input for row in rows if isinstance(row.input, MetricInput)]
+    inputs = [row for row in rows if isinstance(row, MetricInput)]
     verdicts = iter(metric(inputs) if inputs else ())
+    name = metric.definition.name
     return [
-        MetricVerdict(
-            metric=metric.definition.name,
-            error=JudgeError(code=row.input.code, message=str(row.input)),
-        )
-        if isinstance(row.input, BadInput)
-        else next(verdicts)
+        next(verdicts)
+        if isinstance(row, MetricInput)
+        else MetricVerdict(metric=name, error=JudgeError(code=row.code, message=str(row)))
         for row in rows
     ]
 
@@ -112,7 +102,7 @@ def measure_file(
         rows = read_inputs(path, fields)
         done = journal.pass_over(MetricVerdict, rows, _id_of)
         counts = Counter(map(outcome, done))
-        while batch := list(islice(rows, batch_size)):
+        for batch in batches(rows, batch_size):
             verdicts = measure_rows(metric, batch)
             journal.append(map(to_line, verdicts))
             counts.update(map(outcome, verdicts))
@@ -120,14 +110,9 @@ def measure_file(
 
 
 def _id_of(row: MetricRow) -> str | int | None:
-    return row.input.id if isinstance(row.input, MetricInput) else None
+    return row.id if isinstance(row, MetricInput) else None
 
 
 def outcome(verdict: MetricVerdict) -> str:
     """Return "scored", or the code of the verdict's error."""
     return "scored" if verdict.error is None else verdict.error.code
-
-
-def to_line(verdict: MetricVerdict) -> bytes:
-    """Return a verdict as one line of JSON."""
-    return verdict.model_dump_json().encode("utf-8") + b"\n"

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 import typer
 from rich.table import Table
 
-from ..batch.judging import BATCH_SIZE, Tally, judge_rows
+from ..batch.judging import BATCH_SIZE, Tally, judge_rows, to_line
 from ..contract.base import Judge
 from ..contract.spec import JudgeSpec, Spec, parse_spec
-from ..contract.types import ExitCode, Verdict
+from ..contract.types import ExitCode
 from ..files.atomic import keep_apart
 from ..registry import CASCADE, DEFAULT_JUDGE, all_factories, load_judge
 from ..rows.examples import Row, describe, read_rows
@@ -30,32 +29,12 @@ from .inputs import FILES_HELP, JudgeOption, MapOption, check_rows, rows_asked_f
 app = typer.Typer()
 
 
-class Format(StrEnum):
-    """How verdicts are printed."""
-
-    RICH = "rich"
-    JSON = "json"
-    LYNX = "lynx"
-
-
-class Engine(Protocol):
-    """Judges a file of rows outside this process."""
-
-    def __call__(
-        self,
-        spec: Spec,
-        source: str,
-        output: str,
-        options: Mapping[str, str],
-        address: str | None,
-        fields: FieldMap,
-    ) -> Tally:
-        """Write a verdict per row of `source`, path or URL, to `output`; count the verdicts."""
-        ...
-
-
+# Judges the rows of a path or URL outside this process: spec, source, output, the engine's options,
+# the cluster's address, fields.
+Engine = Callable[[Spec, str, str, Mapping[str, str], str | None, FieldMap], Tally]
 # By name; filled where the command line is assembled, from layers above this one.
 ENGINES: dict[str, Engine] = {}
+Format = Literal["rich", "json", "lynx"]
 
 
 @app.command()
@@ -248,25 +227,20 @@ def _print_verdicts(
 ) -> Tally:
     """Judge and print as rows come in: one at a time on a terminal, in batches to a pipe."""
     console = Terminal()
-    format_ = format_ or (Format.RICH if console.is_terminal else Format.JSON)
+    format_ = format_ or ("rich" if console.is_terminal else "json")
     tally = Tally()
-    size = 1 if format_ is Format.RICH else batch_size
+    size = 1 if format_ == "rich" else batch_size
     for row, verdict in judge_visibly(judge, rows, size, tally):
         tally.add(verdict)
-        if format_ is Format.RICH:
+        if format_ == "rich":
             console.print(render(verdict, row.example))
-        elif format_ is Format.LYNX:
-            sys.stdout.write(json.dumps(_lynx(verdict), ensure_ascii=False) + "\n")
+        elif format_ == "lynx":
+            said = {"error": verdict.error.model_dump()} if verdict.error else verdict.to_lynx()
+            sys.stdout.write(json.dumps(said, ensure_ascii=False) + "\n")
         else:
-            sys.stdout.write(verdict.model_dump_json() + "\n")
+            sys.stdout.write(to_line(verdict).decode())
         sys.stdout.flush()
     return tally
-
-
-def _lynx(verdict: Verdict) -> dict[str, object]:
-    if verdict.error is not None:
-        return {"error": verdict.error.model_dump()}
-    return dict(verdict.to_lynx())
 
 
 def exit_code(tally: Tally) -> ExitCode:

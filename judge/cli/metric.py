@@ -5,15 +5,14 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from ..batch.judging import BATCH_SIZE
-from ..batch.metrics import MetricRow, measure_file, measure_rows, outcome, read_inputs, to_line
+from ..batch.judging import BATCH_SIZE, batches, to_line
+from ..batch.metrics import MetricRow, measure_file, measure_rows, outcome, read_inputs
 from ..contract.types import ExitCode, MetricInput
 from ..files.atomic import keep_apart
 from ..metrics.definition import definitions, load_definition
@@ -89,7 +88,7 @@ def metrics() -> None:
 
 def _print_verdicts(loaded: Metric, rows: Iterator[MetricRow], batch_size: int) -> Counter[str]:
     counts: Counter[str] = Counter()
-    while batch := list(islice(rows, batch_size)):
+    for batch in batches(rows, batch_size):
         for verdict in measure_rows(loaded, batch):
             counts[outcome(verdict)] += 1
             sys.stdout.write(to_line(verdict).decode("utf-8"))

@@ -37,15 +37,15 @@ _log = logging.getLogger("moonlynx.serve")
 
 def _read_body(body: Any) -> MetricInput | list[MetricRow]:
     if isinstance(body, list):
-        return [_read_row(number, value) for number, value in enumerate(body, start=1)]
+        return [_read_row(value) for value in body]
     return read_input(body)
 
 
-def _read_row(number: int, value: Any) -> MetricRow:
+def _read_row(value: Any) -> MetricRow:
     try:
-        return MetricRow(number, read_input(value))
+        return read_input(value)
     except BadInput as error:
-        return MetricRow(number, error)
+        return error
 
 
 Body = Annotated[
@@ -127,7 +127,7 @@ def routes(measures: Measures) -> APIRouter:
     )
     async def measure(request: Request, name: str, body: Annotated[Body, FromBody()]) -> Response:
         alone = isinstance(body, MetricInput)
-        rows = [MetricRow(1, body)] if isinstance(body, MetricInput) else body
+        rows = [body] if isinstance(body, MetricInput) else body
         found = [
             verdict.model_dump_json() for verdict in await measures.measure(request, name, rows)
         ]
