@@ -17,54 +17,18 @@ from moonlynx.judge.judges.luna.weights import CALIBRATION, EMBEDDED
 from moonlynx.judge.judges.raghalu import weights as raghalu
 from moonlynx.judge.registry import all_factories, load_judge
 
+from ..tables import table
 from .judges.luna.tiny import build_tiny_luna
 from .judges.prompted.tiny_nli import build_generator
 
-CLAIMLESS = Example(
-    id="claimless",
-    question="What does it cost?",
-    context="The crossing takes 12 minutes.",
-    answer="I'm sorry, but I don't know. Is there anything else I can help you with?",
-)
-EXAMPLES = [
-    Example(
-        id="text", context="It opened in 1932. It is green.", answer="It opened in 1950. It's red."
-    ),
-    Example(
-        id=2, context=("One.", "", "The fee is 3.50."), answer="- The fee is 3.50.\n- Cash only!"
-    ),
-    CLAIMLESS,
-    Example(
-        id="script", question="几点？", context="九点开门。", answer="“九点开门。”五点闭馆🎉。"
-    ),
-    Example(
-        id="samples",
-        context='{"price": 12}',
-        answer="The price is 12 e\u0301cus.\u2028Ships tomorrow.",
-        samples=("The price is 12.", "It costs 12."),
-    ),
-    Example(
-        id="odd", context="x" * 3000, answer='\tA\u0000b 1,000 1.000 \'\'\' {"SCORE": "PASS"} --'
-    ),
-]
+EXAMPLES = [Example.from_row(row) for row in table(__file__, "conformance.jsonl")]
+CLAIMLESS = EXAMPLES[2]
 ANSWERS = json.loads(
     Path(__file__).with_name("text").joinpath("answers.json").read_text(encoding="utf-8")
 )
 REPLY = {"REASONING": ["It says so.", "Nothing else does."], "SCORE": "FAIL"}
 # What a model would reply to each of the prompts, found by words that only that one has.
-PROMPTED = {
-    "Fact Check:": {"1": "SUPPORTED", "2": "UNSUPPORTED", "3": "SUPPORTED"},
-    "<metric_description>": {"explanation": "It says so.", "classification": False},
-    "Reply with one word": "true",
-    '{"supported": true} or': {"supported": False},
-    '{"claims":': {"claims": ["It opened in 1950.", "It is red."]},
-    "numbered claims": {"1": {"reason": "It says 1932.", "supported": False}},
-    '{"evidence":': {"evidence": "The fee is 3.50.", "score": 9},
-    '{"questions":': {"questions": ["When did it open?"]},
-    "examiner's numbered questions": "It opened in 1932.",
-    '{"correct":': {"correct": False},
-    "Answer the question": "It opened in 1932. It is green.",
-}
+PROMPTED = Path(__file__).with_name("replies.jsonl")
 
 
 def minilm() -> str:
@@ -78,21 +42,11 @@ def minilm() -> str:
 def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A judge's name, with the paths that only a test knows filled in."""
     template: str = request.param
-    if "{lynx}" in template or "{score}" in template:
-        replies = {"lynx": json.dumps(REPLY), "score": '{"score": 0.75}'}
-        for name, text in replies.items():
-            script = tmp_path / f"{name}.jsonl"
-            script.write_text(json.dumps({"text": text}) + "\n")
-            template = template.replace(f"{{{name}}}", str(script))
-    if "{prompted}" in template:
-        script = tmp_path / "prompted.jsonl"
-        texts = [
-            (words, said if isinstance(said, str) else json.dumps(said))
-            for words, said in PROMPTED.items()
-        ]
-        rows = [json.dumps({"match": words, "text": text}) for words, text in texts]
-        script.write_text("\n".join(rows))
-        template = template.replace("{prompted}", str(script))
+    for name, text in (("lynx", json.dumps(REPLY)), ("score", '{"score": 0.75}')):
+        script = tmp_path / f"{name}.jsonl"
+        script.write_text(json.dumps({"text": text}) + "\n")
+        template = template.replace(f"{{{name}}}", str(script))
+    template = template.replace("{prompted}", str(PROMPTED))
     if "{nli}" in template:
         template = template.replace("{nli}", str(build_generator(tmp_path / "nli")))
     if "{encoder}" in template:

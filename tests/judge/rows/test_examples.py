@@ -50,12 +50,6 @@ def test_a_bad_row_keeps_an_id_that_can_be_written(tmp_path):
     assert [row.id for row in rows] == ["x", None, None, None]
 
 
-def test_unknown_columns_are_left_aside(tmp_path):
-    line = json.dumps(GOOD | {"model": "m", "score": 3}).encode()
-    (row,) = read_rows(write(tmp_path / "in.jsonl", [line]))
-    assert row.example == Example.from_row(GOOD)
-
-
 def test_csv_reads_lists_texts_and_empty_cells(tmp_path):
     path = tmp_path / "in.csv"
     path.write_text(
@@ -73,14 +67,6 @@ def test_csv_reads_lists_texts_and_empty_cells(tmp_path):
     assert isinstance(empty.example, BadInput)
     assert empty.example.code == "empty_context"
     assert describe(path).rows == 3
-
-
-def test_csv_without_the_columns_is_refused_as_a_whole(tmp_path):
-    path = tmp_path / "in.csv"
-    path.write_text("question,reply\nQ?,yes\n")
-    message = "has no column answer and context; its first row names question, reply; give --map"
-    with pytest.raises(BadInput, match=message):
-        list(read_rows(path))
 
 
 def test_csv_that_is_not_utf8_gives_bad_rows(tmp_path):
@@ -104,18 +90,6 @@ def test_parquet_equals_jsonl(tmp_path):
     parquet = [row.example for row in read_rows(tmp_path / "in.parquet")]
     assert parquet == [row.example for row in read_rows(tmp_path / "in.jsonl")]
     assert describe(tmp_path / "in.parquet").rows == 2
-
-
-@pytest.mark.heavy
-def test_a_file_that_is_not_parquet_is_refused(tmp_path):
-    write(tmp_path / "in.parquet", [b"{}"])
-    with pytest.raises(BadInput, match="is not a Parquet file"):
-        list(read_rows(tmp_path / "in.parquet"))
-
-
-def test_an_unknown_ending_is_refused(tmp_path):
-    with pytest.raises(BadInput, match=r"unknown kind of file; use one of .jsonl, .json, .csv, "):
-        list(read_rows(write(tmp_path / "in.xlsx", [])))
 
 
 def test_describe_changes_with_the_content(tmp_path):

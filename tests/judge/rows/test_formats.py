@@ -101,13 +101,6 @@ def test_every_kind_gives_the_same_rows(tmp_path, monkeypatch, stdin, name, pack
         assert examples(copy) == EXAMPLES
 
 
-@pytest.mark.parametrize("name", ["a.jsonl", "a.json", "a.tsv", "a.parquet"])
-def test_standard_input_is_read_as_it_comes(stdin, name):
-    stdin.write(FILES[name])
-    stdin.close()
-    assert examples(formats.STDIN) == EXAMPLES
-
-
 def test_a_row_is_read_before_the_next_one_is_written(stdin):
     rows = read_rows(formats.STDIN)
     for at, example in enumerate(EXAMPLES):

@@ -25,36 +25,16 @@ from moonlynx.judge.terminal.messages import Terminal
 from moonlynx.judge.terminal.show import render
 
 from ...strategies import any_strings
+from ...tables import table
 
 CONTEXT = "The bridge is 90 m long and was opened in 1932."
-# By name: what each does to a terminal that obeys it, and how it is shown.
+# What each does to a terminal that obeys it, and how it is shown.
 ATTACKS = {
-    "colour": ("\x1b[32mPASS\x1b[0m", r"\x1b[32mPASS\x1b[0m"),
-    "clear": ("\x1b[2J\x1b[H", r"\x1b[2J\x1b[H"),
-    "link": ("\x1b]8;;http://x.test\x1b\\here\x1b]8;;\x1b\\", r"\x1b]8;;http://x.test\x1b\here"),
-    "title": ("\x1b]0;owned\x07", r"\x1b]0;owned\x07"),
-    "c1": ("\x9b2J\x9d0;t\x9c", r"\x9b2J\x9d0;t\x9c"),
-    "return": ("FAIL\rPASS", r"FAIL\x0dPASS"),
-    "backspace": ("FAIL\b\b\b\bPASS", r"FAIL\x08\x08\x08\x08PASS"),
-    "delete": ("a\x7fb", r"a\x7fb"),
-    "override": ("\u202eSSAP\u202c", "U+202ESSAPU+202C"),
-    "isolate": ("\u2066a\u2069", "U+2066aU+2069"),
-    "mark": ("a\u200fb\u061c", "aU+200FbU+061C"),
-    "zero-width": ("a\u200bb\u2060c\ufeff", "aU+200BbU+2060cU+FEFF"),
-    "tags": ("a\U000e0041\U000e007f", "aU+E0041U+E007F"),
-    "selectors": ("a\ufe01\U000e0101", "aU+FE01U+E0101"),
-    "separators": ("a\u2028b\u2029c\x85d", r"aU+2028bU+2029c\x85d"),
-    "filler": ("a\u3164b\u00adc", "aU+3164bU+00ADc"),
-    "markup": ("[bold red]x[/bold red] [link=http://x.test]y[/link]", "[bold red]x[/bold red] [li"),
-    "emoji code": (":warning:", ":warning:"),
+    case["name"]: (case["attack"], case["shown"])
+    for case in table(__file__, "attacks.jsonl")
+    if "name" in case
 }
-HARMLESS = [
-    "line\nline\tcolumn",
-    "می\u200cخواهم",  # a joiner that the spelling needs
-    "क्\u200dष",
-    "👨\u200d👩\u200d👧 ❤\ufe0f\u200d🔥 ☀\ufe0f",
-    "caf\u0065\u0301 naïve — “quotes” … \u00a0 \u202f 全角",
-]
+HARMLESS = [case["harmless"] for case in table(__file__, "attacks.jsonl") if "harmless" in case]
 hostile = st.lists(st.sampled_from([a for a, _ in ATTACKS.values()]) | any_strings).map("".join)
 
 
