@@ -67,7 +67,7 @@ def built_once():
     package, load, loaded = Path(moonlynx.__file__).parent, onnxruntime.InferenceSession, {}
 
     def session(path, options=None, **others):
-        if not Path(path).is_relative_to(package):
+        if isinstance(path, bytes) or not Path(path).is_relative_to(package):
             return load(path, options, **others)
         key = (Path(path), options and options.intra_op_num_threads)
         if key not in loaded:

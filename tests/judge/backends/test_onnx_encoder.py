@@ -23,6 +23,7 @@ def inputs():
         yield ids, (np.arange(length) > length // 2).astype(np.int64)
 
 
+@pytest.mark.heavy
 def test_the_output_is_the_same_bytes_by_any_number_of_threads(monkeypatch):
     found = set()
     for count in (1, 2, 3):

@@ -54,6 +54,7 @@ def test_one_long_answer_shows_how_many_claims_are_read():
     assert len(json.loads(printed)["sentences"]) == CLAIMS  # and nothing else
 
 
+@pytest.mark.heavy
 def test_so_does_a_file(tmp_path):
     (tmp_path / "in.jsonl").write_text(f"{json.dumps(EXAMPLE)}\n" * 2)
     _, shown = on_terminal("--input", tmp_path / "in.jsonl", "--output", tmp_path / "out.jsonl")
@@ -61,6 +62,7 @@ def test_so_does_a_file(tmp_path):
     assert "2 rows: " in shown
 
 
+@pytest.mark.heavy
 def test_where_nobody_watches_there_is_no_bar():
     with judge("--context", "a", "--answer", ANSWER, stderr=subprocess.PIPE) as process:
         printed, said = process.communicate()
