@@ -16,8 +16,8 @@ PAGES = [
     *sorted((ROOT / "recipes").glob("*/README.md")),
     *(ROOT / room / "README.md" for room in ("halubench", "serve/vllm", "serve/deploy")),
 ]
-# Results and the changelog name what was there on their day.
-DATED = {"results", "CHANGELOG.md"}
+# Results, decisions and the changelog name what was there on their day.
+DATED = {"results", "decisions", "CHANGELOG.md"}
 CURRENT = [page for page in PAGES if DATED.isdisjoint(page.parts)]
 ENTRY_POINTS = {"moonlynx.judges", "moonlynx.metrics"}
 STATUS = re.compile(r"Status: (?:current\.|superseded by \[[^\]]+\]\((?P<page>[^)#]+)(?:#.*)?\)\.)")
