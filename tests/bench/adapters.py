@@ -9,26 +9,24 @@ architecture will do; without a GPU a small one.
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
 from moonlynx.judge.backends.labels import LabelBackend, LabelReply, LabelRequest
-from moonlynx.judge.terminal.messages import errors_as_messages
 
-from .adapters_report import AGREE, AdapterBench, Correct, Moves, Plan, Speed, render
-from .lora import chances, draw_adapters, write_requests
-from .origin import OUT, Origin, write
-from .processes import own_process
+from .lora import draw_adapters, probabilities, write_requests
+from .record import AgainstOption, Bench, Measurement, Origin, ReportOption, publish, run
+from .rounds import own_process
 
+AGREE = 1e-3  # of a probability: as far apart as two engines may be
 _PROMPTS = 4  # that every adapter answers
 _ASKED = 16  # requests that are asked again and again
 # vLLM on a CPU would compile for half a minute, and take half the memory for its cache.
@@ -36,10 +34,20 @@ _ON_CPU = {"TORCH_COMPILE_DISABLE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_HO
 
 Floats = NDArray[np.float64]
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+class Plan(NamedTuple):
+    """What is measured: the command's options, and `mixes`: adapters that are timed together."""
+
+    backbone: Path
+    adapters: int
+    slots: int
+    mixes: tuple[int, ...]
+    tokens: int
+    requests: int
+    rounds: int
+    repeats: int
 
 
-@app.command()
 def command(
     backbone: Annotated[
         Path, typer.Option(exists=True, file_okay=False, help="Folder of a Llama with a tokenizer.")
@@ -52,7 +60,8 @@ def command(
     requests: Annotated[int, typer.Option(min=16, help="Timed at once.")] = 400,
     rounds: Annotated[int, typer.Option(min=1, help="Of each timing.")] = 5,
     repeats: Annotated[int, typer.Option(min=1, help="Of the same requests.")] = 100,
-    out: Annotated[Path, typer.Option(help="Folder for adapters.md and adapters.json.")] = OUT,
+    report: ReportOption = None,
+    against: AgainstOption = None,
 ) -> None:
     """Serve many adapters at once: correctness, speed, determinism."""
     plan = Plan(
@@ -65,44 +74,55 @@ def command(
         rounds=rounds,
         repeats=repeats,
     )
-    with errors_as_messages():
-        bench = measure(plan)
-    write(out, "adapters", bench, render(bench))
+    publish(measure(plan), "adapters", report, against)
 
 
-def measure(plan: Plan) -> AdapterBench:
+def measure(plan: Plan) -> Bench:
     """Draw the adapters, and run both engines over them, each in a process of its own.
 
     Raises:
         MissingExtra: vLLM, torch or PEFT is missing.
         BackendError: an engine does not start.
-        NotAnswered: a request was not answered.
+        BenchError: a request was not answered.
     """
-    origin = Origin.of("tests.bench.adapters", sys.argv[1:])
+    origin = Origin.of("adapters", "vllm", "peft")
     with tempfile.TemporaryDirectory() as scratch:
         folders = draw_adapters(plan.backbone, plan.adapters, Path(scratch))
         size = sum(file.stat().st_size for file in folders[0].iterdir())
         with own_process() as process:
             here, alone = process.submit(_by_transformers, plan, folders).result()
         with own_process() as process:
-            found = process.submit(_by_vllm, plan, folders).result()
-    there, seconds, speeds, moves = found
-    distances = np.abs(there[:, None] - here[None]).max(-1)
-    return AdapterBench(
+            there, seconds, speeds, moves = process.submit(_by_vllm, plan, folders).result()
+    note = (
+        f"`{plan.backbone.name}`, {plan.slots} adapters in a batch, {size / 1e6:.2f} MB each, "
+        f"{len(_prompts(plan)[0].prompt)} tokens in a prompt, {plan.requests} requests at once; "
+        f"the engine was up after {seconds:.0f} s. A prompt's P has a standard deviation of "
+        f"{here.std(0).mean():.2f} over the adapters."
+    )
+    rule = (
+        "Of n independent probabilities none of which moved further, fewer than 3 / n of all do, "
+        "with 95 % confidence (rule of three). A verdict gives six digits of a probability."
+    )
+    return Bench(
+        title=f"{plan.adapters} adapters on one backbone",
         origin=origin,
-        plan=plan,
-        prompt=len(_prompts(plan)[0].prompt),
-        seconds_to_start=seconds,
-        bytes_of_adapter=size,
-        correct=Correct(
-            prompts=_PROMPTS,
-            most=float(np.abs(there - here).max()),
-            agree=int((np.abs(there - here).max(-1) <= AGREE).sum()),
-            own=int((distances.argmin(-1) == np.arange(plan.adapters)).sum()),
-            apart=float(here.std(0).mean()),
-        ),
-        speeds=speeds,
-        moves=(*moves, *alone),
+        notes=(note, rule),
+        measurements=(compare_engines(here, there), *speeds, *moves, *alone),
+    )
+
+
+def compare_engines(here: Floats, there: Floats) -> Measurement:
+    """Compare answers with those of transformers and PEFT, both of shape (adapters, prompts)."""
+    apart = np.abs(there - here).max(-1)
+    nearest = np.abs(there[:, None] - here[None]).max(-1).argmin(-1)
+    return Measurement(
+        table="Beside transformers and PEFT",
+        of={"adapters": len(here), "prompts": here.shape[1]},
+        found={
+            "P apart at most": float(apart.max()),
+            f"adapters within {AGREE:g}": int((apart <= AGREE).sum()),
+            "nearest to their own": int((nearest == np.arange(len(here))).sum()),
+        },
     )
 
 
@@ -110,7 +130,7 @@ def _prompts(plan: Plan) -> list[LabelRequest]:
     return write_requests(plan.backbone, plan.tokens, _PROMPTS, seed=1)
 
 
-def _by_transformers(plan: Plan, folders: Sequence[Path]) -> tuple[Floats, tuple[Moves, ...]]:
+def _by_transformers(plan: Plan, folders: Sequence[Path]) -> tuple[Floats, tuple[Measurement, ...]]:
     """Return each adapter's answers, shape (adapters, prompts), and how far batches move them."""
     from moonlynx.judge.backends.transformers_labels import TransformersLabels
 
@@ -132,7 +152,7 @@ def _ask_all(
 ) -> Floats:
     """Return P of every prompt by every adapter, shape (adapters, prompts)."""
     requests = [replace(prompt, adapter=name) for name in names for prompt in prompts]
-    return chances(backend.score(requests)).reshape(len(names), len(prompts))
+    return probabilities(backend.score(requests)).reshape(len(names), len(prompts))
 
 
 def _asked(plan: Plan, names: Sequence[str]) -> list[LabelRequest]:
@@ -145,7 +165,7 @@ def _asked(plan: Plan, names: Sequence[str]) -> list[LabelRequest]:
 
 def _by_vllm(
     plan: Plan, folders: Sequence[Path]
-) -> tuple[Floats, float, tuple[Speed, ...], tuple[Moves, ...]]:
+) -> tuple[Floats, float, tuple[Measurement, ...], tuple[Measurement, ...]]:
     """Return answers, seconds that the start took, speeds and moves."""
     import torch
 
@@ -171,7 +191,7 @@ def _by_vllm(
     return answers, seconds, speeds, tuple(_shift(backend, names, plan))
 
 
-def _time(backend: LabelBackend, names: Sequence[str], plan: Plan) -> Iterator[Speed]:
+def _time(backend: LabelBackend, names: Sequence[str], plan: Plan) -> Iterator[Measurement]:
     """Yield the speed of as many requests with few adapters and with many; texts are always new."""
     rates: dict[int, list[float]] = {mix: [] for mix in plan.mixes}
     seed = 10
@@ -181,13 +201,25 @@ def _time(backend: LabelBackend, names: Sequence[str], plan: Plan) -> Iterator[S
             texts = write_requests(plan.backbone, plan.tokens, plan.requests, seed)
             requests = [replace(each, adapter=names[n % mix]) for n, each in enumerate(texts)]
             started = time.perf_counter()
-            chances(backend.score(requests))
+            probabilities(backend.score(requests))
             found.append(plan.requests / (time.perf_counter() - started))
+    one = float(np.median(rates[plan.mixes[0]]))
     for mix, found in rates.items():
-        yield Speed(adapters=mix, rates=tuple(round(rate, 2) for rate in found))
+        middle = float(np.median(found))
+        yield Measurement(
+            table="Speed",
+            of={"adapters at once": mix},
+            found={
+                "requests/s": middle,
+                "least": min(found),
+                "most": max(found),
+                "of one adapter's": middle / one,
+            },
+            samples=tuple(round(rate, 2) for rate in found),
+        )
 
 
-def _shift(backend: LabelBackend, names: Sequence[str], plan: Plan) -> Iterator[Moves]:
+def _shift(backend: LabelBackend, names: Sequence[str], plan: Plan) -> Iterator[Measurement]:
     """Yield how far answers move when asked again, alone and among others in other orders."""
     asked = _asked(plan, names)
     first = backend.score(asked)
@@ -213,12 +245,14 @@ def _shift(backend: LabelBackend, names: Sequence[str], plan: Plan) -> Iterator[
     yield _compare("vLLM, among others", [*kept] * plan.repeats, found)
 
 
-def _compare(what: str, before: Sequence[LabelReply], after: Sequence[LabelReply]) -> Moves:
-    moved = np.abs(chances(after) - chances(before))
-    return Moves(
-        what=what, compared=len(moved), changed=int((moved > 0).sum()), most=float(moved.max())
+def _compare(what: str, before: Sequence[LabelReply], after: Sequence[LabelReply]) -> Measurement:
+    moved = np.abs(probabilities(after) - probabilities(before))
+    return Measurement(
+        table="How far P moves",
+        of={"asked": what, "compared": len(moved)},
+        found={"moved at most": float(moved.max()), "changed": int((moved > 0).sum())},
     )
 
 
 if __name__ == "__main__":
-    app()
+    run(command)

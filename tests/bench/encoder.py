@@ -1,29 +1,36 @@
-"""Measure the encoder in its forms, and the whole judge, beside LettuceDetect and the floor.
+"""Measure the encoder in its forms, and the whole judge, beside LettuceDetect and the roofline.
 
-`python -m tests.bench.encoder` (or `make bench`). Seconds hold for one machine; ratios,
-from rounds in which all took turns over the same texts, carry over. The floor is the time that the
+`python -m tests.bench.encoder` (or `make bench`). Seconds hold for one machine; ratios, from
+rounds in which all took turns over the same texts, carry over. The roofline is the time that the
 network's multiply-adds take by themselves, at the rate this machine reached in the same rounds.
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Annotated
 
 import typer
 
-from moonlynx.judge.contract.types import MoonlynxError
 from moonlynx.judge.judges.luna.weights import TOKENIZER
-from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
 from .forms import Forms, find_forms
-from .origin import OUT, Origin, write
 from .products import Products
-from .results import EncoderBench, Measurement, render
+from .record import (
+    AgainstOption,
+    Bench,
+    BenchError,
+    Measurement,
+    Origin,
+    ReportOption,
+    publish,
+    run,
+    say,
+    spread,
+)
 from .rounds import Budget, Cell, Rounds, measure_rounds
 from .subjects import PARTS, LettuceDetect, ProductsAlone, Sample, Subject, WholeJudge
 
@@ -39,14 +46,7 @@ _KINDS = {
 }
 _TOKENS, _BATCHES = [500, 4_000, 16_000], [1, 32]
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-
-class BenchError(MoonlynxError):
-    """There is nothing to measure; says why."""
-
-
-@app.command()
 def command(
     weights: Annotated[
         Path | None,
@@ -70,25 +70,20 @@ def command(
     lettucedetect: Annotated[
         Path | None, typer.Option(help="Folder that holds the package lettucedetect.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for encoder.md and encoder.json.")] = OUT,
+    report: ReportOption = None,
+    against: AgainstOption = None,
 ) -> None:
     """Measure latency, tokens a second and memory of the encoder and the judge."""
-    origin = Origin.of("tests.bench.encoder", sys.argv[1:], lettucedetect)
+    origin = Origin.of("encoder", folder=lettucedetect)
     cells = [Cell(each, count) for each in tokens for count in batch]
-    with errors_as_messages():
-        with tempfile.TemporaryDirectory() as scratch:
-            _say("making the forms")
-            forms = find_forms(weights, Path(scratch), window)
-            subjects = _subjects(forms, window, lettucedetect)
-            measured = measure_rounds(subjects, cells, Budget(seconds, rounds), _say)
-        if not measured.samples:
-            raise BenchError(f"nothing was measured: {'; '.join(measured.left_out.values())}")
-    bench = _collect(origin, forms, measured, window)
-    write(out, "encoder", bench, render(bench))
-
-
-def _say(message: str) -> None:
-    echo(message, err=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        say("making the forms")
+        forms = find_forms(weights, Path(scratch), window)
+        subjects = _subjects(forms, window, lettucedetect)
+        measured = measure_rounds(subjects, cells, Budget(seconds, rounds), say)
+    if not measured.samples:
+        raise BenchError(f"nothing was measured: {'; '.join(measured.left_out.values())}")
+    publish(collect(origin, forms, measured, window), "encoder", report, against)
 
 
 def _subjects(forms: Forms, window: int, package: Path | None) -> list[Subject]:
@@ -107,44 +102,92 @@ def _subjects(forms: Forms, window: int, package: Path | None) -> list[Subject]:
     return subjects
 
 
-def _collect(origin: Origin, forms: Forms, rounds: Rounds, window: int) -> EncoderBench:
+def collect(origin: Origin, forms: Forms, rounds: Rounds, window: int) -> Bench:
     """Bring what was measured into the form that is written."""
-    by_name: dict[str, list[Sample]] = {}
+    rates: dict[str, float] = {}
+    peaks: dict[str, float] = {}
     for found in rounds.samples.values():
         for name, samples in found.items():
-            by_name.setdefault(name, []).extend(samples)
-    rates: dict[str, float] = {}
-    for sample in by_name.pop(_PRODUCTS, ()):
-        rates |= {kind: max(rate, rates.get(kind, 0.0)) for kind, rate in sample.facts.items()}
-    peaks = {name: max(each.peak_mb for each in found) for name, found in by_name.items()}
-    return EncoderBench(
+            if name != _PRODUCTS:
+                peaks[name] = max(peaks.get(name, 0.0), *(each.peak_mb for each in samples))
+                continue
+            for sample in samples:
+                rates |= {kind: max(r, rates.get(kind, 0.0)) for kind, r in sample.facts.items()}
+    base = next((name for name in (_PEER, "torch fp32") if name in peaks), next(iter(peaks), ""))
+    note = (
+        "The judge goes from texts to verdicts; the forms read all of the input once, in windows "
+        f"of {window} tokens, with {forms.weights}. Tokens are those of question, documents and "
+        f"answer. Speed is the median over the rounds of {base}'s seconds by the row's. The "
+        "roofline is what the multiply-adds of what was read take by themselves."
+    )
+    measurements = [
+        row
+        for cell, found in rounds.samples.items()
+        for row in _rows(
+            cell, found, base, lambda name, each: _floor(name, each, forms.products, rates, window)
+        )
+    ]
+    measurements += [row for cell, found in rounds.samples.items() for row in _steps(cell, found)]
+    measurements += [
+        Measurement(
+            table="Matrix products by themselves",
+            of={"kind": kind},
+            found={"10⁹ multiply-adds/s": rate / 1e9},
+        )
+        for kind, rate in rates.items()
+    ]
+    measurements += [
+        Measurement(table="Peak memory", of={"what": name}, found={"MB": round(peak)})
+        for name, peak in peaks.items()
+    ]
+    return Bench(
+        title="The encoder and the judge: latency, tokens a second, memory",
         origin=origin,
-        weights=forms.weights,
-        window=window,
-        base=next((name for name in (_PEER, "torch fp32") if name in peaks), next(iter(peaks), "")),
-        measurements=tuple(
-            Measurement(
-                tokens=cell.tokens,
-                batch=cell.batch,
-                name=name,
-                seconds=tuple(sample.seconds for sample in found[name]),
-                floor=_floor(name, found[name], forms.products, rates, window),
-                parts=_parts(found[name]),
-            )
-            for cell, found in rounds.samples.items()
-            for name in found
-            if name in peaks
-        ),
-        rates=rates,
-        peak_mb=peaks,
+        notes=(note,),
+        measurements=tuple(measurements),
         left_out=forms.left_out | rounds.left_out,
     )
 
 
-def _parts(samples: Sequence[Sample]) -> dict[str, float] | None:
-    if PARTS[0] not in samples[0].facts:
-        return None
-    return {part: median(sample.facts[part] for sample in samples) for part in PARTS}
+def _rows(
+    cell: Cell,
+    found: Mapping[str, Sequence[Sample]],
+    base: str,
+    floor_of: Callable[[str, Sequence[Sample]], float | None],
+) -> Iterator[Measurement]:
+    for name, samples in found.items():
+        if name == _PRODUCTS:
+            continue
+        seconds = [sample.seconds for sample in samples]
+        middle, floor = median(seconds), floor_of(name, samples)
+        theirs = [sample.seconds for sample in found.get(base, ())]
+        yield Measurement(
+            table="Latency and throughput",
+            of={"tokens": cell.tokens, "batch": cell.batch, "what": name, "rounds": len(seconds)},
+            found={
+                **spread(seconds),
+                "tokens/s": cell.size / middle,
+                "speed": median(t / s for t, s in zip(theirs, seconds, strict=True))
+                if theirs
+                else None,
+                "x roofline": middle / floor if floor else None,
+            },
+            samples=tuple(seconds),
+        )
+
+
+def _steps(cell: Cell, found: Mapping[str, Sequence[Sample]]) -> Iterator[Measurement]:
+    """Yield where the judge's time goes, each step the median of the rounds."""
+    for samples in found.values():
+        if PARTS[0] in samples[0].facts:
+            parts = {part: median(sample.facts[part] for sample in samples) for part in PARTS}
+            whole = median(sample.seconds for sample in samples)
+            parts["rest"] = max(0.0, whole - sum(parts.values()))
+            yield Measurement(
+                table="Where the judge's time goes, ms of an example",
+                of={"tokens": cell.tokens, "batch": cell.batch},
+                found={name: 1e3 * seconds / cell.batch for name, seconds in parts.items()},
+            )
 
 
 def _floor(
@@ -167,4 +210,4 @@ def _floor(
 
 
 if __name__ == "__main__":
-    app()
+    run(command)

@@ -16,8 +16,8 @@ from moonlynx.judge.backends.torch_encoder import HEADS, TRUNK, Precision
 from moonlynx.judge.judges.luna.weights import EMBEDDED
 
 from .networks import describe, write_random
-from .processes import own_process
 from .products import Products, Shape
+from .rounds import own_process
 from .subjects import EncoderForm
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def find_forms(weights: Path | None, scratch: Path, window: int) -> Forms:
             with _noting(forms, "torch"):
                 apart.submit(write_random, folder).result()
         if all((folder / name).is_file() for name in ("config.json", TRUNK, HEADS)):
-            with _noting(forms, "the floor"):
+            with _noting(forms, "the roofline"):
                 forms.shape, forms.products = apart.submit(describe, folder, window).result()
             _make_forms(forms, folder, scratch, window, apart)
     if (shipped / MODEL).is_file():

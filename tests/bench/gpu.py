@@ -4,38 +4,47 @@
 the whole service (section 7.3, tables 5 and 6); here the encoder is measured, from token ids in the
 host's memory to logits there, in windows of 512 tokens, which is what the paper settled on.
 `--dry-run` goes the same way at tiny size on the CPU.
+
+The roofline (Williams, Waterman, Patterson 2009) translates between GPUs: no run takes less time
+than its operations at the peak rate, nor than the bytes it must move at the peak bandwidth.
 """
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from statistics import median
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-import numpy as np
 import typer
 
-from moonlynx.eval.markdown import UNDEFINED, table
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.torch_encoder import make_network
-from moonlynx.judge.contract.types import MoonlynxError, Record
-from moonlynx.judge.terminal.messages import errors_as_messages
 
-from .chips import L4, find_chip
 from .networks import large_config, mini_config
-from .origin import OUT, Origin, write
 from .products import count_products
+from .record import (
+    AgainstOption,
+    Bench,
+    BenchError,
+    Measurement,
+    Origin,
+    ReportOption,
+    publish,
+    run,
+    spread,
+)
 
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Tiny models on the CPU, to try the script.")
+]
 LUNA_ON_L4 = {4_000: 0.23, 16_000: 0.92}  # seconds
-_LARGE, _MINI = "DeBERTa-v3-large", "mini"
+LARGE = "DeBERTa-v3-large"
 _TINY = {
     "vocab_size": 100,
     "hidden_size": 64,
@@ -46,40 +55,44 @@ _TINY = {
 _BYTES = 2  # of a weight in fp16 or bf16
 GEMM = 8_192  # rows and columns of the product that a device's own rate is measured with
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-
-class NoGpu(MoonlynxError, RuntimeError):
-    """There is no GPU that torch can use."""
-
-
-class Run(Record):
-    """A model in one form, reading so many tokens at once.
+class Chip(NamedTuple):
+    """Peaks of a GPU.
 
     Attributes:
-        form: "fp16" or "bf16", and what runs the model: "eager", "compile" or "tensorrt".
-        seconds: of each round.
-        flops: operations of a forward pass, as counted while it ran.
-        weight_bytes: what must at least be read from memory.
+        flops: dense fp16 or bf16 operations a second on tensor cores (sheets often print twice as
+            many, with sparsity).
+        bandwidth: bytes a second of its memory.
     """
 
-    model: str
-    form: str
-    tokens: int
-    seconds: tuple[float, ...]
+    name: str
     flops: float
-    weight_bytes: float
+    bandwidth: float
+
+    def roofline(self, flops: float, moved: float) -> float:
+        """Return the least seconds for so many operations and bytes."""
+        return max(flops / self.flops, moved / self.bandwidth)
 
 
-class GpuBench(Record):
-    """A whole run; `gemm` is the device's measured rate for one large fp16 product, in FLOP/s."""
+L4 = Chip("L4", 121e12, 300e9)
+# NVIDIA's data sheets: L4; A100 80 GB SXM; H100 SXM; H200 SXM.
+CHIPS = (
+    L4,
+    Chip("A100", 312e12, 2_039e9),
+    Chip("H100", 989e12, 3_350e9),
+    Chip("H200", 989e12, 4_800e9),
+)
 
-    origin: Origin
-    device: str
-    window: int
-    gemm: float
-    runs: tuple[Run, ...]
-    left_out: dict[str, str]
+
+def find_chip(device: str) -> Chip | None:
+    """Find a device's chip by the name that its driver gives; None where it is not known here.
+
+    A part of a chip (MIG) is not: its peaks are not the sheet's.
+    """
+    words = device.replace("-", " ").split()
+    if "MIG" in words:
+        return None
+    return next((chip for chip in CHIPS if chip.name in words), None)
 
 
 @dataclass(frozen=True)
@@ -92,41 +105,29 @@ class _Plan:
     rounds: int
     gemm: int
     compiler: str  # torch.compile's
+    name: str  # of the device, by its driver
 
 
-_FULL = _Plan("cuda", 512, tuple(LUNA_ON_L4), 20, GEMM, "inductor")
-_DRY = _Plan("cpu", 32, (50, 128), 2, 128, "aot_eager")  # needs no compiler of C++
-
-
-@app.command()
 def command(
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Tiny models on the CPU, to try the script.")
-    ] = False,
-    out: Annotated[Path, typer.Option(help="Folder for gpu.md and gpu.json.")] = OUT,
+    dry_run: DryRunOption = False,
+    report: ReportOption = None,
+    against: AgainstOption = None,
 ) -> None:
     """Measure encoders on a GPU."""
-    with errors_as_messages():
-        bench = measure(dry_run)
-    write(out, "gpu", bench, render(bench))
-
-
-def measure(dry_run: bool) -> GpuBench:
-    """Measure all models in all forms that run here.
-
-    Raises:
-        MissingExtra: torch or transformers is missing.
-        NoGpu: there is none, and it is no dry run.
-    """
     device = find_device("torch", "transformers", dry_run=dry_run)
+    plan = _Plan("cuda", 512, tuple(LUNA_ON_L4), 20, GEMM, "inductor", device)
+    if dry_run:  # with a compiler that needs none of C++
+        plan = _Plan("cpu", 32, (50, 128), 2, 128, "aot_eager", device)
+    publish(_measure(plan), "gpu", report, against)
+
+
+def _measure(plan: _Plan) -> Bench:
+    """Measure all models in all forms that run here."""
     import torch
 
-    plan = _DRY if dry_run else _FULL
-    origin = Origin.of("tests.bench.gpu", sys.argv[1:])
-    runs: list[Run] = []
-    left_out: dict[str, str] = {}
-    for model, config in ((_LARGE, large_config()), (_MINI, mini_config())):
-        if dry_run:
+    bench = Bench(title="Encoders on a GPU", origin=Origin.of("gpu"), notes=_notes(plan))
+    for model, config in ((LARGE, large_config()), ("mini", mini_config())):
+        if plan.device == "cpu":
             config.update(_TINY)
         forms: dict[str, Any] = {}
         for dtype in (torch.float16, torch.bfloat16):
@@ -134,15 +135,25 @@ def measure(dry_run: bool) -> GpuBench:
             name = str(dtype).removeprefix("torch.").replace("float", "fp").replace("bfp", "bf")
             forms |= {f"{name} {how}": form for how, form in _forms(network, plan.compiler)}
         for tokens in plan.tokens:
-            runs += _measure_tokens(model, forms, tokens, plan, left_out)
+            found = _measure_tokens(model, forms, tokens, plan, bench.left_out)
+            bench = bench.adding(found)
         del forms, network
-    return GpuBench(
-        origin=origin,
-        device=device,
-        window=plan.window,
-        gemm=measure_gemm(plan.device, plan.gemm),
-        runs=tuple(runs),
-        left_out=left_out,
+    return bench
+
+
+def _notes(plan: _Plan) -> tuple[str, str]:
+    chip, rate = find_chip(plan.name), measure_gemm(plan.device, plan.gemm)
+    peak = f"{chip.flops / 1e12:.0f} by its data sheet" if chip else "unknown by data sheet"
+    luna = ", ".join(f"{s} s at {tokens:,} tokens" for tokens, s in LUNA_ON_L4.items())
+    return (
+        f"{plan.name}: fp16 TFLOP/s {peak}, {rate / 1e12:.1f} measured with one large product. "
+        f"Windows of {plan.window} tokens, random weights, {plan.rounds} rounds in turns; from "
+        "token ids in the host's memory to logits there.",
+        "The roofline: operations at the chip's peak, weights at its bandwidth. `L4 at best` is "
+        f"that of an L4 ({L4.flops / 1e12:.0f} TFLOP/s dense, {L4.bandwidth / 1e9:.0f} GB/s), and "
+        "`L4 s` what an L4 would take if it came as near to its own. Luna reports for its whole "
+        f"service on an L4 (440M parameters, TensorRT): {luna}; `Luna x L4` is that by the L4's "
+        "roofline.",
     )
 
 
@@ -151,7 +162,7 @@ def find_device(*packages: str, dry_run: bool) -> str:
 
     Raises:
         MissingExtra: one of the packages, torch among them, is missing.
-        NoGpu: there is none, and it is no dry run.
+        BenchError: there is none, and it is no dry run.
     """
     if any(find_spec(package) is None for package in packages):
         raise MissingExtra("the bench", "train")
@@ -160,7 +171,9 @@ def find_device(*packages: str, dry_run: bool) -> str:
     if dry_run:
         return "CPU (dry run)"
     if not torch.cuda.is_available():
-        raise NoGpu("torch finds no CUDA device; run it on one, or try the script with --dry-run")
+        raise BenchError(
+            "torch finds no CUDA device; run it on one, or try the script with --dry-run"
+        )
     name: str = torch.cuda.get_device_name()
     return name
 
@@ -176,8 +189,12 @@ def _forms(network: Any, compiler: str) -> Iterator[tuple[str, Any]]:
 
 
 def _measure_tokens(
-    model: str, forms: Mapping[str, Any], tokens: int, plan: _Plan, left_out: dict[str, str]
-) -> Iterator[Run]:
+    model: str,
+    forms: Mapping[str, Any],
+    tokens: int,
+    plan: _Plan,
+    left_out: dict[str, str],
+) -> Iterator[Measurement]:
     """Yield runs of the forms in turns; one that fails, as a compiler may here, is left out."""
     import torch
 
@@ -201,14 +218,45 @@ def _measure_tokens(
         for name, found in seconds.items():
             found.append(_time(partial(_read, forms[name], ids, plan.device)))
     for name, found in seconds.items():
-        yield Run(
-            model=model,
-            form=name,
-            tokens=tokens,
-            seconds=tuple(found),
-            flops=flops,
-            weight_bytes=_BYTES * size,
-        )
+        of: dict[str, str | int] = {"model": model, "form": name, "tokens": tokens}
+        yield one_pass(of, found, flops, _BYTES * size, plan.name)
+
+
+def one_pass(
+    of: dict[str, str | int],
+    seconds: Sequence[float],
+    flops: float,
+    weight_bytes: float,
+    device: str,
+) -> Measurement:
+    """Return the row of a model in one form: fp16 or bf16, by eager, compile or tensorrt.
+
+    Args:
+        of: model, form, and the tokens read at once.
+        seconds: of each round.
+        flops: operations of a forward pass, as counted while it ran.
+        weight_bytes: what must at least be read from memory.
+        device: by its driver's name.
+    """
+    tokens = int(of["tokens"])
+    chip, middle = find_chip(device), median(seconds)
+    on_l4 = L4.roofline(flops, weight_bytes)
+    ratio = middle / chip.roofline(flops, weight_bytes) if chip else None
+    luna = LUNA_ON_L4.get(tokens) if of["model"] == LARGE else None
+    return Measurement(
+        table="One pass",
+        of=of,
+        found={
+            **spread(seconds),
+            "tokens/s": tokens / middle,
+            "TFLOP": flops / 1e12,
+            "x roofline": ratio,
+            "L4 at best": on_l4,
+            "L4 s": ratio * on_l4 if ratio else None,
+            "Luna x L4": luna / on_l4 if luna else None,
+        },
+        samples=tuple(seconds),
+    )
 
 
 def _read(form: Any, ids: Any, device: str) -> None:
@@ -240,62 +288,5 @@ def measure_gemm(device: str, size: int = GEMM) -> float:
     return 2 * size**3 / min(_time(run) for _ in range(10))
 
 
-def render(bench: GpuBench) -> str:
-    """Return the run as Markdown."""
-    chip = find_chip(bench.device)
-    peak = f"{chip.flops / 1e12:.0f} by its data sheet" if chip else "unknown by data sheet"
-    header = ("model", "form", "tokens", "p50 s", "p95 s", "tokens/s", "TFLOP", "x floor")
-    sections = [
-        "# Encoders on a GPU",
-        bench.origin.describe(),
-        f"{bench.device}: fp16 TFLOP/s {peak}, {bench.gemm / 1e12:.1f} measured with one large "
-        f"product. Windows of {bench.window} tokens, random weights, {len(bench.runs[0].seconds)} "
-        "rounds in turns; from token ids in the host's memory to logits there.",
-        table((*header, "on an L4 at best", "at this x floor"), _rows(bench), left=(0, 1)),
-        f"The floor is the roofline's: operations at the chip's peak, weights at its bandwidth; "
-        f"`on an L4 at best` is that of an L4 ({L4.flops / 1e12:.0f} TFLOP/s dense, "
-        f"{L4.bandwidth / 1e9:.0f} GB/s), and the last column what an L4 would take if it came as "
-        "near to its own. Luna reports for its whole service on an L4 (440M parameters, TensorRT): "
-        + ", ".join(f"{s} s at {tokens:,} tokens" for tokens, s in LUNA_ON_L4.items())
-        + _luna(bench)
-        + ".",
-    ]
-    if bench.left_out:
-        lines = [f"- {name}: {reason}" for name, reason in bench.left_out.items()]
-        sections.append("## Not measured\n\n" + "\n".join(lines))
-    return "\n\n".join(sections) + "\n"
-
-
-def _rows(bench: GpuBench) -> Iterator[tuple[str, ...]]:
-    chip = find_chip(bench.device)
-    for run in bench.runs:
-        middle = median(run.seconds)
-        on_l4 = L4.floor(run.flops, run.weight_bytes)
-        ratio = middle / chip.floor(run.flops, run.weight_bytes) if chip else None
-        yield (
-            run.model,
-            run.form,
-            f"{run.tokens:,}",
-            f"{middle:.4f}",
-            f"{np.percentile(run.seconds, 95):.4f}",
-            f"{run.tokens / middle:,.0f}",
-            f"{run.flops / 1e12:.3g}",
-            f"{ratio:.1f}" if ratio else UNDEFINED,
-            f"{on_l4:.2g}",
-            f"{ratio * on_l4:.2g}" if ratio else UNDEFINED,
-        )
-
-
-def _luna(bench: GpuBench) -> str:
-    """Return how far above the L4's floor the paper's times are, where the same was measured."""
-    floors = {
-        run.tokens: L4.floor(run.flops, run.weight_bytes)
-        for run in bench.runs
-        if run.model == _LARGE and run.tokens in LUNA_ON_L4
-    }
-    ratios = [f"{LUNA_ON_L4[tokens] / floor:.1f}" for tokens, floor in floors.items()]
-    return f" ({' and '.join(ratios)} x floor)" if ratios else ""
-
-
 if __name__ == "__main__":
-    app()
+    run(command)

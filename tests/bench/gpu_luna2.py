@@ -1,16 +1,15 @@
 """Measure Luna-2's heads on a GPU, at the sizes of Llama 3.2 3B and 3.1 8B.
 
-`python -m tests.bench.gpu_luna2` (or `make bench-gpu`). Weights and adapters are random,
-which makes no difference to speed; they go through the backend that heads are judged by, from token
-ids in the host's memory to logprobs there. The floor is the roofline's: operations of the weights
-and of causal attention at the rate of one large product, as measured on the device. `--dry-run`
-goes the same way at tiny size on the CPU.
+`python -m tests.bench.gpu_luna2` (or `make bench-gpu`). Weights and adapters are random, which
+makes no difference to speed; they go through the backend that heads are judged by, from token ids
+in the host's memory to logprobs there. The roofline: operations of the weights and of causal
+attention at the rate of one large product, as measured on the device. `--dry-run` goes the same way
+at tiny size on the CPU.
 """
 
 from __future__ import annotations
 
 import gc
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,52 +22,31 @@ import numpy as np
 import typer
 
 from moonlynx.judge.backends.labels import LabelBackend, LabelRequest
-from moonlynx.judge.terminal.messages import errors_as_messages
+from moonlynx.judge.decision.cost import load_prices
 
-from .gpu import GEMM, find_device, measure_gemm
-from .gpu_luna2_report import PAPER, HeadsBench, Latency, Load, render
-from .lora import RANK, chances, draw_adapters, lora_shapes
-from .origin import OUT, Origin, write
+from .gpu import GEMM, DryRunOption, find_chip, find_device, measure_gemm
+from .lora import RANK, draw_adapters, lora_shapes, probabilities
+from .record import AgainstOption, Bench, Measurement, Origin, ReportOption, publish, run, spread
 
+# Seconds on an H100, by tokens (Luna-2, Table 5).
+PAPER = {
+    "3B": {500: 0.1, 2_000: 0.1, 15_000: 0.6, 100_000: 6.0},
+    "8B": {500: 0.1, 2_000: 0.15, 15_000: 1.0, 100_000: 10.0},
+}
 _WARM = 2  # runs before those that count
 _LABELS = (5, 6)  # any two tokens
-_SIZES: Mapping[str, Mapping[str, int]] = {
-    "3B": {
-        "hidden_size": 3_072,
-        "intermediate_size": 8_192,
-        "num_hidden_layers": 28,
-        "num_attention_heads": 24,
-        "num_key_value_heads": 8,
-        "vocab_size": 128_256,
-        "max_position_embeddings": 131_072,
-    },
-    "8B": {
-        "hidden_size": 4_096,
-        "intermediate_size": 14_336,
-        "num_hidden_layers": 32,
-        "num_attention_heads": 32,
-        "num_key_value_heads": 8,
-        "vocab_size": 128_256,
-        "max_position_embeddings": 131_072,
-    },
+_COMMON = {"num_key_value_heads": 8, "vocab_size": 128_256, "max_position_embeddings": 131_072}
+_VARIED = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
+# Llama 3.2 3B and Llama 3.1 8B, as their configurations give them.
+_SIZES = {
+    "3B": _COMMON | dict(zip(_VARIED, (3_072, 8_192, 28, 24), strict=True)),
+    "8B": _COMMON | dict(zip(_VARIED, (4_096, 14_336, 32, 32), strict=True)),
 }
-"""The shapes of Llama 3.2 3B and Llama 3.1 8B, as their configurations give them."""
-
-_TINY = {
-    "hidden_size": 64,
-    "intermediate_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "vocab_size": 100,
-    "max_position_embeddings": 512,
-}
-
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+_TINY = dict(zip((*_VARIED, *_COMMON), (64, 128, 2, 4, 2, 100, 512), strict=True))
 
 
 @dataclass(frozen=True)
-class _Plan:
+class Plan:
     """What is measured: at full size on a GPU, or at tiny size on the CPU.
 
     Attributes:
@@ -77,7 +55,8 @@ class _Plan:
         loaded: of the prompts under load: the mean input of the paper's Table 4.
         adapters: numbers of them that share the load.
         requests: under load, at once; `batch` of them are computed together.
-        gemm: rows and columns of the product that the device's rate is measured with.
+        name: the device's.
+        rate: of the device, in operations a second.
     """
 
     device: str
@@ -88,138 +67,155 @@ class _Plan:
     requests: int
     batch: int
     rounds: int
-    gemm: int
+    name: str
+    rate: float
 
 
-_FULL = _Plan("cuda", "bf16", tuple(PAPER["3B"]), 1_250, (1, 8, 64, 200), 200, 8, 5, GEMM)
-_DRY = _Plan("cpu", "fp32", (20, 50), 30, (1, 4), 8, 4, 2, 128)
-
-
-@app.command()
 def command(
     size: Annotated[list[str] | None, typer.Option(help="3B or 8B, or both.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="A tiny model on the CPU, to try the script.")
-    ] = False,
-    out: Annotated[Path, typer.Option(help="Folder for gpu-luna2.md and .json.")] = OUT,
+    dry_run: DryRunOption = False,
+    report: ReportOption = None,
+    against: AgainstOption = None,
 ) -> None:
     """Measure heads on a GPU: latency, load shared by many adapters, cost."""
     sizes = size or list(_SIZES)
     if unknown := set(sizes) - set(_SIZES):
         raise typer.BadParameter(f"--size: there is no {min(unknown)}; give 3B or 8B")
-    with errors_as_messages():
-        for bench in measure(sizes, dry_run=dry_run):
-            write(out, "gpu-luna2", bench, render(bench))
+    name = find_device("peft", "torch", "transformers", dry_run=dry_run)
+    if dry_run:
+        plan = Plan("cpu", "fp32", (20, 50), 30, (1, 4), 8, 4, 2, name, measure_gemm("cpu", 128))
+    else:
+        lengths, rate = tuple(PAPER["3B"]), measure_gemm("cuda", GEMM)
+        plan = Plan("cuda", "bf16", lengths, 1_250, (1, 8, 64, 200), 200, 8, 5, name, rate)
+    bench = Bench(title="Luna-2 on a GPU", origin=Origin.of("gpu_luna2"), notes=_notes(plan))
+    for each in sizes:
+        for found in _Heads(each, _TINY if dry_run else _SIZES[each], plan).measure():
+            bench = bench.adding([found])
+            publish(bench, "gpu-luna2", report, against)  # what is known so far
 
 
-def measure(sizes: Sequence[str], *, dry_run: bool) -> Iterator[HeadsBench]:
-    """Yield what is known so far of models of these sizes, after each length and each load.
-
-    Raises:
-        MissingExtra: torch, transformers or PEFT is missing.
-        NoGpu: there is none, and it is no dry run.
-    """
-    device = find_device("peft", "torch", "transformers", dry_run=dry_run)
-    plan = _DRY if dry_run else _FULL
-    origin = Origin.of("tests.bench.gpu_luna2", sys.argv[1:])
-    bench = HeadsBench(
-        origin=origin,
-        device=device,
-        gemm=measure_gemm(plan.device, plan.gemm),
-        bytes_of_adapter={},
-        latencies=(),
-        loads=(),
+def _notes(plan: Plan) -> tuple[str, ...]:
+    prices = load_prices()
+    return (
+        f"{plan.name}: {plan.rate / 1e12:.1f} fp16 TFLOP/s measured with one large product. Random "
+        f"weights, adapters of rank {RANK}. The roofline is the operations at the measured rate; "
+        "the paper's times are of an H100, end to end (Table 5).",
+        f"Cost of 1,000 requests in {prices.currency} by the GPU's price an hour as of "
+        f"{prices.updated.isoformat()} ({prices.gpu_source}), the GPU busy all the time. The paper "
+        "gives 0.01 for 1,000 evaluations of 1,250 tokens by 3B (Table 4), and 0.02 a million "
+        "tokens in its text.",
     )
-    for size in sizes:
-        shape = _TINY if dry_run else _SIZES[size]
+
+
+@dataclass(frozen=True)
+class _Heads:
+    """Heads on a model of one size."""
+
+    size: str
+    shape: Mapping[str, int]
+    plan: Plan
+
+    def measure(self) -> Iterator[Measurement]:
+        """Yield the latency of each length, then the speed under each load."""
         with tempfile.TemporaryDirectory() as scratch:
-            model, adapters = Path(scratch, "model"), Path(scratch, "adapters")
-            _write_model(model, shape, plan)
-            folders = draw_adapters(model, max(plan.adapters), adapters)
-            taken = sum(file.stat().st_size for file in folders[0].iterdir())
-            sizes_on_disk = bench.bytes_of_adapter | {size: taken}
-            bench = bench.model_copy(update={"bytes_of_adapter": sizes_on_disk})
-            for latency in _measure_latency(size, model, folders[:1], shape, plan):
-                bench = bench.model_copy(update={"latencies": (*bench.latencies, latency)})
-                yield bench
-            for load in _measure_load(size, model, folders, shape, plan):
-                bench = bench.model_copy(update={"loads": (*bench.loads, load)})
-                yield bench
+            model = Path(scratch, "model")
+            self._write_model(model)
+            folders = draw_adapters(model, max(self.plan.adapters), Path(scratch, "adapters"))
+            yield from self._latency(model, folders[:1])
+            yield from self._load(model, folders)
 
+    def _write_model(self, folder: Path) -> None:
+        """Write a Llama with random weights."""
+        import torch
+        from transformers import LlamaConfig, LlamaForCausalLM
 
-def _write_model(folder: Path, shape: Mapping[str, int], plan: _Plan) -> None:
-    """Write a Llama with random weights."""
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    dtype = torch.bfloat16 if plan.load == "bf16" else torch.float32
-    config = LlamaConfig(**shape, rope_theta=500_000.0, tie_word_embeddings=True, dtype=dtype)
-    with torch.device(plan.device):
-        LlamaForCausalLM(config).to(dtype).save_pretrained(folder)
-
-
-def _bring_up(
-    model: Path, folders: Sequence[Path], plan: _Plan, batch: int
-) -> tuple[Any, list[str]]:
-    from moonlynx.judge.backends.transformers_labels import TransformersLabels
-
-    backend = TransformersLabels(str(model), device=plan.device, load=plan.load, batch=batch)
-    return backend, [backend.attach("drawn", folder) for folder in folders]
-
-
-def _measure_latency(
-    size: str, model: Path, folders: Sequence[Path], shape: Mapping[str, int], plan: _Plan
-) -> Iterator[Latency]:
-    """Yield the latency of one prompt at a time with one head."""
-    backend, (name,) = _bring_up(model, folders, plan, 1)
-    rng = np.random.default_rng(0)
-    for tokens in plan.tokens:
-        seconds = []
-        for number in range(_WARM + plan.rounds):
-            request = _request(rng, tokens, shape, name)
-            took = _time(backend, [request])
-            if number >= _WARM:
-                seconds.append(took)
-        yield Latency(
-            size=size, tokens=tokens, seconds=tuple(seconds), flops=count_flops(shape, tokens)
+        dtype = torch.bfloat16 if self.plan.load == "bf16" else torch.float32
+        config = LlamaConfig(
+            **self.shape, rope_theta=500_000.0, tie_word_embeddings=True, dtype=dtype
         )
-    _release()
+        with torch.device(self.plan.device):
+            LlamaForCausalLM(config).to(dtype).save_pretrained(folder)
+
+    def _bring_up(
+        self, model: Path, folders: Sequence[Path], batch: int
+    ) -> tuple[LabelBackend, list[str]]:
+        from moonlynx.judge.backends.transformers_labels import TransformersLabels
+
+        device, load = self.plan.device, self.plan.load
+        backend = TransformersLabels(str(model), device=device, load=load, batch=batch)
+        return backend, [backend.attach("drawn", folder) for folder in folders]
+
+    def _latency(self, model: Path, folders: Sequence[Path]) -> Iterator[Measurement]:
+        """Yield the latency of one prompt at a time with one head."""
+        backend, (name,) = self._bring_up(model, folders, 1)
+        rng = np.random.default_rng(0)
+        for tokens in self.plan.tokens:
+            requests = [self._request(rng, tokens, name) for _ in range(_WARM + self.plan.rounds)]
+            seconds = [_time(backend, [request]) for request in requests][_WARM:]
+            flops = count_flops(self.shape, tokens)
+            yield latency(self.size, tokens, seconds, flops, self.plan.rate)
+        _release()
+
+    def _load(self, model: Path, folders: Sequence[Path]) -> Iterator[Measurement]:
+        """Yield the speed of as many requests with few heads and with many, all resident."""
+        plan, rng = self.plan, np.random.default_rng(1)
+        backend, names = self._bring_up(model, folders, plan.batch)
+        for adapters in plan.adapters:
+            requests = [
+                self._request(rng, plan.loaded, names[n % adapters]) for n in range(plan.requests)
+            ]
+            _time(backend, requests[: plan.batch])
+            one = median(_time(backend, requests) for _ in range(2)) / plan.requests
+            yield Measurement(
+                table="Many adapters",
+                of={
+                    "model": self.size,
+                    "adapters": adapters,
+                    "tokens": plan.loaded,
+                    "batch": plan.batch,
+                },
+                found={
+                    "requests/s": 1 / one,
+                    "x roofline": one * plan.rate / count_flops(self.shape, plan.loaded),
+                    "cost of 1,000": cost(plan.name, 1_000 * one),
+                },
+            )
+        _release()
+
+    def _request(self, rng: np.random.Generator, tokens: int, adapter: str) -> LabelRequest:
+        ids = tuple(rng.integers(10, self.shape["vocab_size"], tokens).tolist())
+        return LabelRequest(ids, (tokens,), _LABELS, adapter)
 
 
-def _measure_load(
-    size: str, model: Path, folders: Sequence[Path], shape: Mapping[str, int], plan: _Plan
-) -> Iterator[Load]:
-    """Yield the speed of as many requests with few heads and with many, all heads resident."""
-    backend, names = _bring_up(model, folders, plan, plan.batch)
-    rng = np.random.default_rng(1)
-    for adapters in plan.adapters:
-        requests = [
-            _request(rng, plan.loaded, shape, names[n % adapters]) for n in range(plan.requests)
-        ]
-        _time(backend, requests[: plan.batch])
-        seconds = median(_time(backend, requests) for _ in range(2))
-        yield Load(
-            size=size,
-            adapters=adapters,
-            tokens=plan.loaded,
-            requests=plan.requests,
-            batch=plan.batch,
-            seconds=seconds,
-            flops=plan.requests * count_flops(shape, plan.loaded),
-        )
-    _release()
+def latency(
+    size: str, tokens: int, seconds: Sequence[float], flops: float, rate: float
+) -> Measurement:
+    """Return the row of one prompt at a time, of so many operations."""
+    middle, paper = median(seconds), PAPER[size].get(tokens)
+    return Measurement(
+        table="One prompt at a time",
+        of={"model": size, "tokens": tokens},
+        found={
+            **spread(seconds),
+            "TFLOP": flops / 1e12,
+            "x roofline": middle * rate / flops,
+            "paper s": paper,
+            "of it": middle / paper if paper else None,
+        },
+        samples=tuple(seconds),
+    )
 
 
-def _request(
-    rng: np.random.Generator, tokens: int, shape: Mapping[str, int], adapter: str
-) -> LabelRequest:
-    ids = tuple(rng.integers(10, shape["vocab_size"], tokens).tolist())
-    return LabelRequest(ids, (tokens,), _LABELS, adapter)
+def cost(device: str, seconds: float) -> float | None:
+    """Return the price of so many seconds of a GPU; None where it is not known."""
+    chip = find_chip(device)
+    hour = load_prices().gpu_hours.get(chip.name) if chip else None
+    return None if hour is None else seconds * hour / 3600
 
 
-def _time(backend: LabelBackend, requests: Sequence[LabelRequest]) -> float:
+def _time(backend: Any, requests: Sequence[LabelRequest]) -> float:
     started = time.perf_counter()
-    chances(backend.score(requests))  # which are in the host's memory: the device is done
+    probabilities(backend.score(requests))  # in the host's memory: the device is done
     return time.perf_counter() - started
 
 
@@ -247,4 +243,4 @@ def count_flops(shape: Mapping[str, int], tokens: int) -> float:
 
 
 if __name__ == "__main__":
-    app()
+    run(command)

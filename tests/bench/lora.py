@@ -12,21 +12,18 @@ from numpy.typing import NDArray
 
 from moonlynx.judge.backends.labels import LabelReply, LabelRequest
 from moonlynx.judge.backends.transformers_labels import ADAPTER_WEIGHTS
-from moonlynx.judge.contract.types import MetricInput, MoonlynxError
+from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.metrics.adapter import load_tokenizer
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.prompt import Encoded, Prompter
 
+from .record import BenchError
 from .texts import make_examples
 
 METRIC = "toxicity"  # a boolean one: a request's answer is one probability
 RANK = 16  # and alpha: Luna-2's, section 3.3
 TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj")
 _SPREAD = 1.0  # of the second factor, in units of 1 / sqrt(rank): enough to change every answer
-
-
-class NotAnswered(MoonlynxError, RuntimeError):
-    """A backend returned no answer to a request; says why."""
 
 
 def draw_adapters(backbone: Path, count: int, folder: Path) -> list[Path]:
@@ -97,14 +94,14 @@ def write_requests(backbone: Path, tokens: int, count: int, seed: int) -> list[L
     return requests
 
 
-def chances(replies: Sequence[LabelReply]) -> NDArray[np.float64]:
+def probabilities(replies: Sequence[LabelReply]) -> NDArray[np.float64]:
     """Return P of the first class of each reply, by the softmax over both.
 
     Raises:
-        NotAnswered: a reply is an error.
+        BenchError: a reply is an error.
     """
     for reply in replies:
         if reply.error is not None:
-            raise NotAnswered(f"{reply.error.code}: {reply.error.message}")
+            raise BenchError(f"{reply.error.code}: {reply.error.message}")
     pairs = np.array([reply.logprobs[0] for reply in replies], dtype=np.float64)
     return np.asarray(1 / (1 + np.exp(pairs[:, 1] - pairs[:, 0])))

@@ -26,11 +26,23 @@ def mini_config() -> Any:
     )
 
 
-def ettin_config() -> Any:
-    """Return the config of Ettin's 17M encoder, TinyLettuce's smallest base (a ModernBERT)."""
-    from transformers import ModernBertConfig
+def write_ettin(folder: Path, tokenizer: str) -> None:
+    """Write a token classifier on Ettin's 17M encoder, TinyLettuce's smallest base.
 
-    return ModernBertConfig(
+    Args:
+        folder: for the model, whose weights are random, and its tokenizer.
+        tokenizer: the JSON of one with BERT's special tokens.
+    """
+    from tokenizers import Tokenizer
+    from transformers import (
+        ModernBertConfig,
+        ModernBertForTokenClassification,
+        PreTrainedTokenizerFast,
+    )
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    config = ModernBertConfig(
         vocab_size=50_368,
         hidden_size=256,
         num_hidden_layers=7,
@@ -38,6 +50,10 @@ def ettin_config() -> Any:
         intermediate_size=384,
         num_labels=2,
     )
+    ModernBertForTokenClassification(config).save_pretrained(folder)
+    special = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep")}
+    words = PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(tokenizer), **special)
+    words.save_pretrained(folder)
 
 
 def large_config() -> Any:

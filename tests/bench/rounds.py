@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from .processes import own_process
 from .subjects import Sample, Subject, Work, measure
 
 if TYPE_CHECKING:
@@ -124,3 +123,12 @@ def _measure_cell(
         for side in (*sides[first:], *sides[:first]):
             samples[side.subject.name].append(side.measure(cell, seed))
     return samples
+
+
+def own_process() -> ProcessPoolExecutor:
+    """Return an executor with one process, started at its first work and kept until it is left."""
+    # Here, because the import notes the main module anew.
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    return ProcessPoolExecutor(1, mp_context=get_context("spawn"))

@@ -52,6 +52,9 @@ class Sample(NamedTuple):
     facts: Facts
 
 
+Run = Callable[[], Facts]
+
+
 class Subject(Protocol):
     """Something to measure, which can be sent to another process.
 
@@ -68,13 +71,13 @@ class Subject(Protocol):
         """Return the name that the tables use."""
         ...
 
-    def bring_up(self) -> Callable[[Work], Callable[[], Facts]]:
+    def bring_up(self) -> Callable[[Work], Run]:
         """Load it; return a function that prepares work and returns the call to measure."""
         ...
 
 
 @cache
-def _bring_up(subject: Subject) -> Callable[[Work], Callable[[], Facts]]:
+def _bring_up(subject: Subject) -> Callable[[Work], Run]:
     return subject.bring_up()
 
 
@@ -126,11 +129,11 @@ class EncoderForm:
         _use_every_core()
         return encoder
 
-    def bring_up(self) -> Callable[[Work], Callable[[], Facts]]:
+    def bring_up(self) -> Callable[[Work], Run]:
         """Load the encoder and its tokenizer."""
         encoder, tokenizer = self.load(), load_tokenizer(self.folder / TOKENIZER)
 
-        def prepare(work: Work) -> Callable[[], Facts]:
+        def prepare(work: Work) -> Run:
             inputs = list(chain.from_iterable(map(cut, make_examples(tokenizer, *work))))
 
             def run() -> Facts:
@@ -194,7 +197,7 @@ class WholeJudge:
     name: str
     form: EncoderForm
 
-    def bring_up(self) -> Callable[[Work], Callable[[], Facts]]:
+    def bring_up(self) -> Callable[[Work], Run]:
         """Load the judge, with a clock before each step."""
         encoder, tokenizer = self.form.load(), load_tokenizer(self.form.folder / TOKENIZER)
         judge = LunaJudge(
@@ -210,7 +213,7 @@ class WholeJudge:
         ):
             clock.watch(holder, step)
 
-        def prepare(work: Work) -> Callable[[], Facts]:
+        def prepare(work: Work) -> Run:
             examples = make_examples(tokenizer, *work)
 
             def run() -> Facts:
@@ -243,26 +246,19 @@ class LettuceDetect:
     package: Path
     tokenizer: Path
 
-    def bring_up(self) -> Callable[[Work], Callable[[], Facts]]:
+    def bring_up(self) -> Callable[[Work], Run]:
         """Write the model and load it as the package's users do."""
         sys.path.append(str(self.package))
-        from transformers import ModernBertForTokenClassification, PreTrainedTokenizerFast
-        from transformers.utils import logging
+        from .networks import write_ettin
 
-        from .networks import ettin_config
-
-        logging.disable_progress_bar()
         tokenizer = load_tokenizer(self.tokenizer)
-        names = ("pad", "unk", "cls", "sep")
-        special = {f"{name}_token": f"[{name.upper()}]" for name in names}
         with tempfile.TemporaryDirectory() as folder:
-            ModernBertForTokenClassification(ettin_config()).save_pretrained(folder)
-            PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(folder)
+            write_ettin(Path(folder), tokenizer.to_str())
             package = import_module("lettucedetect.models.inference")
             detector = package.HallucinationDetector(model_path=folder, device="cpu")
         _use_every_core()
 
-        def prepare(work: Work) -> Callable[[], Facts]:
+        def prepare(work: Work) -> Run:
             examples = make_examples(tokenizer, *work)
 
             def run() -> Facts:
@@ -286,7 +282,7 @@ class ProductsAlone:
     shape: Shape
     window: int
 
-    def bring_up(self) -> Callable[[Work], Callable[[], Facts]]:
+    def bring_up(self) -> Callable[[Work], Run]:
         """Return the products as work; nothing is loaded."""
         _use_every_core()
         return lambda _: lambda: measure_rates(self.shape, self.window)

@@ -1,8 +1,5 @@
 """The benches: what they plan and count, and whole runs of them at tiny size."""
 
-import subprocess
-import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -12,15 +9,13 @@ from moonlynx.judge.judges.luna.config import LunaConfig
 from moonlynx.judge.judges.luna.weights import load_tokenizer
 
 from ..tiny_encoder import POSITIONS, build_tiny_encoder
-from .chips import CHIPS, L4, find_chip
-from .gpu import GpuBench, Run
-from .gpu import render as render_gpu
-from .origin import Machine, Origin
-from .processes import own_process
+from .encoder import collect
+from .forms import Forms
+from .gpu import CHIPS, L4, LARGE, find_chip, one_pass
 from .products import Products, Shape, count_products, measure_rates
-from .results import EncoderBench, Measurement, render
-from .rounds import Budget
-from .subjects import PARTS, LettuceDetect, Work, measure
+from .record import Origin, render
+from .rounds import Budget, Cell, Rounds, own_process
+from .subjects import PARTS, LettuceDetect, Sample, Work, measure
 from .texts import make_examples, make_tokenizer
 
 
@@ -73,77 +68,46 @@ def test_chips_are_found_by_the_drivers_name():
     assert len({chip.name for chip in CHIPS}) == len(CHIPS)
 
 
-def test_the_floor_is_the_slower_of_arithmetic_and_memory():
-    assert L4.floor(flops=121e12, moved=1e9) == 1
-    assert L4.floor(flops=1e9, moved=600e9) == 2
+def test_the_roofline_is_the_slower_of_arithmetic_and_memory():
+    assert L4.roofline(flops=121e12, moved=1e9) == 1
+    assert L4.roofline(flops=1e9, moved=600e9) == 2
 
 
-@pytest.fixture(scope="module")
-def origin():
-    return Origin(
-        date=datetime(2026, 1, 2, tzinfo=UTC),
-        commit=None,
-        command="python -m bench",
-        python="3.11",
-        packages={"numpy": "2"},
-        machine=Machine(
-            processor="P", features=(), cores=2, memory_gb=4, system="Linux", load=None
-        ),
+def test_ratios_are_medians_over_the_rounds():
+    def sampled(*seconds, **facts):
+        return [Sample(each, 99.6, facts) for each in seconds]
+
+    steps = dict(zip(PARTS, (0.1, 0.1, 0.2, 0.4, 0.1), strict=True))
+    # The machine was ten times slower in the second round.
+    samples = {
+        "judge on ONNX fp32": sampled(1.0, 10.0, 1.0, read=64, squares=64**2, **steps),
+        "LettuceDetect 17M": sampled(2.0, 20.0, 6.0),
+        "products alone": sampled(0.1, **{"linear fp32": 4e9, "attention fp32": 4e9}),
+    }
+    forms = Forms("random weights", products=Products(linear=5e8, attention=5e8))
+    rounds = Rounds({Cell(100, 2): samples}, {"torch": "not here"})
+    found = collect(Origin.of("encoder"), forms, rounds, 64)
+    judge, peer, parts, *_ = found.measurements
+    assert judge.of == {"tokens": 100, "batch": 2, "what": "judge on ONNX fp32", "rounds": 3}
+    assert judge.found == pytest.approx(
+        {"p50 s": 1.0, "p95 s": 9.1, "tokens/s": 200, "speed": 2.0, "x roofline": 4.0}
     )
+    assert (peer.found["speed"], peer.found["x roofline"]) == (1.0, None)
+    assert parts.found["encode"] == pytest.approx(200)
+    assert parts.found["rest"] == pytest.approx(50)
+    assert found.left_out == {"torch": "not here"}
 
 
-def cells_of(markdown, row):
-    line = next(line for line in markdown.splitlines() if row in line)
-    return [cell.strip() for cell in line.strip("|").split("|")]
-
-
-def test_ratios_are_medians_over_the_rounds(origin):
-    def measured(name, seconds, floor, parts=None):
-        return Measurement(
-            tokens=100, batch=2, name=name, seconds=seconds, floor=floor, parts=parts
-        )
-
-    parts = dict(zip(PARTS, (0.1, 0.1, 0.2, 0.4, 0.1), strict=True))
-    bench = EncoderBench(
-        origin=origin,
-        weights="random weights",
-        window=64,
-        base="peer",
-        # The machine was ten times slower in the second round.
-        measurements=(
-            measured("judge", (1.0, 10.0, 1.0), 0.25, parts),
-            measured("peer", (2.0, 20.0, 6.0), None),
-        ),
-        rates={"linear fp32": 5e9},
-        peak_mb={"judge": 99.6},
-        left_out={"torch": "not here"},
-    )
-    markdown = render(bench)
-    row = ["100", "2", "judge", "3", "1.000", "9.100", "200", "2.00", "4.0"]
-    assert cells_of(markdown, "| judge | ") == row
-    assert cells_of(markdown, "| peer ")[-2:] == ["1.00", "–"]
-    assert cells_of(markdown, "(40%)")[-2:] == ["50.0 (10%)", "50.0 (10%)"]
-    assert "- torch: not here" in markdown
-
-
-def test_the_roofline_translates_between_chips(origin):
-    run = Run(
-        model="DeBERTa-v3-large",
-        form="fp16 eager",
-        tokens=4_000,
-        seconds=(0.2, 0.2),
-        flops=98.9e12,
-        weight_bytes=1,
-    )
-    bench = GpuBench(
-        origin=origin, device="NVIDIA H200", window=512, gemm=1e12, runs=(run,), left_out={}
-    )
-    markdown = render_gpu(bench)
-    # 98.9 TFLOP take 0.1 s on an H200 at best, so 0.2 s are twice the floor; 0.82 s on an L4.
-    assert cells_of(markdown, "fp16 eager")[-3:] == ["2.0", "0.82", "1.6"]
-    assert "(0.3 x floor)" in markdown  # Luna's 0.23 s
-    unknown = render_gpu(bench.model_copy(update={"device": "another"}))
-    assert cells_of(unknown, "fp16 eager")[-3:] == ["–", "0.82", "–"]
+def test_the_roofline_translates_between_chips():
+    of = {"model": LARGE, "form": "fp16 eager", "tokens": 4_000}
+    found = one_pass(of, (0.2, 0.2), flops=98.9e12, weight_bytes=1, device="NVIDIA H200").found
+    # 98.9 TFLOP take 0.1 s on an H200 at best, so 0.2 s are twice that; 0.82 s on an L4.
+    assert found["x roofline"] == pytest.approx(2.0)
+    assert found["L4 at best"] == pytest.approx(0.817, abs=1e-3)
+    assert found["L4 s"] == pytest.approx(1.635, abs=1e-3)
+    assert found["Luna x L4"] == pytest.approx(0.23 / 0.817, abs=1e-3)
+    unknown = one_pass(of, (0.2, 0.2), flops=98.9e12, weight_bytes=1, device="another").found
+    assert (unknown["x roofline"], unknown["L4 s"]) == (None, None)
 
 
 @pytest.mark.heavy
@@ -186,36 +150,27 @@ def weights(tmp_path_factory):
     return folder
 
 
-def run(module, *arguments):
-    command = [sys.executable, "-m", f"tests.bench.{module}", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 @pytest.mark.slow
-def test_the_encoder_bench_runs_whole(weights, tmp_path):
+def test_the_encoder_bench_runs_whole(weights, bench):
     sizes = ("--tokens", 40, "--tokens", 150, "--batch", 2, "--window", POSITIONS)
-    limits = ("--seconds", 1_000, "--rounds", 2, "--out", tmp_path)
-    done = run("encoder", "--weights", weights, *sizes, *limits)
+    done, found = bench("encoder", "--weights", weights, *sizes, "--seconds", 1_000, "--rounds", 2)
     assert done.returncode == 0, done.stderr[-3000:]
-    bench = EncoderBench.model_validate_json((tmp_path / "encoder.json").read_bytes())
     slow = {"torch bf16"} if half_is_slow() else set()
     names = {"judge on ONNX int8", "torch fp32", "torch bf16", "ONNX fp32", "ONNX int8"} - slow
-    assert set(bench.peak_mb) == names
-    assert set(bench.left_out) == {"LettuceDetect 17M"} | slow
-    assert len(bench.measurements) == 2 * len(names)
-    for each in bench.measurements:
-        assert len(each.seconds) == 2
-        assert each.floor > 0
-        assert (each.parts is not None) is each.name.startswith("judge")
-        if each.parts:
-            assert set(each.parts) == set(PARTS)
-            assert min(each.parts.values()) > 0
-    # A floor grows with the tokens: of the encoder alone by as much as these, or more.
-    floors = {(each.name, each.tokens): each.floor for each in bench.measurements}
-    assert floors["ONNX int8", 150] > 150 / 40 * 0.99 * floors["ONNX int8", 40]
-    assert bench.origin.command.startswith("python -m tests.bench.encoder --weights")
-    assert (tmp_path / "encoder.md").read_text() == render(bench)
-    assert done.stdout.strip() == render(bench).strip()
+    by_table = {}
+    for each in found.measurements:
+        by_table.setdefault(each.table, []).append(each)
+    assert {each.of["what"] for each in by_table["Peak memory"]} == names
+    assert set(found.left_out) == {"LettuceDetect 17M"} | slow
+    runs = by_table["Latency and throughput"]
+    assert len(runs) == 2 * len(names)
+    assert all(len(each.samples) == 2 for each in runs)
+    assert min(each.found["x roofline"] for each in runs) > 0
+    for each in by_table["Where the judge's time goes, ms of an example"]:
+        assert set(each.found) == {*PARTS, "rest"}
+        assert min(each.found[part] for part in PARTS) > 0
+    assert found.origin.command.startswith("python -m tests.bench.encoder --weights")
+    assert done.stdout.strip() == render(found).strip()
 
 
 @pytest.mark.heavy
@@ -231,34 +186,30 @@ def test_lettucedetect_is_read_by_its_own_package(tmp_path):
 
 
 @pytest.mark.heavy
-def test_weights_that_are_none_are_an_error(tmp_path):
-    done = run("encoder", "--weights", tmp_path, "--out", tmp_path)
+def test_weights_that_are_none_are_an_error(tmp_path, bench):
+    done, _ = bench("encoder", "--weights", tmp_path)
     assert done.returncode == 2
     assert "no form of the encoder can be measured" in done.stderr
 
 
 @pytest.mark.heavy
-def test_the_gpu_bench_runs_dry(tmp_path):
-    done = run("gpu", "--dry-run", "--out", tmp_path)
+def test_the_gpu_bench_runs_dry(bench):
+    done, found = bench("gpu", "--dry-run")
     assert done.returncode == 0, done.stderr[-3000:]
-    bench = GpuBench.model_validate_json((tmp_path / "gpu.json").read_bytes())
-    assert bench.left_out == {}
-    forms = {(each.model, each.form) for each in bench.runs}
+    assert found.left_out == {}
+    forms = {(each.of["model"], each.of["form"]) for each in found.measurements}
     dtypes, hows = ("fp16", "bf16"), ("eager", "compile")
-    models = ("DeBERTa-v3-large", "mini")
-    assert forms >= {(m, f"{dtype} {how}") for m in models for dtype in dtypes for how in hows}
-    assert all(min(each.seconds) > 0 and each.flops > 0 for each in bench.runs)
-    assert bench.gemm > 0
-    assert (tmp_path / "gpu.md").read_text() == render_gpu(bench)
+    assert forms >= {(m, f"{d} {how}") for m in (LARGE, "mini") for d in dtypes for how in hows}
+    assert all(min(each.samples) > 0 and each.found["TFLOP"] > 0 for each in found.measurements)
 
 
 @pytest.mark.heavy
-def test_without_a_gpu_the_bench_says_so(tmp_path):
+def test_without_a_gpu_the_bench_says_so(bench):
     import torch
 
     if torch.cuda.is_available():
         pytest.skip("there is a GPU")
-    done = run("gpu", "--out", tmp_path)
+    done, found = bench("gpu")
     assert done.returncode == 2
     assert "--dry-run" in done.stderr
-    assert list(tmp_path.iterdir()) == []
+    assert found is None

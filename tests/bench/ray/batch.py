@@ -1,6 +1,6 @@
 """Measure judging on Ray against judging without it, and lose a worker and a node on the way.
 
-`python -m tests.bench.ray.batch --input ROWS.jsonl --report REPORT.md` repeats the rows up to
+`python -m tests.bench.ray.batch --input ROWS.jsonl` repeats the rows up to
 10,000, judges them in one process, by one thread and by all, on one worker and on two, each on a
 node of its own, and once more on three nodes, of which one is lost mid-job after a worker was. All
 outputs must be the same bytes. Start-up counts in.
@@ -16,7 +16,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,83 +23,92 @@ from typing import Annotated, Any
 import typer
 
 from moonlynx.judge.registry import DEFAULT_JUDGE
-from moonlynx.judge.terminal.messages import echo
+
+from ..record import (
+    AgainstOption,
+    Bench,
+    BenchError,
+    Measurement,
+    Origin,
+    ReportOption,
+    publish,
+    run,
+    say,
+)
 
 _NODE = {"include_dashboard": False, "object_store_memory": 200 << 20}
 _PARTITIONS = 40
 
 
-def main(
+# What is run: nodes, threads (0: one for each core), whether a worker and a node are lost.
+_RUNS = {
+    "one process, 1 thread": (0, 1, False),
+    "one process, a thread for each core": (0, 0, False),
+    "Ray, 1 node, 1 worker": (1, 0, False),
+    "Ray, 2 nodes, 2 workers": (2, 0, False),
+    "Ray, 3 nodes, 3 workers; 1 worker and 1 node lost": (3, 0, True),
+}
+
+
+def command(
     source: Annotated[Path, typer.Option("--input", help="Rows to judge, as .jsonl.")],
-    report: Annotated[Path, typer.Option(help="Markdown file for the table.")],
     rows: Annotated[int, typer.Option(min=_PARTITIONS, help="Rows judged in each run.")] = 10_000,
     judge: Annotated[str, typer.Option(help="Name of the judge.")] = DEFAULT_JUDGE,
+    report: ReportOption = None,
+    against: AgainstOption = None,
 ) -> None:
-    """Measure, and write the table."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        given = [line for line in source.read_bytes().splitlines(keepends=True) if line.strip()]
-        path = folder / "rows.jsonl"
-        path.write_bytes(b"".join(islice(cycle(given), rows)))
-        bench = _Bench(path, judge, rows)
-        table = [
-            "| run | seconds | of them to the first verdicts | rows/s | against one thread |",
-            "|---|---|---|---|---|",
-            bench.line("one process, 1 thread", threads=1),
-            bench.line("one process, a thread for each core"),
-            bench.line("Ray, 1 node, 1 worker", nodes=1),
-            bench.line("Ray, 2 nodes, 2 workers", nodes=2),
-            bench.line("Ray, 3 nodes, 3 workers; 1 worker and 1 node lost", nodes=3, harmed=True),
-        ]
-    day = datetime.now(UTC).date()
-    report.parent.mkdir(parents=True, exist_ok=True)
-    report.write_text(
-        f"# Batches on Ray\n\n{day}, {os.cpu_count()} cores, judge `{judge}`, {rows} rows in "
-        f"{_PARTITIONS} partitions. Nodes are processes of one machine; seconds include start-up. "
-        f"All outputs were the same bytes.\n\n" + "\n".join(table) + "\n\nMade by "
-        f"`python -m tests.bench.ray.batch --input {source.name} --rows {rows} --judge {judge} "
-        f"--report {report.name}`.\n",
-        encoding="utf-8",
+    """Judge on Ray and without it."""
+    note = (
+        f"`{judge}`, {rows:,} rows in {_PARTITIONS} partitions. Nodes are processes of one "
+        "machine; seconds include start-up. All outputs were the same bytes."
     )
+    bench = Bench(title="Batches on Ray", origin=Origin.of("ray.batch", "ray"), notes=(note,))
+    with tempfile.TemporaryDirectory() as folder:
+        given = [line for line in source.read_bytes().splitlines(keepends=True) if line.strip()]
+        path = Path(folder, "rows.jsonl")
+        path.write_bytes(b"".join(islice(cycle(given), rows)))
+        bench = bench.adding(_measure(path, judge, rows))
+    publish(bench, "ray", report, against)
 
 
-class _Bench:
-    """Runs of one judge over one file."""
+def _measure(source: Path, judge: str, rows: int) -> Iterator[Measurement]:
+    """Yield a row for each run.
 
-    def __init__(self, source: Path, judge: str, rows: int) -> None:
-        self._source = source
-        self._judge = judge
-        self._rows = rows
-        self._seconds = 0.0
-        self._wanted = b""
-
-    def line(self, name: str, nodes: int = 0, threads: int = 0, harmed: bool = False) -> str:
-        """Run once, and return its line of the table."""
-        output = self._source.with_name(f"{name}.jsonl")
-        command = [sys.executable, "-m", "moonlynx", "judge", "--judge", self._judge]
-        command += ["--input", str(self._source), "--output", str(output)]
+    Raises:
+        BenchError: a run failed, or gave other bytes than the first.
+    """
+    base, wanted = 0.0, b""
+    for number, (name, (nodes, threads, harmed)) in enumerate(_RUNS.items()):
+        output = source.with_name(f"{number}.jsonl")
+        words = [sys.executable, "-m", "moonlynx", "judge", "--judge", judge]
+        words += ["--input", str(source), "--output", str(output)]
         environment = os.environ | ({"OMP_NUM_THREADS": str(threads)} if threads else {})
         with _cluster(nodes) as cluster:
             if cluster is not None:
-                size = -(-self._rows // _PARTITIONS)
-                engine = f"ray?workers={nodes}&partition-rows={size}"
-                command += ["--engine", engine, "--address", cluster.address]
+                engine = f"ray?workers={nodes}&partition-rows={-(-rows // _PARTITIONS)}"
+                words += ["--engine", engine, "--address", cluster.address]
+            say(name)
             began, started = time.time(), time.monotonic()
-            with subprocess.Popen(command, env=environment) as process:
+            with subprocess.Popen(words, env=environment) as process:
                 if harmed:
                     name += _harm(process, output, cluster)
             seconds = time.monotonic() - started
         verdicts = output.read_bytes()
-        self._seconds, self._wanted = self._seconds or seconds, self._wanted or verdicts
-        if process.returncode not in (0, 3) or verdicts != self._wanted:
-            raise SystemExit(f"{name}: ended with {process.returncode}, or with other verdicts")
+        base, wanted = base or seconds, wanted or verdicts
+        if process.returncode not in (0, 3) or verdicts != wanted:
+            raise BenchError(f"{name}: ended with {process.returncode}, or with other verdicts")
         parts = output.with_name(f"{output.name}.parts").glob("part-*")
         first = min((part.stat().st_mtime for part in parts), default=None)
-        waited = "–" if first is None else f"{first - began:.1f}"
-        rate, ratio = self._rows / seconds, self._seconds / seconds
-        line = f"| {name} | {seconds:.1f} | {waited} | {rate:.1f} | {ratio:.2f} |"
-        echo(line, err=True)
-        return line
+        yield Measurement(
+            table="Runs",
+            of={"run": name},
+            found={
+                "rows/s": rows / seconds,
+                "seconds": seconds,
+                "to the first verdicts": None if first is None else first - began,
+                "by one thread's": base / seconds,
+            },
+        )
 
 
 @contextmanager
@@ -140,7 +148,7 @@ def _find_worker(cluster: Any) -> int:
             ours = int(fields["PPid"]) in raylets
             if ours and b"PartitionJudge" in status.with_name("cmdline").read_bytes():
                 return int(status.parent.name)
-    raise SystemExit("no worker is judging")
+    raise BenchError("no worker is judging")
 
 
 def _wait_for(process: subprocess.Popen[bytes], output: Path, partitions: int) -> int:
@@ -152,8 +160,8 @@ def _wait_for(process: subprocess.Popen[bytes], output: Path, partitions: int) -
         if done >= partitions:
             return done
         time.sleep(0.1)
-    raise SystemExit(f"the run ended before {partitions} partitions were done")
+    raise BenchError(f"the run ended before {partitions} partitions were done")
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(command)

@@ -1,6 +1,6 @@
 """Measure Ray Serve under load while a replica is lost and while an update goes through.
 
-`python -m tests.bench.ray.update --report REPORT.md` starts a node, deploys the shipped
+`python -m tests.bench.ray.update` starts a node, deploys the shipped
 `serve.yaml` (without its large model) by `serve deploy`, and keeps clients asking without a pause:
 undisturbed, while a replica is killed and replaced, and while `serve deploy` puts another judge in
 the place of the first. No request may fail.
@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from functools import partial
 from importlib.resources import files
 from itertools import cycle
 from pathlib import Path
@@ -32,46 +32,22 @@ import typer
 import yaml
 
 from moonlynx.judge.registry import DEFAULT_JUDGE
-from moonlynx.judge.terminal.messages import echo
+
+from ..record import (
+    AgainstOption,
+    Bench,
+    BenchError,
+    Measurement,
+    Origin,
+    ReportOption,
+    publish,
+    run,
+    say,
+)
 
 _APPLICATION = "moonlynx"
 _CPUS = 8  # told to Ray: two generations of replicas fit, however many cores there are
 _PATIENCE = 300.0  # seconds until a change is through
-
-
-def main(
-    report: Annotated[Path, typer.Option(help="Markdown file for the table.")],
-    first: Annotated[str, typer.Option(help="Name of the judge at the beginning.")] = "raghalu",
-    second: Annotated[str, typer.Option(help="Name of the judge after it.")] = DEFAULT_JUDGE,
-    clients: Annotated[int, typer.Option(min=1, help="Clients at once.")] = 8,
-    seconds: Annotated[float, typer.Option(min=1, help="Of each time in peace.")] = 20,
-) -> None:
-    """Measure, and write the table."""
-    with tempfile.TemporaryDirectory() as folder, _serving(Path(folder)) as serving:
-        serving.deploy(first)
-        with _Load(serving.address, clients) as load:
-            load.phase("in peace", lambda: time.sleep(seconds))
-            load.phase("a replica killed, until it is replaced", serving.kill_one)
-            load.phase("in peace", lambda: time.sleep(seconds))
-            load.phase("update, until all old replicas are gone", lambda: serving.update(second))
-            load.phase("in peace", lambda: time.sleep(seconds))
-    judges = [judge.partition("?")[0] for judge in (first, second)]
-    head = " | ".join(f"by `{judge}`" for judge in judges)
-    table = [
-        f"| phase | seconds | requests | failed | p50 ms | p99 ms | longest ms | {head} |",
-        "|---|---|---|---|---|---|---|---|---|",
-        *(phase.line(judges) for phase in load.phases),
-    ]
-    failed = sum(phase.failed for phase in load.phases)
-    day = datetime.now(UTC).date()
-    report.parent.mkdir(parents=True, exist_ok=True)
-    report.write_text(
-        f"# An update under load on Ray Serve\n\n{day}, {os.cpu_count()} cores, {clients} clients; "
-        f"2 gateways and 2 replicas of the judge.\n\n" + "\n".join(table) + "\n",
-        encoding="utf-8",
-    )
-    if failed:
-        raise SystemExit(f"{failed} requests failed")
 
 
 class _Reply(NamedTuple):
@@ -82,28 +58,37 @@ class _Reply(NamedTuple):
     judge: str
 
 
-class _Phase(NamedTuple):
-    """What clients saw from one moment to another."""
-
-    name: str
-    seconds: float
-    replies: Sequence[_Reply]
-
-    @property
-    def failed(self) -> int:
-        """Return the number of requests without a verdict."""
-        return sum(reply.status != 200 for reply in self.replies)
-
-    def line(self, judges: Sequence[str]) -> str:
-        """Return the phase's line of the table."""
-        taken = 1_000 * np.array([reply.seconds for reply in self.replies])
-        p50, p99 = np.percentile(taken, [50, 99])
-        by = Counter(reply.judge for reply in self.replies)
-        counts = " | ".join(str(by[judge]) for judge in judges)
-        return (
-            f"| {self.name} | {self.seconds:.1f} | {len(taken)} | {self.failed} | {p50:.0f} "
-            f"| {p99:.0f} | {taken.max():.0f} | {counts} |"
-        )
+def command(
+    first: Annotated[str, typer.Option(help="Name of the judge at the beginning.")] = "raghalu",
+    second: Annotated[str, typer.Option(help="Name of the judge after it.")] = DEFAULT_JUDGE,
+    clients: Annotated[int, typer.Option(min=1, help="Clients at once.")] = 8,
+    seconds: Annotated[float, typer.Option(min=1, help="Of each time in peace.")] = 20,
+    report: ReportOption = None,
+    against: AgainstOption = None,
+) -> None:
+    """Update a judge under load, and lose a replica of it."""
+    note = f"{clients} clients; 2 gateways and 2 replicas of the judge: `{first}`, then `{second}`."
+    bench = Bench(
+        title="An update under load on Ray Serve",
+        origin=Origin.of("ray.update", "ray"),
+        notes=(note,),
+    )
+    acts: dict[str, Callable[[_Serving], None]] = {
+        "in peace": lambda _: time.sleep(seconds),
+        "a replica killed, until it is replaced": _Serving.kill_one,
+        "in peace again": lambda _: time.sleep(seconds),
+        "update, until all old replicas are gone": lambda serving: serving.update(second),
+        "in peace, updated": lambda _: time.sleep(seconds),
+    }
+    judges = [judge.partition("?")[0] for judge in (first, second)]
+    with tempfile.TemporaryDirectory() as folder, _serving(Path(folder)) as serving:
+        serving.deploy(first)
+        with _Load(serving.address, clients) as load:
+            for name, act in acts.items():
+                bench = bench.adding([load.phase(name, partial(act, serving), judges)])
+    publish(bench, "ray-update", report, against)
+    if failed := sum(each.found["failed"] or 0 for each in bench.measurements):
+        raise BenchError(f"{failed:.0f} requests failed")
 
 
 class _Load:
@@ -111,18 +96,32 @@ class _Load:
 
     def __init__(self, address: str, clients: int) -> None:
         self._address = address
-        self.phases: list[_Phase] = []
         self._replies: list[_Reply] = []
         self._ended = threading.Event()
         self._threads = [threading.Thread(target=self._ask) for _ in range(clients)]
 
-    def phase(self, name: str, act: Callable[[], None]) -> None:
-        """Keep what the clients see while something is done."""
+    def phase(self, name: str, act: Callable[[], None], judges: Sequence[str]) -> Measurement:
+        """Return what the clients see while something is done."""
         begin, started = len(self._replies), time.monotonic()
         act()
-        replies = self._replies[begin:]
-        self.phases.append(_Phase(name, time.monotonic() - started, replies))
-        echo(f"{name}: {len(replies)} requests, {self.phases[-1].failed} failed", err=True)
+        replies, seconds = self._replies[begin:], time.monotonic() - started
+        failed = sum(reply.status != 200 for reply in replies)
+        say(f"{name}: {len(replies)} requests, {failed} failed")
+        taken = 1_000 * np.array([reply.seconds for reply in replies])
+        by = Counter(reply.judge for reply in replies)
+        return Measurement(
+            table="Phases",
+            of={"phase": name},
+            found={
+                "p50 ms": float(np.percentile(taken, 50)),
+                "p99 ms": float(np.percentile(taken, 99)),
+                "longest ms": float(taken.max()),
+                "seconds": seconds,
+                "requests": len(replies),
+                "failed": failed,
+                **{f"by {judge}": by[judge] for judge in judges},
+            },
+        )
 
     def _ask(self) -> None:
         rows = (files("moonlynx.judge.examples") / "answers.jsonl").read_text(encoding="utf-8")
@@ -136,7 +135,7 @@ class _Load:
                     reply = client.post("/v1/judge", content=next(bodies))
                     status, judge = reply.status_code, reply.json()["judge"]["name"]
                 except (httpx.HTTPError, ValueError, LookupError) as error:
-                    echo(f"failed: {status} {error!r}", err=True)
+                    say(f"failed: {status} {error!r}")
                 self._replies.append(_Reply(time.monotonic() - asked, status, judge))
 
     def __enter__(self) -> _Load:
@@ -219,9 +218,9 @@ def _until(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + _PATIENCE
     while not condition():
         if time.monotonic() > end:
-            raise SystemExit("the change did not come through")
+            raise BenchError("the change did not come through")
         time.sleep(0.5)
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run(command)

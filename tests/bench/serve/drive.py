@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from math import inf
 
 import httpx
 
@@ -44,8 +45,8 @@ def drive(
     bodies: Sequence[bytes],
     clients: int,
     *,
-    seconds: float | None = None,
-    requests: int | None = None,
+    seconds: float = inf,
+    requests: float = inf,
     on_second: Callable[[int], None] = lambda _requests: None,
 ) -> Seen:
     """Send requests until the time is up or all are sent; none is broken off.
@@ -58,27 +59,12 @@ def drive(
         requests: to send; give this or `seconds`.
         on_second: called each second with the requests answered so far.
     """
-    return asyncio.run(_drive(server, bodies, clients, seconds, requests, on_second))
-
-
-async def _drive(
-    server: Running,
-    bodies: Sequence[bytes],
-    clients: int,
-    seconds: float | None,
-    requests: int | None,
-    on_second: Callable[[int], None],
-) -> Seen:
     seen, sent = Seen(), count()
     limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
     headers = {"Content-Type": "application/json"}
 
-    def go_on(number: int) -> bool:
-        in_time = seconds is None or time.perf_counter() < started + seconds
-        return in_time and (requests is None or number < requests)
-
-    async def one_client(http: httpx.AsyncClient) -> None:
-        while go_on(number := next(sent)):
+    async def one_client(http: httpx.AsyncClient, end: float) -> None:
+        while time.perf_counter() < end and (number := next(sent)) < requests:
             asked = time.perf_counter()
             try:
                 reply = await http.post(server.path, content=bodies[number % len(bodies)])
@@ -93,13 +79,16 @@ async def _drive(
             await asyncio.sleep(_TELL_EVERY)
             on_second(seen.requests)
 
-    async with httpx.AsyncClient(
-        base_url=server.address, headers=headers, limits=limits, timeout=_PATIENCE
-    ) as http:
-        started, busy = time.perf_counter(), time.process_time()
-        telling = asyncio.create_task(tell())
-        await asyncio.gather(*(one_client(http) for _ in range(clients)))
-        telling.cancel()
-    seen.wall = time.perf_counter() - started
-    seen.own = (time.process_time() - busy) / seen.wall
+    async def all_clients() -> None:
+        async with httpx.AsyncClient(
+            base_url=server.address, headers=headers, limits=limits, timeout=_PATIENCE
+        ) as http:
+            started, busy = time.perf_counter(), time.process_time()
+            telling = asyncio.create_task(tell())
+            await asyncio.gather(*(one_client(http, started + seconds) for _ in range(clients)))
+            telling.cancel()
+        seen.wall = time.perf_counter() - started
+        seen.own = (time.process_time() - busy) / seen.wall
+
+    asyncio.run(all_clients())
     return seen

@@ -1,15 +1,14 @@
-"""Measure the gateway as its clients meet it: load, start, memory, guard.
+"""Measure the gateway as its clients meet it: load, start, memory, guard, long answers.
 
 `python -m tests.bench.serve.load` starts real servers and asks them over HTTP: ours with and
-without batching and with an audit, and LettuceDetect's own where its package is given. Servers take
-turns, so that what else the machine does falls on all of them alike.
+without batching and with an audit, and LettuceDetect's own where its package is given. Servers, and
+rounds with and without long answers, take turns, so that what else the machine does falls on all of
+them alike.
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
-from importlib.metadata import version
 from itertools import product
 from pathlib import Path
 from typing import Annotated
@@ -18,19 +17,21 @@ import typer
 
 from moonlynx.judge.judges.luna.weights import EMBEDDED, TOKENIZER, load_tokenizer
 from moonlynx.judge.registry import DEFAULT_JUDGE
-from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
-from ..origin import OUT, Origin, write
-from .measures import Subjects, measure_guard, measure_load, measure_memory, measure_starts
-from .results import ServeBench, render
+from ..record import AgainstOption, Bench, Origin, ReportOption, publish, run
+from .measures import (
+    Subjects,
+    measure_beside,
+    measure_guard,
+    measure_load,
+    measure_memory,
+    measure_starts,
+)
 from .servers import installed
 
 _TOKENS, _CLIENTS = [500, 4_000], [1, 8, 64]
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
-
-@app.command()
 def command(
     judge: Annotated[str, typer.Option(help="Name of the judge.")] = DEFAULT_JUDGE,
     tokens: Annotated[
@@ -48,42 +49,43 @@ def command(
     answer_tokens: Annotated[
         int, typer.Option(min=0, help="Of the growing answer that is guarded.")
     ] = 2_000,
+    long: Annotated[
+        int, typer.Option(min=0, help="Characters of the answers beside short ones.")
+    ] = 0,
     lettucedetect: Annotated[
         Path | None, typer.Option(help="Folder that holds the package lettucedetect.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the results.")] = OUT,
-    name: Annotated[str, typer.Option(help="Of the results' .json and .md.")] = "serve-load",
+    report: ReportOption = None,
+    against: AgainstOption = None,
 ) -> None:
     """Measure the server's load, start, memory and guard; 0 leaves a part out."""
-    origin = Origin.of("tests.bench.serve.load", sys.argv[1:], lettucedetect)
-    packages = {package: version(package) for package in ("fastapi", "uvicorn", "httpx")}
-    origin = origin.model_copy(update={"packages": origin.packages | packages})
-    tokenizer = load_tokenizer(EMBEDDED / TOKENIZER)
-    bench = ServeBench(origin=origin, judge=judge)
-    with errors_as_messages(), tempfile.TemporaryDirectory() as scratch:
+    origin = Origin.of("serve.load", "fastapi", "uvicorn", "httpx", folder=lettucedetect)
+    note = (
+        f"Clients on the same machine, each with one request under way, ask for one verdict of "
+        f"`{judge}` at a time. Rates are the median of the rounds, latencies of all rounds "
+        "together. The last column of a load is what the clients themselves took of a core, which "
+        "the server did not have. A sentence of a guarded answer is judged once, so that a later "
+        "one costs no more than an early one."
+    )
+    bench = Bench(title="The server under load", origin=origin, notes=(note,))
+    with tempfile.TemporaryDirectory() as scratch:
+        tokenizer = load_tokenizer(EMBEDDED / TOKENIZER)
+        subjects = Subjects(judge, tokenizer, Path(scratch), lettucedetect)
         try:
             if starts:
-                found = measure_starts(judge, starts, tokenizer, installed(), _say)
-                bench = bench.model_copy(update={"starts": tuple(found)})
+                bench = bench.adding(measure_starts(subjects, starts, installed()))
             if answer_tokens:
-                sentences = tuple(measure_guard(judge, answer_tokens, tokenizer, _say))
-                guarded = {"sentences": sentences, "answer_tokens": answer_tokens}
-                bench = bench.model_copy(update=guarded)
+                bench = bench.adding(measure_guard(subjects, answer_tokens))
             if seconds:
-                subjects = Subjects(judge, tokenizer, Path(scratch), lettucedetect)
                 loads = list(product(tokens, clients))
-                cells = measure_load(subjects, loads, seconds, rounds, _say)
-                bench = bench.model_copy(update={"cells": tuple(cells)})
+                bench = bench.adding(measure_load(subjects, loads, seconds, rounds))
+            if long:
+                bench = bench.adding(measure_beside(subjects, long, seconds or 5, rounds))
             if requests:
-                memory = measure_memory(judge, requests, tokenizer, Path(scratch), _say)
-                bench = bench.model_copy(update={"memory": memory})
+                bench = bench.adding([measure_memory(subjects, requests)])
         finally:  # what was measured before a fault is not lost
-            write(out, name, bench, render(bench))
-
-
-def _say(message: str) -> None:
-    echo(message, err=True)
+            publish(bench, "serve-load", report, against)
 
 
 if __name__ == "__main__":
-    app()
+    run(command)

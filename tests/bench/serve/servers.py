@@ -18,17 +18,15 @@ import httpx
 from tokenizers import Tokenizer
 
 import moonlynx
-from moonlynx.judge.contract.types import Example, MoonlynxError
+from moonlynx.judge.contract.types import Example
 
-from ..processes import own_process
+from ..networks import write_ettin
+from ..record import BenchError
+from ..rounds import own_process
 
 _UP_WITHIN = 120.0  # seconds
 _END_WITHIN = 30.0
 _ADDRESS = re.compile(r" at (http://\S+)/v1/judge")
-
-
-class BenchError(MoonlynxError, RuntimeError):
-    """A server cannot be measured; says why."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ def lettucedetect_server(
         BenchError: it does not come up.
     """
     with own_process() as apart:  # torch stays out of the clients' process
-        apart.submit(_write_ettin, scratch, tokenizer.to_str()).result()
+        apart.submit(write_ettin, scratch, tokenizer.to_str()).result()
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "uvicorn", "lettucedetect_api.server:app"]
@@ -138,19 +136,6 @@ def _our_body(example: Example) -> bytes:
 def _their_body(example: Example) -> bytes:
     renamed = {"contexts": example.context, "question": example.question, "answer": example.answer}
     return httpx.Request("POST", "http://-", json=renamed).read()
-
-
-def _write_ettin(folder: Path, tokenizer: str) -> None:
-    from transformers import ModernBertForTokenClassification, PreTrainedTokenizerFast
-    from transformers.utils import logging
-
-    from ..networks import ettin_config
-
-    logging.disable_progress_bar()
-    special = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep")}
-    ModernBertForTokenClassification(ettin_config()).save_pretrained(folder)
-    words = PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(tokenizer), **special)
-    words.save_pretrained(folder)
 
 
 def installed() -> set[Path]:

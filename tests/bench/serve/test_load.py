@@ -2,10 +2,8 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
-from datetime import UTC, datetime
+from collections import Counter
 
 import pytest
 
@@ -15,10 +13,9 @@ from moonlynx.serve.queue.batching import Batching
 from moonlynx.serve.service import Settings
 
 from ...serve.loopback import EXAMPLE, Gated, serving
-from ..origin import Machine, Origin
-from .drive import drive
-from .measures import guard, measure_starts
-from .results import Cell, Guarded, Memory, ServeBench, Start, render
+from ..record import BenchError
+from .drive import Seen, drive
+from .measures import Subjects, guard, measure_starts, slope, under_load
 from .servers import Running, forget_files, installed
 
 
@@ -61,64 +58,24 @@ def test_a_request_without_an_answer_is_counted():
 
 def test_memory_that_grows_is_seen():
     flat = [(number, 100.0 + number % 2) for number in range(0, 10_001, 100)]
-    assert abs(Memory(requests=10_000, samples=tuple(flat)).slope()) < 1
+    assert abs(slope(flat, 10_000)) < 1
     # A cache that fills in the first tenth is no leak; what goes on growing is one.
     leak = [(number, 100.0 + min(number, 1_000) + number / 1_000) for number, _ in flat]
-    assert Memory(requests=10_000, samples=tuple(leak)).slope() == pytest.approx(100)
+    assert slope(leak, 10_000) == pytest.approx(100)
+    assert slope([(0, 90.0), (10_000, 100.0)], 10_000) is None
 
 
-@pytest.fixture
-def bench():
-    machine = Machine(processor="P", features=(), cores=2, memory_gb=4, system="Linux", load=None)
-    origin = Origin(
-        date=datetime(2026, 1, 2, tzinfo=UTC),
-        commit=None,
-        command="python -m bench",
-        python="3.11",
-        packages={},
-        machine=machine,
-    )
-    cell = Cell(
-        server="batching",
-        tokens=4_000,
-        clients=8,
-        rates=(10.0, 1.0, 12.0),
-        seconds=(0.5, 1.25, 2.0),
-        statuses={200: 97, 0: 2, 504: 1},
-        own=0.25,
-    )
-    sentences = [
-        Guarded(seconds=0.1 * (1 + n // 4), windows=1 + n // 4, tokens=9) for n in range(8)
+def test_a_load_is_of_all_rounds():
+    seen = [
+        Seen([0.5, 1.0], Counter({200: 2, 504: 1}), wall=2.0, own=0.1),
+        Seen([2.0], Counter({200: 1, 0: 1}), wall=4.0, own=0.2),
     ]
-    return ServeBench(
-        origin=origin,
-        judge="luna",
-        cells=(cell,),
-        starts=(Start(kind="cold", seconds=(3.0, 1.0, 2.0)),),
-        memory=Memory(requests=1_000, samples=((0, 90.0), (500, 110.0), (1_000, 100.0))),
-        answer_tokens=2_000,
-        sentences=tuple(sentences),
-    )
-
-
-def cells_of(markdown, row):
-    line = next(line for line in markdown.splitlines() if line.startswith(f"| {row}"))
-    return [cell.strip() for cell in line.strip("|").split("|")]
-
-
-def test_the_page_says_what_was_measured(bench):
-    page = render(bench)
-    found = cells_of(page, " 4,000")
-    assert found == ["4,000", "8", "batching", "100", "10.0", "500", "1,250", "2,000", "3", "0.25"]
-    assert cells_of(page, "cold") == ["cold", "3", "1.00", "2.00", "3.00"]
-    assert "90 MB after the first of them, 110 MB at most, 100 MB after the last" in page
-    assert cells_of(page, "first quarter") == ["first quarter", "2", "1.00", "9", "100", "100"]
-    assert cells_of(page, "last") == ["last", "2", "2.00", "9", "200", "200"]
-
-
-def test_what_was_not_measured_has_no_section(bench):
-    page = render(ServeBench(origin=bench.origin, judge="luna"))
-    assert "##" not in page
+    found = under_load({"tokens": 60}, seen)
+    assert found.samples == (1.0, 0.25)
+    assert (found.found["answers"], found.found["not 200"]) == (5, 2)
+    assert (found.found["p50 ms"], found.found["clients' share"]) == (1_000, 0.2)
+    with pytest.raises(BenchError, match="no request was answered"):
+        under_load({"tokens": 60}, [Seen()])
 
 
 @pytest.mark.heavy
@@ -144,23 +101,28 @@ def test_starts_are_measured_cold_and_warm(tmp_path):
     assert forget_files([tmp_path]) == 1
     assert tmp_path not in installed()
     tokenizer = load_tokenizer(EMBEDDED / TOKENIZER)
-    cold, warm = measure_starts("token-similarity", 1, tokenizer, [tmp_path], lambda _: None)
-    assert (cold.kind, warm.kind) == ("cold", "warm")
-    assert min(*cold.seconds, *warm.seconds) > 0.1
+    subjects = Subjects("token-similarity", tokenizer, tmp_path, None)
+    cold, warm = measure_starts(subjects, 1, [tmp_path])
+    assert (cold.of["start"], warm.of["start"]) == ("cold", "warm")
+    assert min(*cold.samples, *warm.samples) > 0.1
 
 
 @pytest.mark.heavy
-def test_a_whole_run(tmp_path):
+def test_a_whole_run(bench):
     sizes = "--judge token-similarity --tokens 60 --clients 2 --seconds 0.5 --rounds 1 --starts 0"
-    rest = f"--requests 300 --answer-tokens 200 --out {tmp_path} --name found"
-    line = [sys.executable, "-m", "tests.bench.serve.load", *sizes.split(), *rest.split()]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    rest = "--requests 300 --answer-tokens 200 --long 3000"
+    done, found = bench("serve.load", *sizes.split(), *rest.split())
     assert done.returncode == 0, done.stderr[-3000:]
-    bench = ServeBench.model_validate_json((tmp_path / "found.json").read_bytes())
+    tables = {}
+    for each in found.measurements:
+        tables.setdefault(each.table, []).append(each)
     names = ["batching", "row by row", "batching, audit"]
-    assert [cell.server for cell in bench.cells] == names
-    assert all(cell.statuses.keys() == {200} for cell in bench.cells)
-    assert bench.memory.samples[-1][0] == 300
-    assert min(mb for _, mb in bench.memory.samples) > 30
-    assert len(bench.sentences) > 5
-    assert (tmp_path / "found.md").read_text() == render(bench)
+    assert [each.of["server"] for each in tables["Load"]] == names
+    assert all(each.found["not 200"] == 0 for each in tables["Load"])
+    (memory,) = tables["Memory, with an audit that keeps texts"]
+    assert memory.of == {"requests": 300}
+    assert min(memory.samples) > 30
+    guarded = tables["The guard, by quarters of the answer"]
+    assert [each.of["quarter"] for each in guarded] == [1, 2, 3, 4]
+    beside = tables["Short answers beside long ones"]
+    assert [each.found["not 200"] for each in beside] == [0, 0, 0]
