@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -36,35 +35,37 @@ SplitOption = Annotated[
 DataOption = Annotated[
     Path | None, typer.Option(help="Folder with the benchmark's files (default: $MOONLYNX_DATA).")
 ]
+OutputOption = Annotated[
+    Path, typer.Option(help="Folder for verdicts and reports; a stopped run resumes from it.")
+]
+BatchOption = Annotated[int, typer.Option(min=1, help="Rows judged at once.")]
 ResamplesOption = Annotated[int, typer.Option(min=100, help="Resamples of the bootstrap.")]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of bootstrap and sample.")]
-PricesOption = Annotated[
-    Path | None, typer.Option(help="Price table (default: the package's own).")
-]
 
 
 @app.command("eval")
 def evaluate(
+    context: typer.Context,
     benchmark: BenchmarkOption,
     judge: Annotated[
         list[str],
         typer.Option(help="Name of a judge; `moonlynx judges` lists them. Repeatable."),
     ],
-    output: Annotated[
-        Path, typer.Option(help="Folder for verdicts and reports; a stopped run goes on from it.")
-    ],
+    output: OutputOption,
     map_: MapOption = None,
     split: SplitOption = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Judge only a random sample of so many rows.")
     ] = None,
     data: DataOption = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Rows judged at once.")] = BATCH_SIZE,
+    batch_size: BatchOption = BATCH_SIZE,
     resamples: ResamplesOption = 1_000,
     seed: SeedOption = 0,
-    prices: PricesOption = None,
+    prices: Annotated[
+        Path | None, typer.Option(help="Price table (default: the package's own).")
+    ] = None,
 ) -> None:
-    """Judge a labelled benchmark and report how right the judges were.
+    """Judge a labelled benchmark and report the judges' accuracy.
 
     Writes verdicts-JUDGE.jsonl and the rows' times for each judge, report.json and report.md, and
     where judges give probabilities reliability.svg and coverage-risk.svg.
@@ -73,22 +74,8 @@ def evaluate(
 
     from .benchmarks import load_benchmark
     from .report_pages import summary
-    from .run import run_evaluation
+    from .run import Settings, run_evaluation
 
-    command = _command(
-        "eval",
-        benchmark=[benchmark],
-        judge=judge,
-        output=[output],
-        map=map_ or (),
-        split=[split],
-        limit=[limit],
-        data=[data],
-        batch_size=[batch_size if batch_size != BATCH_SIZE else None],
-        resamples=[resamples],
-        seed=[seed],
-        prices=[prices],
-    )
     fields = FieldMap.parse(map_ or ())
     loaded = load_benchmark(
         benchmark, split=split, data=data, limit=limit, seed=seed, fields=fields
@@ -99,11 +86,7 @@ def evaluate(
         loaded,
         judge,
         output,
-        command=command,
-        progress=progress_bar,
-        batch_size=batch_size,
-        resamples=resamples,
-        seed=seed,
+        Settings(_command(context), progress_bar, batch_size, resamples, seed),
         prices=load_prices(prices),
     )
     echo(summary(report))
@@ -114,6 +97,7 @@ def evaluate(
 
 @app.command()
 def frontier(
+    context: typer.Context,
     benchmark: BenchmarkOption,
     first: Annotated[
         list[str], typer.Option(help="Name of a judge that gives raw scores. Repeatable.")
@@ -125,50 +109,27 @@ def frontier(
             "rows (faithbench). Repeatable."
         ),
     ],
-    output: Annotated[
-        Path, typer.Option(help="Folder for verdicts and reports; a stopped run goes on from it.")
-    ],
+    output: OutputOption,
     map_: MapOption = None,
     split: SplitOption = None,
     data: DataOption = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Rows judged at once.")] = BATCH_SIZE,
+    batch_size: BatchOption = BATCH_SIZE,
     resamples: ResamplesOption = 1_000,
     seed: SeedOption = 0,
 ) -> None:
-    """Report how right two judges are together, by the share that the first hands on.
+    """Report the accuracy of two judges together, by the share of rows that the first defers.
 
     Writes frontier.json, frontier.md, frontier.csv and a figure for each first judge.
     """
     from .benchmarks import load_benchmark
     from .frontier_pages import run_frontier
+    from .run import Settings
 
-    command = _command(
-        "frontier",
-        benchmark=[benchmark],
-        first=first,
-        second=second,
-        output=[output],
-        map=map_ or (),
-        split=[split],
-        data=[data],
-        batch_size=[batch_size if batch_size != BATCH_SIZE else None],
-        resamples=[resamples],
-        seed=[seed],
-    )
     fields = FieldMap.parse(map_ or ())
     loaded = load_benchmark(benchmark, split=split, data=data, fields=fields)
     make_folder(output)
-    run_frontier(
-        loaded,
-        first,
-        second,
-        output,
-        command=command,
-        progress=progress_bar,
-        batch_size=batch_size,
-        resamples=resamples,
-        seed=seed,
-    )
+    settings = Settings(_command(context), progress_bar, batch_size, resamples, seed)
+    run_frontier(loaded, first, second, output, settings)
     echo(f"The whole report: {output / 'frontier.md'}")
 
 
@@ -222,10 +183,12 @@ def rows(
         sys.stdout.write(row.example.model_dump_json(exclude_defaults=True) + "\n")
 
 
-def _command(name: str, **options: Sequence[object]) -> str:
-    words = ["moonlynx", name]
-    for option, values in options.items():
-        for value in values:
-            if value is not None:
-                words += [f"--{option.replace('_', '-')}", str(value)]
+def _command(context: typer.Context) -> str:
+    """Return the command line, with the options that set the numbers default ones too."""
+    words = ["moonlynx", str(context.command.name)]
+    for option in context.command.params:
+        value = context.params[str(option.name)]
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if each is not None and (option.name, each) != ("batch_size", BATCH_SIZE):
+                words += [option.opts[0], str(each)]
     return shlex.join(words)

@@ -17,19 +17,18 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from moonlynx.judge.contract.types import JudgeInfo, Record, Verdict
 
 from .benchmarks import BenchmarkError, BenchmarkRow
 from .bootstrap import Floats, interval
-from .extras import scipy_stats
 from .intervals import Value
 from .markdown import UNDEFINED, table
 from .metrics import estimates, resample
 from .outcomes import Gold, Outcomes
 from .provenance import File
 from .report_pages import TITLES
+from .slices import scipy_stats
 
 COMPARED = ("accuracy", "balanced_accuracy", "f1", "auroc")
 
@@ -83,13 +82,11 @@ class Comparison(Record):
     differences: dict[str, Difference]
 
 
+Judged = tuple[File, Sequence[Verdict]]
+
+
 def compare(
-    rows: Sequence[BenchmarkRow],
-    a: tuple[File, Sequence[Verdict]],
-    b: tuple[File, Sequence[Verdict]],
-    *,
-    resamples: int,
-    seed: int,
+    rows: Sequence[BenchmarkRow], a: Judged, b: Judged, *, resamples: int, seed: int
 ) -> Comparison:
     """Compare two judges on the rows that both have judged.
 
@@ -105,8 +102,9 @@ def compare(
         MissingExtra: scipy is not installed.
     """
     gold = Gold(_judged_rows(rows, a, b))
+    by_id = ({verdict.id: verdict for verdict in verdicts} for _, verdicts in (a, b))
     one, other = _share_raw_scores(
-        *(gold.outcomes(_in_order(gold.rows, verdicts)) for _, verdicts in (a, b))
+        *(gold.outcomes([each[row.id] for row in gold.rows]) for each in by_id)
     )
     drawn = resample([one, other], resamples, (seed,))
     estimated = estimates(one), estimates(other)
@@ -132,11 +130,7 @@ def compare(
     )
 
 
-def _judged_rows(
-    rows: Sequence[BenchmarkRow],
-    a: tuple[File, Sequence[Verdict]],
-    b: tuple[File, Sequence[Verdict]],
-) -> list[BenchmarkRow]:
+def _judged_rows(rows: Sequence[BenchmarkRow], a: Judged, b: Judged) -> list[BenchmarkRow]:
     """Return the rows that were judged; raise for files that do not fit each other or the rows."""
     ids_a, ids_b = _ids(*a), _ids(*b)
     path_a, path_b = a[0].path, b[0].path
@@ -162,18 +156,11 @@ def _refuse(ids: set[str | int | None], complaint: str) -> None:
         raise BenchmarkError(f"{complaint}: {len(ids):,} of them, such as {shown}")
 
 
-def _in_order(rows: Sequence[BenchmarkRow], verdicts: Sequence[Verdict]) -> list[Verdict]:
-    by_id = {verdict.id: verdict for verdict in verdicts}
-    return [by_id[row.id] for row in rows]
-
-
 def _share_raw_scores(a: Outcomes, b: Outcomes) -> tuple[Outcomes, Outcomes]:
     """Leave raw scores only where both judges have one: AUROCs over other rows do not compare."""
     unknown = np.isnan(a.raw_score) | np.isnan(b.raw_score)
-    return (
-        replace(a, raw_score=np.where(unknown, np.nan, a.raw_score)),
-        replace(b, raw_score=np.where(unknown, np.nan, b.raw_score)),
-    )
+    one, other = (np.where(unknown, np.nan, each.raw_score) for each in (a, b))
+    return replace(a, raw_score=one), replace(b, raw_score=other)
 
 
 def _mcnemar(a: Outcomes, b: Outcomes) -> McNemar:
@@ -195,7 +182,8 @@ def _wilcoxon(a: Outcomes, b: Outcomes) -> Wilcoxon:
         one, other = _ranks(a.raw_score[known]), _ranks(b.raw_score[known])
     else:
         return Wilcoxon(error_of=None, rows=0, a_nearer=0, b_nearer=0, p=None)
-    gain = _error(other, a.fail[known]) - _error(one, a.fail[known])
+    fail = a.fail[known]
+    gain = np.abs(other - fail) - np.abs(one - fail)
     # Ties of ranks leave differences of about 1e-17, which are none.
     gain[np.abs(gain) < 1e-12] = 0.0
     return Wilcoxon(
@@ -213,10 +201,6 @@ def _ranks(scores: Floats) -> Floats:
     return ranks
 
 
-def _error(said: Floats, fail: NDArray[np.bool_]) -> Floats:
-    return np.abs(said - fail)
-
-
 def _difference(a: float, b: float, drawn: Floats) -> Difference:
     return Difference(
         a=None if np.isnan(a) else a,
@@ -230,7 +214,7 @@ def render(comparison: Comparison) -> str:
     mcnemar, wilcoxon = comparison.mcnemar, comparison.wilcoxon
     differences = table(
         ["", "A", "B", "A − B", "95 % interval"],
-        [
+        (
             [
                 TITLES[name],
                 _points(each.a),
@@ -239,26 +223,14 @@ def render(comparison: Comparison) -> str:
                 f"{_points(each.difference.low, '+')} to {_points(each.difference.high, '+')}",
             ]
             for name, each in comparison.differences.items()
-        ],
+        ),
     )
+    error = f"Wilcoxon, error of {wilcoxon.error_of or 'probability or raw_score'}"
+    nearer = wilcoxon.a_nearer, wilcoxon.b_nearer, wilcoxon.rows
+    only = mcnemar.only_a, mcnemar.only_b, comparison.rows
     tests = table(
         ["test", "A better", "B better", "rows", "p"],
-        [
-            [
-                "McNemar, exact",
-                f"{mcnemar.only_a:,}",
-                f"{mcnemar.only_b:,}",
-                f"{comparison.rows:,}",
-                _p(mcnemar.p),
-            ],
-            [
-                f"Wilcoxon, error of {wilcoxon.error_of or 'probability or raw_score'}",
-                f"{wilcoxon.a_nearer:,}",
-                f"{wilcoxon.b_nearer:,}",
-                f"{wilcoxon.rows:,}",
-                _p(wilcoxon.p),
-            ],
-        ],
+        [["McNemar, exact", *only, _p(mcnemar.p)], [error, *nearer, _p(wilcoxon.p)]],
     )
     return (
         f"- A: {_judge(comparison.judge_a, comparison.a, comparison.unscored_a)}\n"

@@ -24,6 +24,7 @@ from .records import Bootstrap
 
 STEPS = 50
 RECORDED = "recorded:"
+NAMES = ("accuracy", "balanced_accuracy", "gain")
 
 
 class Point(Record):
@@ -106,15 +107,12 @@ def draw_frontier(
             handed_on=float(handed_on[:, step].mean()),
             **{
                 name: interval(float(values[0, step]), sample[:, step])
-                for name, values, sample in zip(_NAMES, found, draws, strict=True)
+                for name, values, sample in zip(NAMES, found, draws, strict=True)
             },
         )
         for step in range(len(aimed))
     ]
     return Frontier(first=first_name, second=second.name, points=tuple(points))
-
-
-_NAMES = ("accuracy", "balanced_accuracy", "gain")
 
 
 def unsureness(outcomes: Outcomes) -> Floats:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,16 +18,18 @@ from moonlynx.judge.contract.spec import parse_spec
 from .benchmarks import Benchmark, BenchmarkError
 from .bootstrap import draw_weights, interval
 from .figures import Series, draw
-from .frontier import RECORDED, Answers, Frontier, FrontierReport, draw_frontier, recorded
+from .frontier import NAMES, RECORDED, Answers, Frontier, FrontierReport, draw_frontier, recorded
 from .intervals import LEVEL, Value
 from .markdown import table
 from .outcomes import Gold
 from .provenance import File, git_commit
 from .records import MAJORITY, Bootstrap
-from .run import Progress, judge_benchmark, verdict_file
+from .report_pages import write_value
+from .run import Settings, judge_benchmark, verdict_file
 
 _SHOWN = (0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50)  # points in the tables: every tenth part
 _SPAN = (0.3, 0.8)
+_percent = partial(write_value, "accuracy")
 
 
 def run_frontier(
@@ -34,12 +37,7 @@ def run_frontier(
     first: Sequence[str],
     second: Sequence[str],
     output: Path,
-    *,
-    command: str,
-    progress: Progress,
-    batch_size: int,
-    resamples: int,
-    seed: int,
+    settings: Settings,
 ) -> FrontierReport:
     """Judge the benchmark with each judge that is no record, and draw each first with each second.
 
@@ -48,11 +46,7 @@ def run_frontier(
         first: names of judges that give raw scores.
         second: names of judges, or `recorded:NAME` for a detector whose answers come with the rows.
         output: folder, created if missing; a stopped run resumes from it.
-        command: what the report shows as its command.
-        progress: shows the progress over so many rows.
-        batch_size: rows given to a judge at once.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
+        settings: of the run.
 
     Raises:
         BenchmarkError: the rows lack a detector's answers, or a first judge has no raw scores.
@@ -64,7 +58,7 @@ def run_frontier(
     firsts = [parse_spec(name) for name in first]
     seconds = [parse_spec(name) for name in second if not name.startswith(RECORDED)]
     for spec, parsed in {str(spec): spec for spec in (*firsts, *seconds)}.items():
-        judged = judge_benchmark(benchmark, parsed, output, batch_size, progress)
+        judged = judge_benchmark(benchmark, parsed, output, settings)
         outcomes[spec] = gold.outcomes(judged.verdicts)
         files.append(File.of(verdict_file(output, spec)))
     for spec in map(str, firsts):
@@ -76,7 +70,7 @@ def run_frontier(
         package_version=__version__,
         git_commit=git_commit(),
         date=date.today(),
-        command=command,
+        command=settings.command,
         benchmark=benchmark.about.name,
         split=benchmark.split,
         source=benchmark.about.source,
@@ -84,12 +78,14 @@ def run_frontier(
         rows=len(benchmark.rows),
         fail_rows=int(gold.fail.sum()),
         majority=majority,
-        majority_accuracy=_majority(gold, resamples, seed),
+        majority_accuracy=_majority(gold, settings),
         rows_sha256=benchmark.rows_sha256(),
-        bootstrap=Bootstrap(level=LEVEL, resamples=resamples, seed=seed),
+        bootstrap=Bootstrap(level=LEVEL, resamples=settings.resamples, seed=settings.seed),
         files=tuple(files),
         frontiers=tuple(
-            draw_frontier(spec, outcomes[spec], answers, resamples=resamples, seed=seed)
+            draw_frontier(
+                spec, outcomes[spec], answers, resamples=settings.resamples, seed=settings.seed
+            )
             for spec in map(str, firsts)
             for answers in later
         ),
@@ -125,7 +121,7 @@ def render(report: FrontierReport) -> str:
         "## Where this comes from\n\n"
         f"{report.describe()}\n"
         f"- Rows: {report.source}; sha256 `{report.rows_sha256}`\n"
-        + "\n".join(f"- Verdicts: {file.path} (sha256 `{file.sha256}`)" for file in report.files)
+        + "\n".join(f"- Verdicts: {file}" for file in report.files)
     )
     return "\n\n".join(lines) + "\n"
 
@@ -134,17 +130,13 @@ def write_csv(report: FrontierReport) -> str:
     """Return all points as CSV, shares from 0 to 1."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = ("accuracy", "balanced_accuracy", "gain")
-    bounds = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
+    bounds = [f"{name}{end}" for name in NAMES for end in ("", "_low", "_high")]
     writer.writerow(["first", "second", "handed_on", *bounds])
     for each in report.frontiers:
         for point in each.points:
-            values: Iterable[Value] = (getattr(point, name) for name in names)
-            cells = [
-                "" if number is None else f"{number:.4f}"
-                for value in values
-                for number in (value.value, value.low, value.high)
-            ]
+            values = [getattr(point, name) for name in NAMES]
+            numbers = [number for value in values for number in dict(value).values()]
+            cells = ["" if number is None else f"{number:.4f}" for number in numbers]
             writer.writerow([each.first, each.second, f"{point.handed_on:.4f}", *cells])
     return text.getvalue()
 
@@ -155,7 +147,11 @@ def frontier_figures(report: FrontierReport) -> dict[str, str]:
         _figure_name(first): draw(
             f"Frontier on {report.benchmark}, {first} first",
             ("share handed on to the second judge", "balanced accuracy"),
-            [_series(each) for each in report.frontiers if each.first == first],
+            [
+                Series(f"then {each.second}", _points(each), [])
+                for each in report.frontiers
+                if each.first == first
+            ],
             "",
             "left: the first judge alone; right: the second alone",
             _SPAN,
@@ -175,41 +171,25 @@ def _answers(benchmark: Benchmark, name: str) -> Answers:
         ) from None
 
 
-def _majority(gold: Gold, resamples: int, seed: int) -> Value:
+def _majority(gold: Gold, settings: Settings) -> Value:
     n, fails = len(gold.fail), gold.fail.astype(np.float64)
     right = fails if 2 * fails.sum() > n else 1 - fails
-    weights = draw_weights(n, resamples, np.random.default_rng((seed, 4)))
+    weights = draw_weights(n, settings.resamples, np.random.default_rng((settings.seed, 4)))
     return interval(float(right.mean()), np.concatenate([each @ right / n for each in weights]))
 
 
 def _table(frontier: Frontier) -> str:
-    rows = [
-        [
-            f"{100 * point.handed_on:.1f}",
-            *(_percent(v) for v in (point.accuracy, point.balanced_accuracy, point.gain)),
-        ]
+    rows = (
+        [f"{100 * point.handed_on:.1f}", *(_percent(getattr(point, name)) for name in NAMES)]
         for point in (frontier.points[step] for step in _SHOWN)
-    ]
+    )
     return table(["handed on, %", "accuracy", "balanced accuracy", "gain"], rows, left=())
-
-
-def _percent(value: Value) -> str:
-    if value.value is None:
-        return "–"
-    text = f"{100 * value.value:.1f}"
-    if value.low is None or value.high is None:
-        return text
-    return f"{text} [{100 * value.low:.1f}, {100 * value.high:.1f}]"
-
-
-def _series(frontier: Frontier) -> Series:
-    points = [
-        (point.handed_on, point.balanced_accuracy.value)
-        for point in frontier.points
-        if point.balanced_accuracy.value is not None
-    ]
-    return Series(f"then {frontier.second}", points, [])
 
 
 def _figure_name(first: str) -> str:
     return f"frontier-{re.sub(r'[^A-Za-z0-9._-]+', '-', first)[:60].strip('-')}.svg"
+
+
+def _points(frontier: Frontier) -> list[tuple[float, float]]:
+    points = ((point.handed_on, point.balanced_accuracy.value) for point in frontier.points)
+    return [(share, value) for share, value in points if value is not None]

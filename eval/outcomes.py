@@ -6,7 +6,7 @@ Nothing is dropped: a row without a score stays in, as a wrong one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,16 +58,8 @@ class Outcomes:
 
     def take(self, index: Indices) -> Outcomes:
         """Return the outcomes of some rows."""
-        return Outcomes(
-            self.fail[index],
-            self.said[index],
-            self.raw_score[index],
-            self.probability[index],
-            self.characters[index],
-            self.sentences[index],
-            self.gives_spans,
-            self.gives_sentences,
-        )
+        arrays = {name: each[index] for name, each in vars(self).items() if np.ndim(each)}
+        return replace(self, **arrays)
 
 
 class Gold:

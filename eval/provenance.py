@@ -49,6 +49,9 @@ class File(Record):
         """Return a file with its hash."""
         return cls(path=path.name, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
 
+    def __str__(self) -> str:
+        return f"{self.path} (sha256 `{self.sha256}`)"
+
 
 class JudgeRun(Record):
     """A judge that was run over a benchmark, and what set its decision threshold."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
@@ -94,7 +94,7 @@ def build_report(
     parts = subsets(benchmark.rows)
     lengths = measure(benchmark.rows)
     scored = [scorer.score(part, (1, number)) for number, part in enumerate(parts)]
-    micro = scorer.score(everything, (0,))
+    micro, _ = scorer.score(everything, (0,))
     return Report(
         package_version=__version__,
         git_commit=git_commit,
@@ -104,16 +104,16 @@ def build_report(
         judges=tuple(_judge_facts(each, table) for each in judged),
         bootstrap=Bootstrap(level=LEVEL, resamples=resamples, seed=seed),
         metrics=METRICS,
-        micro=micro.group,
-        macro=_macro(scored) if len(parts) > 1 else (),
-        subsets=tuple(part.group for part in scored) if len(parts) > 1 else (),
+        micro=micro,
+        macro=_macro([values for _, values in scored]) if len(parts) > 1 else (),
+        subsets=tuple(group for group, _ in scored) if len(parts) > 1 else (),
         context_length=scorer.score_all(by_context_length(lengths), 2),
         answer_length=scorer.score_all(by_answer_length(lengths), 3),
         length_and_error=tuple(
             _length_error(name, outcomes, lengths)
-            for name, outcomes in scorer.systems(micro.group.majority).items()
+            for name, outcomes in scorer.systems(micro.majority).items()
         ),
-        bounds=_bounds(benchmark, scorer, [everything, *parts] if len(parts) > 1 else [everything]),
+        bounds=tuple(_bounds(benchmark, scorer, [everything, *(parts if len(parts) > 1 else ())])),
         curves=tuple(
             curves
             for each in judged
@@ -125,11 +125,7 @@ def build_report(
     )
 
 
-class _Scored(NamedTuple):
-    """A group with, by system and metric, the estimate and its draws."""
-
-    group: Group
-    values: dict[str, dict[str, tuple[float, Floats]]]
+_Values = dict[str, dict[str, tuple[float, Floats]]]  # by system and metric: estimate and draws
 
 
 @dataclass(frozen=True)
@@ -149,12 +145,12 @@ class _Scorer:
     def majority(self, part: Slice) -> Score:
         return "FAIL" if 2 * self.gold.fail[part.rows].sum() > len(part.rows) else "PASS"
 
-    def score(self, part: Slice, seed: tuple[int, ...]) -> _Scored:
+    def score(self, part: Slice, seed: tuple[int, ...]) -> tuple[Group, _Values]:
         majority = self.majority(part)
         systems = {
             name: outcomes.take(part.rows) for name, outcomes in self.systems(majority).items()
         }
-        values: dict[str, dict[str, tuple[float, Floats]]] = {}
+        values: _Values = {}
         if len(part.rows):
             # Each part has draws of its own: the subsets' have to be independent of each other.
             draws = resample(list(systems.values()), self.resamples, (self.seed, *seed))
@@ -171,10 +167,10 @@ class _Scorer:
                 _system_scores(name, systems[name], metrics) for name, metrics in values.items()
             ),
         )
-        return _Scored(group, values)
+        return group, values
 
     def score_all(self, parts: Sequence[Slice], seed: int) -> tuple[Group, ...]:
-        return tuple(self.score(part, (seed, number)).group for number, part in enumerate(parts))
+        return tuple(self.score(part, (seed, number))[0] for number, part in enumerate(parts))
 
 
 def _system_scores(
@@ -189,21 +185,20 @@ def _system_scores(
     )
 
 
-def _macro(scored: Sequence[_Scored]) -> tuple[MacroScores, ...]:
+def _macro(scored: Sequence[_Values]) -> tuple[MacroScores, ...]:
     """Average over subsets; a draw takes one draw of each, so that subsets keep their sizes."""
     result = []
-    for system in scored[0].values:
+    for system in scored[0]:
         counts, metrics = {}, {}
         for metric in METRICS:
-            values = [part.values[system][metric] for part in scored]
+            values = [part[system][metric] for part in scored]
             defined = [(value, draws) for value, draws in values if not np.isnan(value)]
             counts[metric] = len(defined)
+            mean, drawn = np.nan, np.empty(0)
             if defined:
                 mean = float(np.mean([value for value, _ in defined]))
                 drawn = np.mean([draws for _, draws in defined], axis=0)
-                metrics[metric] = interval(mean, drawn)
-            else:
-                metrics[metric] = interval(np.nan, np.empty(0))
+            metrics[metric] = interval(mean, drawn)
         result.append(MacroScores(system=system, subsets=counts, metrics=metrics))
     return tuple(result)
 
@@ -221,42 +216,34 @@ def _length_error(system: str, outcomes: Outcomes, lengths: Lengths) -> LengthEr
     )
 
 
-def _bounds(benchmark: Benchmark, scorer: _Scorer, parts: Sequence[Slice]) -> tuple[Bounds, ...]:
+def _bounds(benchmark: Benchmark, scorer: _Scorer, parts: Sequence[Slice]) -> Iterator[Bounds]:
     missing = dict(benchmark.missing_clean)
-    if not missing:
-        return ()
-    missing[parts[0].name] = sum(missing.values())
-    return tuple(
-        _bound(system, outcomes.take(part.rows), part.name, missing[part.name])
-        for part in parts
-        if part.name in missing
-        for system, outcomes in scorer.systems(scorer.majority(part)).items()
-    )
-
-
-def _bound(system: str, outcomes: Outcomes, group: str, missing: int) -> Bounds:
-    caught = np.array([(outcomes.fail & (outcomes.said == 1)).sum()])
-    missed = outcomes.fail.sum() - caught
-    alarms = (~outcomes.fail & (outcomes.said == 1)).sum()
-    # A PASS row judged PASS is in none of F1's counts.
-    all_right, all_wrong = f1(caught, alarms, missed), f1(caught, alarms + missing, missed)
-    return Bounds(
-        system=system,
-        group=group,
-        missing=missing,
-        all_wrong=float(all_wrong[0]),
-        all_right=float(all_right[0]),
-    )
+    if missing:
+        missing[parts[0].name] = sum(missing.values())
+    for part in parts:
+        if part.name not in missing:
+            continue
+        for system, outcomes in scorer.systems(scorer.majority(part)).items():
+            fail, said = outcomes.fail[part.rows], outcomes.said[part.rows] == 1
+            caught, alarms = np.array([(fail & said).sum()]), (~fail & said).sum()
+            missed = fail.sum() - caught
+            # A PASS row judged PASS is in none of F1's counts.
+            all_right, all_wrong = (
+                float(f1(caught, alarms + more, missed)[0]) for more in (0, missing[part.name])
+            )
+            yield Bounds(
+                system=system,
+                group=part.name,
+                missing=missing[part.name],
+                all_wrong=all_wrong,
+                all_right=all_right,
+            )
 
 
 def _benchmark_facts(benchmark: Benchmark) -> BenchmarkFacts:
-    about = benchmark.about
     return BenchmarkFacts(
-        name=about.name,
+        **vars(benchmark.about),
         split=benchmark.split,
-        source=about.source,
-        licence=about.licence,
-        label_rule=about.label_rule,
         test_only=benchmark.test_only,
         caveats=benchmark.caveats,
         rows=len(benchmark.rows),

@@ -8,12 +8,11 @@ from functools import partial
 from moonlynx.judge.decision.conformal import CONFIDENCE
 
 from .benchmarks.published import Published
-from .curves import CertifiedPoint, CoverageRisk
+from .curves import CoverageRisk
 from .figures import COVERAGE_RISK, RELIABILITY
 from .intervals import Value
 from .markdown import UNDEFINED, table
-from .provenance import File
-from .records import ALWAYS_FAIL, MAJORITY, Group, MacroScores, Report
+from .records import ALWAYS_FAIL, MAJORITY, Group, MacroScores, Report, SystemScores
 from .slices import Correlation
 
 _DECISION = ("accuracy", "balanced_accuracy", "precision", "recall", "f1")
@@ -57,25 +56,20 @@ def render(report: Report) -> str:
 def summary(report: Report) -> str:
     """Return what was judged and what every judge scored over all rows."""
     facts = report.benchmark
+    total = facts.sampled_from
+    sampled = f"A random sample of the split's {total:,} rows. " if total else ""
     parts = [
         f"{facts.rows:,} rows: {facts.rows - facts.fail_rows:,} PASS, {facts.fail_rows:,} FAIL. "
-        f"{_sampled(facts.sampled_from)}Gold: {facts.label_rule}."
+        f"{sampled}Gold: {facts.label_rule}."
         + (" Test only: never train on these rows." if facts.test_only else "")
     ]
     left_out = [f"Left out: {count:,} {reason}." for reason, count in facts.left_out.items()]
     if notes := [*facts.caveats, *left_out]:
         parts.append("\n".join(f"- {note}" for note in notes))
-    parts += [
-        "## All rows (micro)",
-        _micro(report.micro),
-    ]
+    parts += ["## All rows (micro)", _micro(report.micro)]
     if report.macro:
         parts += [f"## Mean of the {len(report.subsets)} subsets (macro)", _macro(report)]
     return "\n\n".join(parts)
-
-
-def _sampled(total: int | None) -> str:
-    return f"A random sample of the split's {total:,} rows. " if total else ""
 
 
 def _label(system: str, majority: str) -> str:
@@ -86,31 +80,27 @@ def _label(system: str, majority: str) -> str:
 
 
 def _micro(group: Group) -> str:
-    decision = table(
-        ["", *(TITLES[name] for name in _DECISION), "unscored"],
-        [
-            [
-                _label(each.system, group.majority),
-                *(write_value(name, each.metrics[name]) for name in _DECISION),
-                f"{each.unscored:,}",
-            ]
-            for each in group.systems
-        ],
+    counted = (
+        (_DECISION, {"unscored": "unscored"}),
+        (
+            _other_names(group),
+            {"raw scores": "with_raw_score", "probabilities": "with_probability"},
+        ),
     )
-    names = _other_names(group)
-    other = table(
-        ["", *(TITLES[name] for name in names), "raw scores", "probabilities"],
-        [
-            [
-                _label(each.system, group.majority),
-                *(write_value(name, each.metrics[name]) for name in names),
-                f"{each.with_raw_score:,}",
-                f"{each.with_probability:,}",
-            ]
-            for each in group.systems
-        ],
+    return "\n\n".join(
+        table(
+            ["", *_titles(names), *counts],
+            (
+                [
+                    _label(each.system, group.majority),
+                    *_cells(each, names),
+                    *(getattr(each, field) for field in counts.values()),
+                ]
+                for each in group.systems
+            ),
+        )
+        for names, counts in counted
     )
-    return f"{decision}\n\n{other}"
 
 
 def _macro(report: Report) -> str:
@@ -124,11 +114,11 @@ def _macro(report: Report) -> str:
 
     return "\n\n".join(
         table(
-            ["", *(TITLES[name] for name in names)],
-            [
+            ["", *_titles(names)],
+            (
                 [_label(each.system, "of each subset"), *(cell(each, name) for name in names)]
                 for each in report.macro
-            ],
+            ),
         )
         for names in (_DECISION, _other_names(report.micro))
     )
@@ -139,6 +129,14 @@ def _other_names(group: Group) -> tuple[str, ...]:
     places = _PLACES if group.span_rows else ()
     calibrated = any(each.with_probability for each in group.systems)
     return (*_RANKING, *places, *(_CALIBRATION if calibrated else ()))
+
+
+def _titles(names: Sequence[str]) -> list[str]:
+    return [TITLES[name] for name in names]
+
+
+def _cells(scores: SystemScores, names: Sequence[str]) -> list[str]:
+    return [write_value(name, scores.metrics[name]) for name in names]
 
 
 def write_value(name: str, value: Value) -> str:
@@ -158,18 +156,18 @@ def _by_part(title: str, column: str, groups: Sequence[Group]) -> str:
     names = ["accuracy", "balanced_accuracy", "f1", "auroc"]
     if any(group.span_rows for group in groups):
         names.append("span_f1")
-    rows = []
+    rows: list[list[object]] = []
     for group in groups:
-        about = [group.name, f"{group.rows:,}", f"{group.fail_rows:,}"]
+        about: list[object] = [group.name, group.rows, group.fail_rows]
         if not group.systems:
             rows.append([*about, *[UNDEFINED] * (len(names) + 2)])
         for each in group.systems:
-            cells = [write_value(name, each.metrics[name]) for name in names]
+            cells = _cells(each, names)
             if each.with_raw_score < group.rows and each.metrics["auroc"].value is not None:
                 cells[names.index("auroc")] += f" (n = {each.with_raw_score:,})"
-            rows.append([*about, _label(each.system, group.majority), f"{each.unscored:,}", *cells])
+            rows.append([*about, _label(each.system, group.majority), each.unscored, *cells])
             about = [""] * 3
-    header = [column, "rows", "FAIL", "judge", "unscored", *(TITLES[name] for name in names)]
+    header = [column, "rows", "FAIL", "judge", "unscored", *_titles(names)]
     return f"## {title}\n\n{table(header, rows, left=(0, 3))}"
 
 
@@ -181,7 +179,7 @@ def _published(report: Report, numbers: Published) -> str:
     for column, group in enumerate(groups):
         for each in group.systems if group else ():
             cells = measured.setdefault(each.system, [UNDEFINED] * len(groups))
-            cells[column] = write_value(numbers.metric, each.metrics[numbers.metric])
+            (cells[column],) = _cells(each, [numbers.metric])
     rows = [
         [f"*{name}*", *(f"{value:.1f}" for value in values)]
         for name, values in numbers.systems.items()
@@ -195,28 +193,25 @@ def _published(report: Report, numbers: Published) -> str:
 
 
 def _length_and_error(report: Report) -> str:
-    majority = report.micro.majority
+    measured = report.length_and_error
+    labels = [_label(each.system, report.micro.majority) for each in measured]
     correlations = table(
         ["", "question, context and answer", "the same, over the bins", "answer alone"],
-        [
-            [
-                _label(each.system, majority),
-                *(_correlation(c) for c in (each.whole, each.over_bins, each.answer)),
-            ]
-            for each in report.length_and_error
-        ],
+        (
+            [label, *map(_correlation, (each.whole, each.over_bins, each.answer))]
+            for label, each in zip(labels, measured, strict=True)
+        ),
     )
-    first = report.length_and_error[0]
     bins = table(
-        ["tokens", "rows", *(_label(each.system, majority) for each in report.length_and_error)],
-        [
+        ["tokens", "rows", *labels],
+        (
             [
                 f"{part.low:,} to {part.high:,}",
-                f"{part.rows:,}",
-                *(f"{100 * each.bins[number].wrong:.1f}" for each in report.length_and_error),
+                part.rows,
+                *(f"{100 * each.bins[number].wrong:.1f}" for each in measured),
             ]
-            for number, part in enumerate(first.bins)
-        ],
+            for number, part in enumerate(measured[0].bins)
+        ),
     )
     return (
         "## Length and error (as RAGHalu, figure 2)\n\n"
@@ -237,16 +232,15 @@ def _bounds(report: Report) -> str:
     if not report.bounds:
         return ""
     majority = {group.name: group.majority for group in (report.micro, *report.subsets)}
-    rows = [
+    rows = (
         [
             each.group,
             _label(each.system, majority[each.group]),
-            f"{each.missing:,}",
-            f"{100 * each.all_wrong:.1f}",
-            f"{100 * each.all_right:.1f}",
+            each.missing,
+            *(f"{100 * share:.1f}" for share in (each.all_wrong, each.all_right)),
         ]
         for each in report.bounds
-    ]
+    )
     header = ["", "judge", "missing PASS rows", "all judged wrong", "all judged right"]
     return (
         "## F1 if the missing PASS rows were there\n\n"
@@ -261,7 +255,9 @@ def _curves(report: Report) -> str:
     rows = []
     for curves in report.curves:
         rows.append([f"`{curves.system}`", "no share: its own PASS", *_passed(curves.decided)])
-        rows += [["", _asked(point), *_passed(point.found)] for point in curves.certified]
+        for point in curves.certified:
+            unsure = " (the calibration cannot vouch for it)" * (point.passed_up_to is None)
+            rows.append(["", f"{100 * point.asked:g}{unsure}", *_passed(point.found)])
     header = ["judge", "at most", "passed", "hallucinated among them"]
     return (
         "## Probability and abstention\n\n"
@@ -273,11 +269,6 @@ def _curves(report: Report) -> str:
     )
 
 
-def _asked(point: CertifiedPoint) -> str:
-    reason = "" if point.passed_up_to is not None else " (the calibration cannot vouch for it)"
-    return f"{100 * point.asked:g}{reason}"
-
-
 def _passed(point: CoverageRisk | None) -> list[str]:
     if point is None:
         return [UNDEFINED, UNDEFINED]
@@ -285,18 +276,19 @@ def _passed(point: CoverageRisk | None) -> list[str]:
 
 
 def _costs(report: Report) -> str:
-    rows = []
-    for judge in report.judges:
-        costs, usage = judge.costs, judge.costs.usage
-        rows.append(
-            [
-                f"`{judge.spec}`",
-                *(f"{n:,}" for n in (usage.calls, usage.input_tokens, usage.output_tokens)),
-                f"{usage.windows:,}",
-                UNDEFINED if costs.seconds is None else f"{costs.seconds:,.1f}",
-                UNDEFINED if costs.money is None else f"{costs.money:,.4f}",
-            ]
-        )
+    rows = (
+        [
+            f"`{judge.spec}`",
+            costs.usage.calls,
+            costs.usage.input_tokens,
+            costs.usage.output_tokens,
+            costs.usage.windows,
+            UNDEFINED if costs.seconds is None else f"{costs.seconds:,.1f}",
+            UNDEFINED if costs.money is None else f"{costs.money:,.4f}",
+        ]
+        for judge in report.judges
+        for costs in [judge.costs]
+    )
     prices = report.judges[0].costs
     header = ["judge", "calls", "tokens in", "tokens out", "windows", "seconds", prices.currency]
     return (
@@ -333,27 +325,23 @@ def _origin(report: Report) -> str:
     facts = report.benchmark
     judges = table(
         ["judge", "name and version", "threshold", "calibration", "unscored", "verdicts"],
-        [
+        (
             [
                 f"`{judge.spec}`",
                 f"{judge.judge.name} {judge.judge.version}",
                 judge.threshold,
-                _file(judge.calibration) if judge.calibration else "none",
+                judge.calibration or "none",
                 ", ".join(f"{code} {count:,}" for code, count in judge.unscored.items()) or "none",
-                _file(judge.verdicts),
+                judge.verdicts,
             ]
             for judge in report.judges
-        ],
+        ),
         left=range(6),
     )
     lines = [
         report.describe(),
         f"- Benchmark: {facts.source}; licence: {facts.licence}",
-        *(f"- File: {_file(file)}" for file in facts.files),
+        *(f"- File: {file}" for file in facts.files),
         f"- Rows judged: sha256 `{facts.rows_sha256}`",
     ]
     return f"## Where this comes from\n\n{judges}\n\n" + "\n".join(lines)
-
-
-def _file(file: File) -> str:
-    return f"{file.path} (sha256 `{file.sha256}`)"

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 from moonlynx.judge.batch.judging import Tally, judge_rows, read_timings, read_verdicts
 from moonlynx.judge.contract.spec import Spec, parse_spec
@@ -17,26 +18,38 @@ from moonlynx.judge.registry import load_judge
 from moonlynx.judge.rows.examples import Row
 
 from .benchmarks import Benchmark, BenchmarkError
-from .extras import scipy_stats
 from .figures import figures
 from .provenance import JudgeRun, git_commit
 from .records import Report
 from .report import Judged, build_report
 from .report_pages import render
+from .slices import scipy_stats
 
 Progress = Callable[[int], AbstractContextManager[Callable[[Tally], None]]]
+
+
+class Settings(NamedTuple):
+    """How judges are run and measured.
+
+    Attributes:
+        command: what the report shows as its command.
+        progress: shows the progress over so many rows.
+        batch_size: rows given to a judge at once.
+        resamples, seed: of the bootstrap.
+    """
+
+    command: str
+    progress: Progress
+    batch_size: int
+    resamples: int
+    seed: int
 
 
 def run_evaluation(
     benchmark: Benchmark,
     judges: Sequence[str],
     output: Path,
-    *,
-    command: str,
-    progress: Progress,
-    batch_size: int,
-    resamples: int,
-    seed: int,
+    settings: Settings,
     prices: PriceTable | None = None,
 ) -> Report:
     """Judge the benchmark with each of the judges, and write their results.
@@ -47,11 +60,7 @@ def run_evaluation(
         benchmark: what is judged; no judge sees its gold.
         judges: names of judges, each once.
         output: folder, created if missing.
-        command: what the report shows as its command.
-        progress: shows the progress over so many rows.
-        batch_size: rows given to a judge at once.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
+        settings: of the run.
         prices: what tokens cost; the package's own table where it is None.
 
     Raises:
@@ -63,15 +72,15 @@ def run_evaluation(
     if len(set(map(str, specs))) < len(specs):
         raise BenchmarkError("the same judge is named twice")
     output.mkdir(parents=True, exist_ok=True)
-    judged = [judge_benchmark(benchmark, spec, output, batch_size, progress) for spec in specs]
+    judged = [judge_benchmark(benchmark, spec, output, settings) for spec in specs]
     report = build_report(
         benchmark,
         judged,
-        command=command,
+        command=settings.command,
         today=date.today(),
         git_commit=git_commit(),
-        resamples=resamples,
-        seed=seed,
+        resamples=settings.resamples,
+        seed=settings.seed,
         prices=prices,
     )
     (output / "report.json").write_text(report.model_dump_json(indent=2) + "\n", encoding="utf-8")
@@ -89,20 +98,18 @@ def verdict_file(output: Path, spec: str) -> Path:
     return output / f"verdicts-{plain}.jsonl"
 
 
-def judge_benchmark(
-    benchmark: Benchmark, spec: Spec, output: Path, batch_size: int, progress: Progress
-) -> Judged:
+def judge_benchmark(benchmark: Benchmark, spec: Spec, output: Path, settings: Settings) -> Judged:
     """Judge the benchmark with one judge; verdicts and times stay in `output`."""
     judge = load_judge(spec)
     path = verdict_file(output, str(spec))
     timings = path.with_suffix(".timings.jsonl")
-    with progress(len(benchmark.rows)) as on_progress:
+    with settings.progress(len(benchmark.rows)) as on_progress:
         judge_rows(
             judge,
             _without_gold(benchmark),
             path,
             run={"spec": str(spec), "rows_sha256": benchmark.rows_sha256()},
-            batch_size=batch_size,
+            batch_size=settings.batch_size,
             timings=timings,
             on_progress=on_progress,
         )

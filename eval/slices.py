@@ -7,18 +7,20 @@ differently, and a slice has to hold the same rows for all of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moonlynx.judge.contract.types import BadInput, Record
+from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.contract.types import BadInput, Example, Record
 
 from .benchmarks import BenchmarkRow
 from .bootstrap import Floats
-from .extras import scipy_stats
 from .outcomes import Indices
 
+Int64s = NDArray[np.int64]
 BINS = 10
 _ROWS_PER_BIN = 5  # at least, so that a share means something
 
@@ -36,9 +38,9 @@ class Lengths(NamedTuple):
     `whole` counts question, context and answer: what a judge reads.
     """
 
-    context: NDArray[np.int64]
-    answer: NDArray[np.int64]
-    whole: NDArray[np.int64]
+    context: Int64s
+    answer: Int64s
+    whole: Int64s
 
 
 class Correlation(Record):
@@ -65,21 +67,14 @@ def subsets(rows: Sequence[BenchmarkRow]) -> list[Slice]:
 
 def measure(rows: Sequence[BenchmarkRow]) -> Lengths:
     """Estimate the tokens of every row."""
-    context, answer, whole = [], [], []
-    for row in rows:
-        if isinstance(row.example, BadInput):
-            parts = (0, 0, 0)
-        else:
-            example = row.example
-            parts = (
-                sum(_tokens(document) for document in example.context),
-                _tokens(example.answer),
-                _tokens(example.question),
-            )
-        context.append(parts[0])
-        answer.append(parts[1])
-        whole.append(sum(parts))
-    return Lengths(np.array(context), np.array(answer), np.array(whole))
+    parts = np.array([_lengths(row.example) for row in rows], dtype=np.int64).reshape(-1, 3)
+    return Lengths(parts[:, 0], parts[:, 1], parts.sum(axis=1))
+
+
+def _lengths(example: Example | BadInput) -> tuple[int, int, int]:
+    if isinstance(example, BadInput):
+        return 0, 0, 0
+    return sum(map(_tokens, example.context)), _tokens(example.answer), _tokens(example.question)
 
 
 def _tokens(text: str) -> int:
@@ -88,28 +83,35 @@ def _tokens(text: str) -> int:
 
 def by_context_length(lengths: Lengths) -> list[Slice]:
     """Split by the context's length as Luna does (table 4)."""
-    context = lengths.context
-    return [
-        Slice("under 5k tokens", np.flatnonzero(context < 5_000)),
-        Slice("5k to 16k tokens", np.flatnonzero((context >= 5_000) & (context <= 16_000))),
-        Slice("over 16k tokens", np.flatnonzero(context > 16_000)),
-    ]
+    names = ("under 5k tokens", "5k to 16k tokens", "over 16k tokens")
+    return _split(lengths.context, names, (5_000, 16_001))
 
 
 def by_answer_length(lengths: Lengths) -> list[Slice]:
     """Split by the answer's length."""
-    answer = lengths.answer
-    return [
-        Slice("under 50 tokens", np.flatnonzero(answer < 50)),
-        Slice("50 to 149 tokens", np.flatnonzero((answer >= 50) & (answer < 150))),
-        Slice("150 to 299 tokens", np.flatnonzero((answer >= 150) & (answer < 300))),
-        Slice("300 tokens and over", np.flatnonzero(answer >= 300)),
-    ]
+    names = ("under 50 tokens", "50 to 149 tokens", "150 to 299 tokens", "300 tokens and over")
+    return _split(lengths.answer, names, (50, 150, 300))
 
 
-def spearman(
-    lengths: NDArray[np.int64] | Floats, errors: NDArray[np.bool_] | Floats
-) -> Correlation:
+def _split(lengths: Int64s, names: Sequence[str], edges: Sequence[int]) -> list[Slice]:
+    place = np.digitize(lengths, edges)
+    return [Slice(name, np.flatnonzero(place == number)) for number, name in enumerate(names)]
+
+
+def scipy_stats() -> ModuleType:
+    """Return `scipy.stats`.
+
+    Raises:
+        MissingExtra: scipy is not installed.
+    """
+    try:
+        from scipy import stats
+    except ImportError:
+        raise MissingExtra("Reports and comparisons", "eval") from None
+    return stats
+
+
+def spearman(lengths: Int64s | Floats, errors: NDArray[np.bool_] | Floats) -> Correlation:
     """Correlate lengths with errors."""
     if len(np.unique(lengths)) < 2 or len(np.unique(errors)) < 2 or len(lengths) < 3:
         return Correlation(rho=None, p=None)
@@ -117,7 +119,7 @@ def spearman(
     return Correlation(rho=float(result.statistic), p=float(result.pvalue))
 
 
-def length_bins(lengths: NDArray[np.int64], wrong: NDArray[np.bool_]) -> list[LengthBin]:
+def length_bins(lengths: Int64s, wrong: NDArray[np.bool_]) -> list[LengthBin]:
     """Return the error in up to ten bins of equal size, shortest first (RAGHalu, figure 2)."""
     order = np.argsort(lengths, kind="stable")
     return [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import NamedTuple
 
 from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Record, Score
@@ -59,27 +58,21 @@ def measure(judge: Judge, attacks: Sequence[Attack]) -> list[Flips]:
     attacked = judge([attack.attacked for attack in attacks])
     harmless = judge([attack.harmless for attack in attacks])
     rows = [
-        _Judged(attack, found[attack.plain.id].score, one.score, other.score)
+        (attack, found[attack.plain.id].score, one.score, other.score)
         for attack, one, other in zip(attacks, attacked, harmless, strict=True)
     ]
     groups = [_count("all", rows)]
-    groups += [_count(kind, [row for row in rows if row.attack.kind == kind]) for kind in KINDS]
-    for place in PLACES:
-        groups.append(_count(place, [row for row in rows if row.attack.place == place]))
+    groups += [_count(kind, [row for row in rows if row[0].kind == kind]) for kind in KINDS]
+    groups += [_count(place, [row for row in rows if row[0].place == place]) for place in PLACES]
     return groups
 
 
-class _Judged(NamedTuple):
-    """An attack with the scores of its three forms."""
-
-    attack: Attack
-    plain: Score | None
-    attacked: Score | None
-    harmless: Score | None
+# An attack with the scores of its three forms: plain, attacked, harmless.
+_Judged = tuple[Attack, Score | None, Score | None, Score | None]
 
 
 def _count(group: str, rows: Sequence[_Judged]) -> Flips:
-    pairs = [(row.attacked, row.harmless) for row in rows if row.plain == "FAIL"]
+    pairs = [(one, other) for _, plain, one, other in rows if plain == "FAIL"]
     return Flips(
         group=group,
         attacks=len(rows),

@@ -15,8 +15,7 @@ from moonlynx.judge.rows.fields import AS_NAMED, FieldMap
 
 from . import faithbench, halubench, ragtruth, summedits
 from .base import About, Benchmark, BenchmarkError, BenchmarkRow, HubLoader, Loader
-from .hub import read_hub
-from .jsonl import read_file
+from .readers import read_file, read_hub
 
 __all__ = [
     "LOCAL",
@@ -104,15 +103,13 @@ def _split(name: str, known: tuple[str, ...], asked: str | None) -> str:
 
 
 def _read_local(loader: Loader, split: str, data: Path | None) -> Benchmark:
-    name = loader.about.name
-    set_folder = os.environ.get(DATA_VARIABLE)
-    if data is None and not set_folder:
+    name, folder = loader.about.name, data or os.environ.get(DATA_VARIABLE)
+    if not folder:
         raise BenchmarkError(
             f"the files of {name} were not found: set {DATA_VARIABLE} to the folder that holds "
             "them, or give --data"
         )
-    folder = data or Path(set_folder or "")
     try:
-        return loader.read(folder, split)
+        return loader.read(Path(folder), split)
     except FileNotFoundError as error:
         raise BenchmarkError(f"{name}: {error.filename} is not there; is {folder} right?") from None

@@ -89,13 +89,10 @@ class Benchmark:
         return digest.hexdigest()
 
 
-@dataclass(frozen=True)
-class Loader:
-    """How a benchmark is read from files in the data folder.
+class Loader(NamedTuple):
+    """How a benchmark is read from the data folder: a function of it and of a split.
 
-    Attributes:
-        splits: those that can be asked for; the first is the default.
-        read: reads a split from the data folder.
+    The first of the splits is the default.
     """
 
     about: About
@@ -103,14 +100,10 @@ class Loader:
     read: Callable[[Path, str], Benchmark]
 
 
-@dataclass(frozen=True)
-class HubLoader:
-    """How a benchmark is read from a dataset on the Hugging Face Hub.
+class HubLoader(NamedTuple):
+    """How a benchmark is read from the dataset of its name on the Hugging Face Hub.
 
-    Attributes:
-        about: its name is the dataset's id on the Hub.
-        splits: those that can be asked for; the first is the default.
-        read_row: turns a row of the dataset, with its number from 0, into a row of the benchmark.
+    `read_row` turns a row of the dataset, with its number from 0, into a row of the benchmark.
     """
 
     about: About

@@ -9,9 +9,9 @@ import pytest
 from moonlynx.eval.benchmarks import LOCAL, ON_HUB, BenchmarkError, load_benchmark
 from moonlynx.eval.benchmarks.base import make_row
 from moonlynx.eval.benchmarks.halubench import _sheet, _stated
-from moonlynx.eval.extras import scipy_stats
 from moonlynx.eval.metrics import estimates
 from moonlynx.eval.outcomes import Gold
+from moonlynx.eval.slices import scipy_stats
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.types import BadInput, Example
 

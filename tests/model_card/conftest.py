@@ -8,7 +8,7 @@ import pytest
 
 from moonlynx import cli
 from moonlynx.eval.benchmarks import load_benchmark
-from moonlynx.eval.run import run_evaluation
+from moonlynx.eval.run import Settings, run_evaluation
 from moonlynx.judge.decision.calibration import fit_calibration
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.luna.weights import write_manifest
@@ -48,11 +48,13 @@ def evaluate(benchmark, specs, output):
         benchmark,
         specs,
         output,
-        command=f"moonlynx eval --benchmark {benchmark.about.name}",
-        progress=lambda total: nullcontext(lambda tally: None),
-        batch_size=32,
-        resamples=200,
-        seed=0,
+        Settings(
+            command=f"moonlynx eval --benchmark {benchmark.about.name}",
+            progress=lambda total: nullcontext(lambda tally: None),
+            batch_size=32,
+            resamples=200,
+            seed=0,
+        ),
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from moonlynx.eval.benchmarks.jsonl import read_file
+from moonlynx.eval.benchmarks.readers import read_file
 from moonlynx.judge.contract.types import BadInput
 from moonlynx.recipes.data import answers, mixes, unseen
 from moonlynx.recipes.data.answers import RIGHT, SETS, load, load_right, split
