@@ -15,6 +15,7 @@ import typer.testing
 from hypothesis import HealthCheck, settings
 
 import moonlynx
+from moonlynx import cli
 
 from .tiny_llama import build_tiny_llama
 from .waiting import until
@@ -78,6 +79,23 @@ def built_once():
         patch.setattr(onnxruntime, "InferenceSession", session)
         patch.setattr(typer.testing, "_get_command", cache(typer.main.get_command))
         yield
+
+
+@pytest.fixture
+def command_line(monkeypatch, capsys):
+    """Run the command line as a user does; gives exit code, standard output and error."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["moonlynx", *map(str, arguments)])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as end:
+            code = int(end.code or 0)
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.types import BadInput, Example
 
 from ..labelled_data import DATA, needs_data
+from .conftest import FIXTURES
 
 
 @cache
@@ -24,74 +25,36 @@ def shipped(name, split=None):
     return load_benchmark(name, split=split)
 
 
-def labels(rows):
-    return Counter((row.subset, row.label) for row in rows)
+# Rows by subset, PASS and FAIL; all together where the subset is empty.
+COUNTS = {
+    ("ragtruth", "test"): {"QA": (695, 160), "Summary": (576, 198), "Data2txt": (321, 579)},
+    ("ragtruth", "train"): {"QA": (166, 99), "Summary": (83, 43)},
+    ("halubench", "test"): {
+        **dict.fromkeys(("FinanceBench", "halueval", "pubmedQA"), (25, 25)),
+        "covidQA": (26, 24),
+        "DROP": (0, 24),
+        "RAGTruth": (50, 0),
+    },
+    ("summedits", "test"): {"": (1648 - 369, 3033 - 617)},
+    ("summedits", "evaluation"): {"": (369, 617)},
+    ("faithbench", "test"): {"": (750 - 439, 439)},
+}
 
 
 @pytest.mark.heavy
 @needs_data
-@pytest.mark.parametrize(
-    ("name", "split", "counts"),
-    [
-        (
-            "ragtruth",
-            "test",
-            {
-                ("QA", "PASS"): 695,
-                ("QA", "FAIL"): 160,
-                ("Summary", "PASS"): 576,
-                ("Summary", "FAIL"): 198,
-                ("Data2txt", "PASS"): 321,
-                ("Data2txt", "FAIL"): 579,
-            },
-        ),
-        (
-            "ragtruth",
-            "train",
-            {
-                ("QA", "PASS"): 166,
-                ("QA", "FAIL"): 99,
-                ("Summary", "PASS"): 83,
-                ("Summary", "FAIL"): 43,
-            },
-        ),
-        (
-            "halubench",
-            "test",
-            {
-                ("covidQA", "PASS"): 26,
-                ("covidQA", "FAIL"): 24,
-                ("DROP", "FAIL"): 24,
-                ("FinanceBench", "PASS"): 25,
-                ("FinanceBench", "FAIL"): 25,
-                ("halueval", "PASS"): 25,
-                ("halueval", "FAIL"): 25,
-                ("pubmedQA", "PASS"): 25,
-                ("pubmedQA", "FAIL"): 25,
-                ("RAGTruth", "PASS"): 50,
-            },
-        ),
-    ],
-)
-def test_rows_are_those_of_the_data(name, split, counts):
-    benchmark = shipped(name, split)
-    assert labels(benchmark.rows) == counts
+@pytest.mark.parametrize(("name", "split"), COUNTS)
+def test_rows_are_those_of_the_data(name, split):
+    benchmark, wanted = shipped(name, split), COUNTS[name, split]
+    found = Counter(("" if "" in wanted else row.subset, row.label) for row in benchmark.rows)
+    assert found == Counter(
+        {
+            (s, label): n
+            for s, both in wanted.items()
+            for label, n in zip(("PASS", "FAIL"), both, strict=True)
+        }
+    )
     assert benchmark.test_only == (split == "test")
-
-
-@pytest.mark.heavy
-@needs_data
-@pytest.mark.parametrize(
-    ("name", "split", "passes", "fails"),
-    [
-        ("summedits", "test", 1648 - 369, 3033 - 617),
-        ("summedits", "evaluation", 369, 617),
-        ("faithbench", None, 750 - 439, 439),
-    ],
-)
-def test_labels_are_counted_as_said(name, split, passes, fails):
-    rows = shipped(name, split).rows
-    assert Counter(row.label for row in rows) == {"PASS": passes, "FAIL": fails}
 
 
 @pytest.mark.heavy
@@ -159,16 +122,7 @@ def test_faithbench_gives_published_detectors_the_figures_they_have(make_verdict
         for path in (DATA / "faithbench").glob("batch_*.json")
         for raw in json.loads(path.read_text())["samples"]
     }
-    balanced_accuracy = {
-        "gpt_4o": 56.2,
-        "gpt-4-turbo": 56.1,
-        "hhem-2.1": 54.3,
-        "hhemv1": 53.8,
-        "hhem-2.1-english": 53.0,
-        "trueteacher": 52.2,
-        "gpt-3.5-turbo": 48.6,
-    }
-    for detector, figure in balanced_accuracy.items():
+    for detector, figure in {"gpt_4o": 56.2, "hhem-2.1": 54.3, "gpt-3.5-turbo": 48.6}.items():
         verdicts = [
             make_verdict(
                 row.id, "PASS" if raws[row.id.rsplit("/", 1)[-1]][detector] >= 0.5 else "FAIL"
@@ -245,17 +199,13 @@ def test_rows_hash_tells_rows_apart(fixtures, tmp_path):
         ({"name": "ragtruth", "data": Path("/nowhere")}, "is not there; is /nowhere right?"),
         ({"name": "summedits", "data": Path("/nowhere")}, "is not there; is /nowhere right?"),
         ({"name": "PatronusAI/HaluBench", "split": "dev"}, "no split 'dev'; it has test"),
+        ({"name": str(FIXTURES / "benchmark.jsonl"), "split": "test"}, "a file has no splits"),
     ],
 )
 def test_what_is_not_there_is_said(monkeypatch, arguments, message):
     monkeypatch.delenv("MOONLYNX_DATA", raising=False)
     with pytest.raises(BenchmarkError, match=message):
         load_benchmark(**arguments)
-
-
-def test_a_file_has_no_splits(fixtures):
-    with pytest.raises(BenchmarkError, match="a file has no splits"):
-        load_benchmark(str(fixtures / "benchmark.jsonl"), split="test")
 
 
 def test_a_row_that_cannot_be_judged_keeps_its_label():
@@ -265,43 +215,25 @@ def test_a_row_that_cannot_be_judged_keeps_its_label():
     assert str(row.example).startswith("row b/s/7, context: holds no text")
 
 
+SAYS = "The mill closes on Sundays."
 HUB_ROWS = {
     "PatronusAI/HaluBench": (
         "test",
-        {
-            "id": "a1",
-            "passage": "The mill closes on Sundays.",
-            "question": "When does it close?",
-            "answer": "On Mondays.",
-            "label": "FAIL",
-            "source_ds": "DROP",
-        },
-        ("halubench/DROP/a1", "FAIL", "When does it close?", "On Mondays.", None),
+        {"id": "a1", "passage": SAYS, "question": "When?", "answer": "On Mondays.", "label": "FAIL"}
+        | {"source_ds": "DROP"},
+        ("halubench/DROP/a1", "FAIL", "When?", "On Mondays.", None),
     ),
     "wandb/RAGTruth-processed": (
         "test",
-        {
-            "id": "17",
-            "query": "Summarize the following news:",
-            "context": "The mill closes on Sundays.",
-            "output": "It closes on Mondays.",
-            "task_type": "Summary",
-            "quality": "good",
-            "model": "some-model",
-            "hallucination_labels": '[{"start": 13, "end": 20, "text": "Mondays", "meta": ""}]',
-        },
+        {"id": "17", "query": "Summarize:", "context": SAYS, "output": "It closes on Mondays."}
+        | {"task_type": "Summary", "quality": "good", "model": "some-model"}
+        | {"hallucination_labels": '[{"start": 13, "end": 20, "text": "Mondays", "meta": ""}]'},
         ("ragtruth/Summary/17", "FAIL", "", "It closes on Mondays.", [(13, 20)]),
     ),
     "Salesforce/summedits": (
         "train",
-        {
-            "id": "news_1",
-            "domain": "news",
-            "doc": "The mill closes on Sundays.",
-            "summary": "It closes on Sundays.",
-            "label": 1,
-        },
-        ("summedits/news/news_1", "PASS", "", "It closes on Sundays.", None),
+        {"id": "news_1", "domain": "news", "doc": SAYS, "summary": SAYS, "label": 1},
+        ("summedits/news/news_1", "PASS", "", SAYS, None),
     ),
 }
 

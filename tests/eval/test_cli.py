@@ -1,10 +1,8 @@
 import json
 import re
-import sys
 
 import pytest
 
-from moonlynx import cli
 from moonlynx.eval.records import Report
 from moonlynx.eval.run import verdict_file
 from moonlynx.judge.decision.calibration import fit_calibration
@@ -13,28 +11,11 @@ from moonlynx.judge.registry import load_judge
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """Run the command line as a user does; gives exit code, standard output and error."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["moonlynx", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as end:
-            code = int(end.code or 0)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
-
-    return call
-
-
-@pytest.fixture
-def evaluate(run, fixtures, tmp_path):
+def evaluate(command_line, fixtures, tmp_path):
     def call(*arguments, judge="token-similarity", output=tmp_path / "out"):
         path = fixtures / "benchmark.jsonl"
         common = ("--benchmark", path, "--judge", judge, "--output", output, "--resamples", 100)
-        return run("eval", *common, *arguments)
+        return command_line("eval", *common, *arguments)
 
     return call
 
@@ -160,16 +141,7 @@ def test_wrong_usage_ends_with_a_message(evaluate, arguments, message):
     assert "Traceback" not in error
 
 
-def test_missing_data_says_what_to_set(run, tmp_path, monkeypatch):
-    monkeypatch.delenv("MOONLYNX_DATA", raising=False)
-    code, _, error = run(
-        "eval", "--benchmark", "ragtruth", "--judge", "token-similarity", "--output", tmp_path
-    )
-    assert code == 2
-    assert "set MOONLYNX_DATA to the folder" in error
-
-
-def test_compare_prints_and_writes(run, evaluate, fixtures, tmp_path):
+def test_compare_prints_and_writes(command_line, evaluate, fixtures, tmp_path):
     evaluate("--judge", "token-similarity?metric=rouge")
     folder = tmp_path / "out"
     a, b = (
@@ -177,11 +149,11 @@ def test_compare_prints_and_writes(run, evaluate, fixtures, tmp_path):
     )
     written = tmp_path / "comparison.json"
     benchmark = fixtures / "benchmark.jsonl"
-    code, out, _ = run("compare", a, b, "--benchmark", benchmark, "--output", written)
+    code, out, _ = command_line("compare", a, b, "--benchmark", benchmark, "--output", written)
     assert code == 0
     assert out.startswith(f"- A: token-similarity 1-overlap, {a} (0 unscored)\n")
     assert json.loads(written.read_text())["rows"] == 12
-    code, _, error = run("compare", a, benchmark, "--benchmark", benchmark)
+    code, _, error = command_line("compare", a, benchmark, "--benchmark", benchmark)
     assert code == 2
     assert "is not a Verdict" in error
 

@@ -98,12 +98,6 @@ def test_what_is_certified_lies_on_the_curve(drawn):
     assert most.found.risk < most.asked
 
 
-def test_without_probabilities_there_are_no_curves(make_rows, make_verdict):
-    rows = make_rows(["PASS", "FAIL"])
-    plain = Gold(rows).outcomes([make_verdict(n, "PASS", raw_score=0.1) for n in range(2)])
-    assert draw_curves("s", plain, None) is None
-
-
 def test_probabilities_alone_make_a_diagram(make_rows, make_verdict):
     rows = make_rows(["PASS", "FAIL"])
     judged = Gold(rows).outcomes([make_verdict(n, "FAIL", probability=0.9) for n in range(2)])
@@ -146,17 +140,14 @@ def test_the_figures_are_drawings_of_their_numbers(report):
     assert lines[0].get("d").count("L") + 1 == len(report.curves[0].reliability)
 
 
-def test_the_report_shows_them_and_what_abstention_costs(report):
+def test_the_report_shows_them_only_where_there_are_probabilities(
+    benchmark, judged, report_of, report
+):
     text = render(report)
     assert f"![Reliability diagram]({RELIABILITY})" in text
-    assert f"![Coverage-risk curve]({COVERAGE_RISK})" in text
     section = text.split("## Probability and abstention")[1].split("## ")[0]
-    assert "no share: its own PASS" in section
     assert "2 (the calibration cannot vouch for it)" in section
     assert "`plain`" not in section
-
-
-def test_without_probabilities_the_report_has_no_figures(benchmark, judged, report_of):
     report = report_of(benchmark, judged("plain", "plain"), resamples=100)
     assert report.curves == ()
     assert figures(report) == {}

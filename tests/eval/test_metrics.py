@@ -77,13 +77,9 @@ def test_metrics_agree_with_scikit_learn(seed):
             assert found["precision"][index] == pytest.approx(precision)
 
 
-def test_calibration_error_of_one_bin_is_mean_probability_less_share_of_fail():
-    # All in [.6, .667): mean .63, half of them FAIL.
-    found = estimates(outcomes([1, 0], [1, 1], probability=[0.61, 0.65]))
-    assert found["ece"] == pytest.approx(0.63 - 0.5)
-    # Probability 1 belongs to the last bin.
-    assert estimates(outcomes([1, 1], [1, 1], probability=[1.0, 0.94]))["ece"] == pytest.approx(
-        0.03
+def test_a_probability_of_one_belongs_to_the_last_bin():
+    assert estimates(outcomes([1, 0], [1, 1], probability=[1.0, 0.95]))["ece"] == pytest.approx(
+        0.475
     )
 
 

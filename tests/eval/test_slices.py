@@ -11,7 +11,6 @@ from moonlynx.eval.slices import (
     length_bins,
     measure,
     spearman,
-    subsets,
 )
 from moonlynx.judge.contract.types import BadInput, Example
 
@@ -37,14 +36,6 @@ def test_context_slices_are_lunas():
     lengths = np.array([4_999, 5_000, 16_000, 16_001])
     parts = by_context_length(Lengths(lengths, lengths, lengths))
     assert [part.rows.tolist() for part in parts] == [[0], [1, 2], [3]]
-
-
-def test_subsets_keep_their_order():
-    rows = [BenchmarkRow(i, name, "PASS", None) for i, name in enumerate("bab")]
-    assert [(part.name, part.rows.tolist()) for part in subsets(rows)] == [
-        ("b", [0, 2]),
-        ("a", [1]),
-    ]
 
 
 def test_spearman_of_a_rising_error_is_one_and_of_a_constant_null():

@@ -1,12 +1,10 @@
 import datetime
 import shutil
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from moonlynx import cli
 from moonlynx.eval.benchmarks import load_benchmark
 from moonlynx.eval.run import Settings, run_evaluation
 from moonlynx.judge.decision.calibration import fit_calibration
@@ -136,18 +134,11 @@ def record():
 
 
 @pytest.fixture
-def card_command(monkeypatch, capsys):
-    """Run `moonlynx card` as a user does; gives exit code, standard output and error."""
+def card_command(command_line):
+    """Run `moonlynx card` with options."""
 
     def call(**options):
-        words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-        monkeypatch.setattr(sys, "argv", ["moonlynx", "card", *words])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as end:
-            code = int(end.code or 0)
-        printed = capsys.readouterr()
-        return code, printed.out, printed.err
+        words = [word for name, value in options.items() for word in (f"--{name}", value)]
+        return command_line("card", *words)
 
     return call
