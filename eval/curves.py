@@ -14,7 +14,7 @@ from moonlynx.judge.contract.types import Record
 from moonlynx.judge.decision.calibration import Calibration
 from moonlynx.judge.decision.conformal import CONFIDENCE
 
-from .metrics import ECE_BINS
+from .metrics import place_in_bins
 from .outcomes import Outcomes
 
 RISKS = (0.02, 0.05, 0.1, 0.2)
@@ -81,7 +81,7 @@ def draw_curves(system: str, outcomes: Outcomes, calibration: Calibration | None
 def _reliability(outcomes: Outcomes) -> tuple[ReliabilityBin, ...]:
     known = ~np.isnan(outcomes.probability)
     probability, fail = outcomes.probability[known], outcomes.fail[known]
-    bins = np.minimum((probability * ECE_BINS).astype(np.intp), ECE_BINS - 1)
+    bins = place_in_bins(probability)
     return tuple(
         ReliabilityBin(
             rows=int((bins == number).sum()),

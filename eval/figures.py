@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 from .curves import Curves
 from .records import Report
@@ -18,8 +18,7 @@ _LONGEST = 62  # characters of a judge's name that fit under the axes
 _DIAGONAL = f'<path class="rule" d="M{_LEFT} {_TOP + _SIDE}L{_LEFT + _SIDE} {_TOP}"/>'
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(NamedTuple):
     """A line through points of shares; `dots` are points to mark with their radii."""
 
     name: str
@@ -57,12 +56,10 @@ def _reliability(curves: Curves) -> Series:
 
 
 def _coverage_risk(curves: Curves) -> Series:
+    points = [(each.coverage, each.risk) for each in curves.coverage_risk]
     marked = [(each.found, 3.5) for each in curves.certified] + [(curves.decided, 6.0)]
-    return Series(
-        curves.system,
-        [(each.coverage, each.risk) for each in curves.coverage_risk],
-        [(point.coverage, point.risk, radius) for point, radius in marked if point is not None],
-    )
+    dots = [(point.coverage, point.risk, radius) for point, radius in marked if point is not None]
+    return Series(curves.system, points, dots)
 
 
 def draw(

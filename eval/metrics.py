@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bootstrap import Floats, draw_weights
-from .outcomes import Outcomes
+from .outcomes import Indices, Outcomes
 
 METRICS = {
     "accuracy": "share of rows judged as their gold says",
@@ -155,13 +155,18 @@ def _calibration(outcomes: Outcomes, weights: Floats) -> tuple[Floats, Floats]:
     weights = weights[:, known]
     total = weights.sum(axis=1)
     gap = probability - outcomes.fail[known]
-    bins = np.minimum((probability * ECE_BINS).astype(np.intp), ECE_BINS - 1)
+    bins = place_in_bins(probability)
     by_bin = np.zeros((len(probability), ECE_BINS))
     by_bin[np.arange(len(probability)), bins] = gap
     return (
         _ratio(np.abs(weights @ by_bin).sum(axis=1), total),
         _ratio(weights @ gap**2, total),
     )
+
+
+def place_in_bins(probability: Floats) -> Indices:
+    """Return the ECE's bin of each probability; 1 belongs to the last."""
+    return np.minimum((probability * ECE_BINS).astype(np.intp), ECE_BINS - 1)
 
 
 def _overlap_f1(counts: Floats) -> Floats:

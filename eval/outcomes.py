@@ -19,6 +19,7 @@ from .benchmarks import BenchmarkError, BenchmarkRow
 from .bootstrap import Floats
 
 Indices = NDArray[np.intp]
+_Flags = NDArray[np.bool_]
 _SAID: dict[Score | None, int] = {"FAIL": 1, "PASS": 0, None: -1}
 
 
@@ -39,7 +40,7 @@ class Outcomes:
         gives_sentences: the same of sentences.
     """
 
-    fail: NDArray[np.bool_]
+    fail: _Flags
     said: NDArray[np.int8]
     raw_score: Floats
     probability: Floats
@@ -52,7 +53,7 @@ class Outcomes:
         return len(self.fail)
 
     @property
-    def wrong(self) -> NDArray[np.bool_]:
+    def wrong(self) -> _Flags:
         """Return whether each row was not judged as its gold says, shape (n,)."""
         return np.not_equal(self.said, self.fail)
 
@@ -101,20 +102,20 @@ class Gold:
 
     def constant(self, score: Score) -> Outcomes:
         """Return the outcomes of a judge that always says `score`, of every answer as a whole."""
-        n = len(self.rows)
-        everything = [answer.mark_all(score) for answer in self._answers if answer is not None]
-        counts = np.zeros((2, n, 3))
-        if everything:
-            counts[:, self.spans_known] = np.array(everything).swapaxes(0, 1)
+        n, marked = len(self.rows), score == "FAIL"
+        counts = [
+            (np.zeros(3), np.zeros(3)) if answer is None else answer.count(marked, marked)
+            for answer in self._answers
+        ]
         return Outcomes(
             self.fail,
             np.full(n, _SAID[score], dtype=np.int8),
             np.zeros(n),
             np.full(n, np.nan),
-            counts[0],
-            counts[1],
-            score == "FAIL",
-            score == "FAIL",
+            np.array([characters for characters, _ in counts]),
+            np.array([sentences for _, sentences in counts]),
+            marked,
+            marked,
         )
 
 
@@ -128,9 +129,9 @@ class _GoldAnswer:
         sentences: whether each sentence is unsupported.
     """
 
-    characters: NDArray[np.bool_]
+    characters: _Flags
     pieces: list[tuple[int, int]]
-    sentences: NDArray[np.bool_]
+    sentences: _Flags
 
     @classmethod
     def of(cls, row: BenchmarkRow) -> _GoldAnswer | None:
@@ -148,14 +149,11 @@ class _GoldAnswer:
         flagged = np.array(
             [any(_same(piece, (s.start, s.end)) for s in unsupported) for piece in self.pieces]
         )
-        return _counts(said, self.characters), _counts(flagged, self.sentences)
+        return self.count(said, flagged)
 
-    def mark_all(self, score: Score) -> tuple[Floats, Floats]:
-        marked = score == "FAIL"
-        return (
-            _counts(np.full(len(self.characters), marked), self.characters),
-            _counts(np.full(len(self.pieces), marked), self.sentences),
-        )
+    def count(self, said: _Flags | bool, flagged: _Flags | bool) -> tuple[Floats, Floats]:
+        """Count characters and sentences that are in both, said, in gold."""
+        return _counts(said, self.characters), _counts(flagged, self.sentences)
 
 
 def _same(one: tuple[int, int], other: tuple[int, int]) -> bool:
@@ -164,15 +162,16 @@ def _same(one: tuple[int, int], other: tuple[int, int]) -> bool:
     return 2 * overlap > min(one[1] - one[0], other[1] - other[0])
 
 
-def _mask(length: int, ranges: Iterable[Any]) -> NDArray[np.bool_]:
+def _mask(length: int, ranges: Iterable[Any]) -> _Flags:
     mask = np.zeros(length, dtype=np.bool_)
     for item in ranges:
         mask[item.start : item.end] = True
     return mask
 
 
-def _counts(said: NDArray[np.bool_], gold: NDArray[np.bool_]) -> Floats:
-    return np.array([(said & gold).sum(), said.sum(), gold.sum()], dtype=np.float64)
+def _counts(said: _Flags | bool, gold: _Flags) -> Floats:
+    marked = np.broadcast_to(said, gold.shape)
+    return np.array([(marked & gold).sum(), marked.sum(), gold.sum()], dtype=np.float64)
 
 
 def _or_nan(values: Iterable[float | None]) -> Floats:
