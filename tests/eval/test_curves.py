@@ -129,7 +129,7 @@ def test_the_figures_are_drawings_of_their_numbers(report):
         texts = [text.text for text in root.iter(f"{SVG}text")]
         assert "scripted" in texts
         assert "plain" not in texts, "it has no probabilities"
-        assert any(text.startswith("other?note=<<") and text.endswith("…") for text in texts)
+        assert any(text.startswith("other?note=%3C") and text.endswith("…") for text in texts)
     # The point (p, p) of probabilities that are true lies on the rule from corner to corner.
     lines = [
         path
