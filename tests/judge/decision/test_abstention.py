@@ -1,6 +1,5 @@
 """Abstention: what the calibration cannot vouch for is not passed."""
 
-import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typer.testing import CliRunner
 
 from moonlynx import cli as top
 from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.contract.base import AsyncJudge, Judge
+from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import Example, JudgeInfo, Verdict
 from moonlynx.judge.decision.abstention import Abstaining
@@ -102,17 +101,6 @@ def test_an_unscored_verdict_keeps_its_own_error() -> None:
     judge = LynxJudge(FakeBackend(["I cannot say."]), model="m")
     abstaining = Abstaining(Calibrated(judge, calibration(judge=judge.info)), 0.1)
     assert abstaining([EXAMPLE])[0].error.code == "unparsed"
-
-
-def test_the_async_twin_is_there_where_the_judge_has_one() -> None:
-    assert not isinstance(Abstaining(Calibrated(Scoring(), FITTED), 0.1), AsyncJudge)
-    reply = '{"REASONING": ["x"], "SCORE": "PASS"}'
-    judge = LynxJudge(FakeBackend(lambda _: reply), model="m")
-    abstaining = Abstaining(Calibrated(judge, calibration(judge=judge.info)), 0.1)
-    assert isinstance(abstaining, AsyncJudge)
-    (verdict,) = asyncio.run(abstaining.acall([EXAMPLE]))
-    assert verdict.error.code == "abstained", "a reply without logprobs has no raw score"
-    assert [verdict] == abstaining([EXAMPLE])
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -0.1, 1.5])

@@ -1,6 +1,5 @@
 """Calibration: thresholds and probabilities fitted to labelled rows, and their file."""
 
-import asyncio
 import hashlib
 import json
 import math
@@ -15,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.contract.base import AsyncJudge, Judge
+from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Example, JudgeInfo, MoonlynxError, Verdict
 from moonlynx.judge.decision.calibration import (
     Calibrated,
@@ -28,7 +26,6 @@ from moonlynx.judge.decision.calibration import (
     load_calibration,
 )
 from moonlynx.judge.files.stored import save_record
-from moonlynx.judge.judges.lynx import LynxJudge
 
 INFO = JudgeInfo(name="lynx:m", version="lynx-v1")
 SHA256 = hashlib.sha256(b"rows").hexdigest()
@@ -78,12 +75,6 @@ def precision_recall(
 def at_every_threshold(scores: Sequence[float], labels: Sequence[str]) -> list[tuple[float, float]]:
     """Precision and recall at each threshold that halves between -3 and 3 can be told apart by."""
     return [precision_recall(scores, labels, step / 4) for step in range(-13, 15)]
-
-
-def test_temperature_finds_the_true_parameters() -> None:
-    parameters = fit(*rows(20_000)).parameters
-    assert parameters.bias == pytest.approx(2.0, abs=0.05)
-    assert parameters.temperature == pytest.approx(1 / 1.5, rel=0.05)
 
 
 def test_temperature_maximises_platts_likelihood() -> None:
@@ -143,16 +134,12 @@ def test_probabilities_are_calibrated_on_fresh_rows(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("raw_score", [-1e308, -745.0, 0.0, 2.0, 745.0, 1e308])
-def test_any_raw_score_has_a_probability(method: str, raw_score: float) -> None:
-    assert 0.0 <= fit(*rows(), method).probability(raw_score) <= 1.0
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_probabilities_rise_with_the_score(method: str) -> None:
     calibration = fit(*rows(), method)
-    found = [calibration.probability(score / 10) for score in range(-100, 140)]
+    scores = [-1e308, -745.0, *(score / 10 for score in range(-100, 140)), 745.0, 1e308]
+    found = [calibration.probability(score) for score in scores]
     assert found == sorted(found)
+    assert 0.0 <= found[0] <= found[-1] <= 1.0
     assert found[0] < found[-1]
 
 
@@ -240,11 +227,6 @@ def test_rows_that_allow_no_fit(
 ) -> None:
     with pytest.raises(CalibrationError, match=message):
         fit(scores, labels, method)
-
-
-def test_one_label_for_each_score() -> None:
-    with pytest.raises(ValueError, match="shorter"):
-        fit(SCORES, LABELS[:-1])
 
 
 @pytest.mark.parametrize(
@@ -390,21 +372,6 @@ def test_verdicts_gain_a_probability_and_nothing_else() -> None:
     ]
     assert [v.model_copy(update={"probability": None}) for v in found] == plain
     assert found[1].probability == round(found[1].probability, 4)
-
-
-def test_the_unscored_stay_unscored() -> None:
-    judge = LynxJudge(FakeBackend(["I cannot say."]), model="m")
-    (verdict,) = Calibrated(judge, CURVE)([EXAMPLE])
-    assert (verdict.score, verdict.probability) == (None, None)
-    assert verdict.error.code == "unparsed"
-
-
-def test_the_async_twin_is_there_where_the_judge_has_one() -> None:
-    assert not isinstance(Calibrated(Scoring(), CURVE), AsyncJudge)
-    reply = '{"REASONING": ["x"], "SCORE": "FAIL"}'
-    calibrated = Calibrated(LynxJudge(FakeBackend(lambda _: reply), model="m"), CURVE)
-    assert isinstance(calibrated, AsyncJudge)
-    assert asyncio.run(calibrated.acall([EXAMPLE])) == calibrated([EXAMPLE])
 
 
 @pytest.mark.parametrize("change", [{"name": "lynx:other"}, {"version": "lynx-v2"}])

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from moonlynx import cli as top
-from moonlynx.judge.backends.base import ChatReply, ChatRequest
+from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.base import AsyncJudge, Judge, unscored
 from moonlynx.judge.contract.spec import SpecError
@@ -337,14 +337,3 @@ def test_a_fit_that_cannot_work_says_why(
     code, _, shown = run("cascade", *filled, "--data", rows, "--output", tmp_path / "p.json")
     assert code != 0
     assert says in shown
-
-
-def test_requests_are_made_for_what_is_handed_on_alone() -> None:
-    asked: list[ChatRequest] = []
-
-    def reply(request: ChatRequest) -> str:
-        asked.append(request)
-        return json.dumps(REPLY)
-
-    Cascade([FIRST, LynxJudge(FakeBackend(reply), model="fake")], POLICY)(ALL)
-    assert len(asked) == 1

@@ -74,14 +74,17 @@ def judge_one(example: Example, reply: ChatReply | str) -> Verdict:
     return verdict
 
 
-def test_there_are_enough_attacks() -> None:
-    assert len(ATTACKS) >= 15
-
-
 @every_place
 @every_attack
 def test_the_prompt_keeps_its_sections(attack: str, place: str) -> None:
-    lines = [unicodedata.normalize("NFKC", line) for line in open_lines(attacked(attack, place))]
+    prompt = build_prompt(attacked(attack, place))
+    before, *between, after = re.split(r"\{\{\w+\}\}", load_prompt("lynx-v1"))
+    assert prompt.startswith(before)
+    assert prompt.endswith(after)
+    assert [prompt.count(instructions) for instructions in between] == [1, 1]
+    assert not re.search(r"<[|｜]\w+[|｜]>|</?s>|<eos>|<\w+_of_turn>|\[/?INST\]|<</?SYS>>", prompt)
+    unquoted = (line for line in prompt.splitlines() if not line.startswith("> "))
+    lines = [unicodedata.normalize("NFKC", line) for line in unquoted]
     signs = [re.sub(r"[^-:A-Z]+", "", line.upper()) for line in lines]
     assert signs.count("--") == 4, "one before each section and one behind the last"
     assert sum(sign.startswith("QUESTION") and ":" in sign for sign in signs) == 1
@@ -91,28 +94,10 @@ def test_the_prompt_keeps_its_sections(attack: str, place: str) -> None:
     assert sum(sign.startswith("GIVENTHEFOLLOWING") for sign in signs) == 1
 
 
-@every_place
-@every_attack
-def test_the_instructions_stay_byte_for_byte(attack: str, place: str) -> None:
-    prompt = build_prompt(attacked(attack, place))
-    before, *between, after = re.split(r"\{\{\w+\}\}", load_prompt("lynx-v1"))
-    assert prompt.startswith(before)
-    assert prompt.endswith(after)
-    assert [prompt.count(instructions) for instructions in between] == [1, 1]
-
-
 @every_attack
 def test_only_marks_are_changed(attack: str) -> None:
     quoted = re.sub("(^|[\n\r\x0b\x0c\x85\u2028])> ", r"\1", neutralise(attack))
     assert quoted.replace(" ", "") == attack.replace(" ", "")
-
-
-@every_place
-@every_attack
-def test_no_chat_template_takes_the_text_for_its_own(attack: str, place: str) -> None:
-    prompt = build_prompt(attacked(attack, place))
-    tokens = re.findall(r"<[|｜]\w+[|｜]>|</?s>|<eos>|<\w+_of_turn>|\[/?INST\]|<</?SYS>>", prompt)
-    assert tokens == []
 
 
 @every_place

@@ -54,27 +54,16 @@ def test_the_folder_is_small_and_holds_what_its_manifest_says():
 
 def test_each_sentence_has_its_label(judge):
     answer = "Sure, I can help with that! It was opened in 1932. I hope this helps!"
+    wrong = judged(judge, "Good question! It was opened in 1932. It was built by Roman slaves.")
+    assert (wrong.score, labels(wrong)) == ("FAIL", ["NO_INFO", "SUPPORTED", "UNSUPPORTED"])
+    assert wrong.spans
+    assert wrong.raw_score == wrong.sentences[2].raw_score
     verdict = judged(judge, answer, question="When was it opened?")
     assert labels(verdict) == ["NO_INFO", "SUPPORTED", "NO_INFO"]
     assert verdict.score == "PASS"
     assert [answer[s.start : s.end] for s in verdict.sentences][1] == "It was opened in 1932."
     assert verdict.sentences[0].raw_score is None
     assert "makes no claim" in verdict.reasoning[0]
-
-
-def test_one_unsupported_sentence_fails_the_answer(judge):
-    verdict = judged(judge, "Good question! It was opened in 1932. It was built by Roman slaves.")
-    assert verdict.score == "FAIL"
-    assert labels(verdict) == ["NO_INFO", "SUPPORTED", "UNSUPPORTED"]
-    assert verdict.spans
-    assert verdict.raw_score == max(s.raw_score for s in verdict.sentences if s.raw_score)
-
-
-def test_small_talk_alone_passes_without_being_read(judge):
-    verdict = judged(judge, "Hello and welcome! How can I help you today?")
-    assert verdict.score == "PASS"
-    assert labels(verdict) == ["NO_INFO", "NO_INFO"]
-    assert verdict.usage.windows == verdict.usage.input_tokens == 0
 
 
 def test_the_conversation_is_three_turns():

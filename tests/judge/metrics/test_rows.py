@@ -11,7 +11,6 @@ from moonlynx.judge.contract.types import (
     JudgeInfo,
     MetricInput,
     MetricVerdict,
-    MoonlynxError,
 )
 from moonlynx.judge.files.atomic import InUse, held
 from moonlynx.judge.files.journal import RunMismatch
@@ -109,19 +108,3 @@ def test_the_metrics_are_listed():
     for name in definitions():
         assert name in listed.output
     assert "multi-class: neutral, joy, love" in listed.output
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("toxicity", "names no metric; write luna2:METRIC, luna2:FOLDER or chainpoll:METRIC"),
-        ("luna2:toxicity@transformers", "name the model to prompt by"),
-        ("luna2:politeness", "no metric is called 'politeness'"),
-    ],
-)
-def test_a_name_of_no_metric_is_refused(tmp_path, name, message):
-    path = tmp_path / "rows.jsonl"
-    path.write_text('{"output": "x"}\n')
-    refused = CliRunner().invoke(cli.app, ["metric", name, "--input", str(path)])
-    assert isinstance(refused.exception, MoonlynxError)
-    assert message in str(refused.exception)

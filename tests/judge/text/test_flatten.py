@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from moonlynx.judge.text.flatten import flatten, row_text
 
+from ...cases import cases
 from ...strategies import any_strings, prose
 
 HOTEL = {
@@ -36,81 +37,16 @@ HOTEL_LINES = [
     "reviews 2 stars: 1.0, text: Too loud.",
 ]
 
-# A document, what its lines say, and the ranges that they say.
-LINES = {
-    '{"a_b": 1}': [("a b: 1.", '{"a_b": 1}')],
-    "{'a': None, 'it\\'s': (1, 'x')}": [
-        ("a: not given; it's: 1, x.", "{'a': None, 'it\\'s': (1, 'x')}")
-    ],
-    '["red", "blue"]': [("red, blue.", '["red", "blue"]')],
-    '{"a": 1}\n{"a": "\\u00e9\\ud83c\\udf89\\n!"}': [
-        ("a: 1.", '{"a": 1}'),
-        ("a: é🎉 !", '{"a": "\\u00e9\\ud83c\\udf89\\n!"}'),
-    ],
-    'Data: {"a": 1}\nIt is new. It works.': [
-        ("Data:", "Data:"),
-        ("a: 1.", '{"a": 1}'),
-        ("It is new.", "It is new."),
-        ("It works.", "It works."),
-    ],
-    # Cut off in the middle: read up to there.
-    '{"a": 1, "b": 2, "c": "no e': [
-        ("a: 1; b: 2.", '{"a": 1, "b": 2,'),
-        ('"c": "no e', '"c": "no e'),
-    ],
-    '# unit: m\nplace,2020,height\nHill,3,\nDale,,"1,5 ""m"""\n': [
-        ("# unit: m", "# unit: m"),
-        ("place: Hill; 2020: 3.", "Hill,3"),
-        ('place: Dale; height: 1,5 "m".', 'Dale,,"1,5 ""m""'),
-    ],
-    "Wins:\n\n| Team | Won |\n|---|--:|\n| Reds \\| A | 12 |\n|| 3 |\n\nMore.": [
-        ("Wins:", "Wins:"),
-        ("Team: Reds | A; Won: 12.", "Reds \\| A | 12"),
-        ("Won: 3.", "3"),
-        ("More.", "More."),
-    ],
-    "Team|Won\nReds|12\nBlues|3": [
-        ("Team: Reds; Won: 12.", "Reds|12"),
-        ("Team: Blues; Won: 3.", "Blues|3"),
-    ],
-    "name\tage\nAda\t36\nAlan\t41": [
-        ("name: Ada; age: 36.", "Ada\t36"),
-        ("name: Alan; age: 41.", "Alan\t41"),
-    ],
-}
-
-PROSE = [
-    "",
-    "It opened in 1932. It is green.",
-    "[1] Smith, 2020.\n[2] Jones, 2021.",
-    "[1, 2] show this.",
-    "[citation needed]",
-    "{name} is a placeholder, and so is {'age'}.",
-    "body { color: red; }",
-    "if (a) {\n  b();\n}",
-    "Hello, world\nGoodbye, moon\nSo long, stars",
-    "Population 1,000\nArea 2,000\nRoads 3,000",
-    "- country: Chad\n- capital: N'Djamena\n- area: 1,284,000 km",
-    "Use a | b to pipe.\nThen go on.",
-    "To be|\nor not to be|",
-    "()\n[]\n{}",
-    "9:00-17:00",
-]
-
 
 def said(document):
     pieces = flatten(document)
-    return pieces and [(piece.text, document[piece.start : piece.end]) for piece in pieces]
+    return pieces and [[piece.text, document[piece.start : piece.end]] for piece in pieces]
 
 
-@pytest.mark.parametrize(("document", "lines"), LINES.items())
-def test_lines(document, lines):
+# A document, and what its lines say with the ranges that they say; null for prose.
+@pytest.mark.parametrize(("document", "lines"), cases(__file__, "lines"))
+def test_records_and_tables_are_lines_and_prose_stays_prose(document, lines):
     assert said(document) == lines
-
-
-@pytest.mark.parametrize("document", PROSE)
-def test_prose_stays_prose(document):
-    assert flatten(document) is None
 
 
 @pytest.mark.parametrize("write", [json.dumps, repr, lambda value: json.dumps(value, indent=2)])

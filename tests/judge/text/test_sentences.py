@@ -7,36 +7,10 @@ from hypothesis import given
 
 from moonlynx.judge.text import sentences, split_sentences
 
+from ...cases import cases
 from ...strategies import any_strings, prose
 
 CASES = json.loads(Path(__file__).with_name("sentences.json").read_text(encoding="utf-8"))
-
-# Texts that drive a careless splitter to backtrack or to read the same characters again and again.
-HARD = [
-    ("The fee is $3.50. ", ""),
-    ("a", ". B"),
-    ("a ", ". B"),
-    ("1.", ""),
-    ("1. ", ""),
-    (". ", ""),
-    (".", ""),
-    (" ", "x"),
-    ("今天。", ""),
-    ("。", "」と"),
-    ("。」と", ""),
-    (".[1,1", "x"),
-    (".[1]", ""),
-    ("(", ""),
-    ("(Aa b. ", ""),
-    ('"', ""),
-    ("“Yes.” ", ""),
-    ("*.", ""),
-    ("e.g. ", ""),
-    ("5 p.m. ", ""),
-    ("° C. ", ""),
-    ("- ", ""),
-    ("\ud800", ""),
-]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case["case"] for case in CASES])
@@ -95,7 +69,11 @@ def test_a_sentence_longer_than_a_run_stays_whole(unit):
     assert [piece.text for piece in split_sentences(text)] == [text]
 
 
-@pytest.mark.parametrize("hard", HARD, ids=[repr(unit) for unit, _ in HARD])
+@pytest.mark.parametrize(
+    "hard",
+    cases(__file__, "hard_sentences"),
+    ids=[repr(unit) for unit, _ in cases(__file__, "hard_sentences")],
+)
 def test_syntok_reads_no_character_more_than_twice(hard, monkeypatch):
     unit, tail = hard
     text = unit * (50_000 // len(unit)) + tail
@@ -110,7 +88,11 @@ def test_syntok_reads_no_character_more_than_twice(hard, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hard", HARD, ids=[repr(unit) for unit, _ in HARD])
+@pytest.mark.parametrize(
+    "hard",
+    cases(__file__, "hard_sentences"),
+    ids=[repr(unit) for unit, _ in cases(__file__, "hard_sentences")],
+)
 def test_time_grows_with_the_text(hard):
     unit, tail = hard
 

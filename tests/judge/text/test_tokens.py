@@ -8,34 +8,11 @@ from hypothesis import strategies as st
 
 from moonlynx.judge.text import content_tokens, words
 
+from ...cases import cases
 from ...strategies import any_strings, prose
 
-# What the text holds, and the forms by which its words are compared.
-FORMS = {
-    "The fee is $3.50.": ["the", "fee", "is", "3.50"],
-    "12,000 of 1,234,567.89": ["12000", "of", "1234567.89"],
-    "１２,０００ Ｆｅｅｓ": ["12000", "fees"],
-    "10/12/2020 at 9:30": ["10/12/2020", "at", "9:30"],
-    "John's cat, the cats’ food": ["john", "cat", "the", "cats", "food"],
-    "don’t rock'n'roll 'quoted'": ["don't", "rock'n'roll", "quoted"],
-    "_italic_ **bold** snake_case": ["italic", "bold", "snake", "case"],
-    "COVID-19 GPT-4o": ["covid", "19", "gpt", "4", "o"],
-    "STRASSE straße Straße": ["strasse", "strasse", "strasse"],
-    "e\u0301te\u0301 \u00e9t\u00e9": ["été", "été"],
-    "ﬁnance": ["finance"],
-    "费用 是": ["费用", "是"],
-    "今天很好": ["今天", "天很", "很好"],
-    "GPT模型l'a今天": ["gpt", "模型", "l'a", "今天"],
-    "とても安い！": ["とて", "ても", "も安", "安い"],
-    "السعر مُحَمَّد": ["السعر", "مُحَمَّد"],
-    "यह है। वह॥": ["यह", "है", "वह"],
-    "שָׁלוֹם": ["שָׁלוֹם"],
-    "👩\u200d💻 --- ___ … \ud800": [],
-    "": [],
-}
 
-
-@pytest.mark.parametrize(("text", "forms"), FORMS.items())
+@pytest.mark.parametrize(("text", "forms"), cases(__file__, "forms"))
 def test_forms(text, forms):
     expected = [unicodedata.normalize("NFKC", form) for form in forms]
     assert [token.form for token in words(text)] == expected

@@ -1,5 +1,3 @@
-import asyncio
-
 import numpy as np
 import pytest
 
@@ -160,24 +158,11 @@ def test_without_samples_and_model_there_is_no_score():
     assert judge.info.version == "1-words"
 
 
-def test_for_what_claims_nothing_no_samples_are_drawn():
-    (verdict,) = BertStochastic(FakeBackend([]), OneVectorPerWord())([ask("Hello!")])
-    assert (verdict.score, verdict.usage) == ("PASS", Usage())
-    (verdict,) = BertStochastic(None, OneVectorPerWord())([ask("Hello!")])
-    assert verdict.score == "PASS"
-
-
 def test_each_text_is_embedded_once_for_a_batch():
     words = OneVectorPerWord()
     samples = ("In 1894. It is long.", "In 1894.")
     BertStochastic(None, words)([ask("In 1894.", samples=samples), ask("Hello!", samples=("Hi.",))])
     assert words.asked == [["In 1894.", "It is long."]]
-
-
-def test_the_async_twin_says_the_same():
-    judge = BertStochastic(FakeBackend(lambda r: f"In {r.seed}."), OneVectorPerWord(), 2)
-    examples = [ask("In 1."), ask("In 2.", samples=("In 2.",))]
-    assert asyncio.run(judge.acall(examples)) == judge(examples)
 
 
 @pytest.mark.heavy
@@ -198,24 +183,3 @@ def test_with_a_real_encoder_and_given_samples(minilm):
     assert [v.score for v in together] == ["PASS", "FAIL", "FAIL"]
     assert [s.label for s in together[2].sentences] == ["SUPPORTED", "UNSUPPORTED"]
     assert [judge([example])[0] for example in examples[::-1]] == together[::-1]
-
-
-@pytest.mark.heavy
-def test_with_a_real_chat_model(minilm, tiny_llama):
-    from moonlynx.judge.backends.chat import load_chat_backend
-    from moonlynx.judge.backends.embeddings import load_token_embeddings
-
-    chat = load_chat_backend("transformers", str(tiny_llama), {"device": "cpu"})
-    judge = BertStochastic(chat, load_token_embeddings(minilm), 1)
-    examples = [
-        Example(id=n, context=f"It is {n} metres long.", answer="It is long. It is a bridge.")
-        for n in (2, 3)
-    ]
-    together = judge(examples)
-    # Random weights end a reply by chance, or not in time: what was cut is said to be.
-    scored = [verdict for verdict in together if verdict.error is None]
-    assert scored
-    assert all(verdict.raw_score > 0.5 for verdict in scored)
-    assert {v.error.code for v in together if v.error} <= {"truncated"}
-    assert all(v.usage.calls == 1 and v.usage.output_tokens > 0 for v in together)
-    assert judge(examples[::-1]) == together[::-1]

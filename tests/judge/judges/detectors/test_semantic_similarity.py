@@ -137,13 +137,6 @@ def test_an_outage_leaves_what_makes_claims_unscored_after_one_call(code):
     assert len(table.asked) == 1
 
 
-def test_for_what_claims_nothing_nothing_is_embedded():
-    table = TableOfVectors()
-    (verdict,) = SemanticSimilarity(table)([ask("Hello!", "Never seen before.")])
-    assert (verdict.score, verdict.sentences[0].label) == ("PASS", "NO_INFO")
-    assert table.asked == []
-
-
 @pytest.mark.heavy
 def test_with_a_real_encoder(minilm):
     from moonlynx.judge.backends.embeddings import load_embeddings

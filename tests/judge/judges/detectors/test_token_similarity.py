@@ -93,13 +93,6 @@ def test_one_word(metric):
     assert judge("Castle.", metric=metric).raw_score == 1.0
 
 
-@pytest.mark.parametrize("metric", METRICS)
-def test_what_claims_nothing_has_no_score(metric):
-    verdict = judge("Hello! I don't know.", metric=metric)
-    assert {s.label for s in verdict.sentences} == {"NO_INFO"}
-    assert verdict.score == "PASS"
-
-
 def test_the_threshold_is_kept():
     answer = "Today the house is a brewery of 1990."
     assert judge(answer, threshold=0.51).score == "PASS"

@@ -9,7 +9,8 @@ from typing import Any
 
 from moonlynx.judge.backends.base import ChatReply, ChatRequest
 from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.contract.types import Example
+from moonlynx.judge.contract.types import Example, Verdict
+from moonlynx.judge.judges.talk import PromptedJudge
 
 EXAMPLE = Example(
     id=3,
@@ -35,6 +36,13 @@ class Scripted(FakeBackend):
         super().__init__(say)
 
 
+def judged(method: Any, replies: Any, example: Example = EXAMPLE) -> tuple[Scripted, Verdict]:
+    """Judge the example by a method over scripted replies; give the backend with the requests."""
+    backend = Scripted(replies)
+    (verdict,) = PromptedJudge(backend, method)([example])
+    return backend, verdict
+
+
 def section(request: ChatRequest, heading: str) -> str:
     """Read a section out of a prompt, as a model would find it."""
     prompt = request.messages[-1].content
@@ -52,4 +60,9 @@ def comply(schema: Any, flag: bool = True, text: str = "What?") -> Any:
         return {key: comply(value, flag, text) for key, value in schema["properties"].items()}
     if schema["type"] == "array":
         return [comply(schema["items"], flag, text)]
-    return {"boolean": flag, "string": text, "integer": 10 if flag else 1}[schema["type"]]
+    return {
+        "number": 0.0 if flag else 1.0,
+        "boolean": flag,
+        "string": text,
+        "integer": 10 if flag else 1,
+    }[schema["type"]]

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from moonlynx.judge.backends.base import ChatReply
+from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Example, MetricInput
+from moonlynx.judge.judges.detectors.llm_prompt import LlmPrompt
 from moonlynx.judge.judges.prompted.lm_vs_lm import LmVsLm
 from moonlynx.judge.judges.prompted.polls import ChainPoll, PlainPrompt
 from moonlynx.judge.judges.prompted.ragas import Ragas
@@ -46,12 +48,13 @@ METHODS = {
     "trulens": TruLens("m"),
     "selfcheck": SelfCheck("m", samples=2),
     "lm vs lm": LmVsLm("m", rounds=1),
+    "llm prompt": LlmPrompt,
 }
 PROMPTS = [
     *("raghalu-2-label-v1", "raghalu-3-label-v1", "chainpoll-adherence-v1", "plain-boolean-v1"),
     *("plain-token-v1", "ragas-claims-v1", "ragas-verdicts-v1", "trulens-v1", "selfcheck-v1"),
     *("lm-vs-lm-examine-v1", "lm-vs-lm-answer-v1", "lm-vs-lm-decide-v1", "answer-v1"),
-    *("chainpoll-prompt-injection-v2", "chainpoll-tool-selection-v2"),
+    *("chainpoll-prompt-injection-v2", "chainpoll-tool-selection-v2", "llm-prompt-v1"),
 ]
 CHAT_TOKEN = re.compile(r"<[|｜]\w+[|｜]>|</?s>|<eos>|<\w+_of_turn>|\[/?INST\]|<</?SYS>>")
 
@@ -74,9 +77,13 @@ def attacked(attack: str, place: str) -> Example:
     return Example.from_row(row | {place: places.get(place, text)})
 
 
+def judge_by(method: Any, backend: Scripted) -> Judge:
+    return LlmPrompt(backend, "m") if method is LlmPrompt else PromptedJudge(backend, method)
+
+
 def requests_of(method: Any, example: Example, **said: Any) -> list[str]:
     backend = Scripted(lambda request: comply(request.schema, **said))
-    PromptedJudge(backend, method)([example])
+    judge_by(method, backend)([example])
     return [request.messages[0].content for request in backend.requests]
 
 
@@ -154,8 +161,8 @@ def test_the_verdict_is_the_completions(method: Any) -> None:
                 "false" if request.schema is None else comply(request.schema, flag=False)
             )
         )
-        (verdict,) = PromptedJudge(fails, method)([example])
+        (verdict,) = judge_by(method, fails)([example])
         assert verdict.score == "FAIL", verdict.error
         silent = Scripted(lambda _: ChatReply("I have read it all.", "stop"))
-        (verdict,) = PromptedJudge(silent, method)([example])
+        (verdict,) = judge_by(method, silent)([example])
         assert (verdict.score, verdict.error.code) == (None, "unparsed")

@@ -4,9 +4,8 @@ import pytest
 
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.judges.prompted.lm_vs_lm import LmVsLm
-from moonlynx.judge.judges.talk import PromptedJudge
 
-from .scripted import EXAMPLE, Scripted, section
+from .scripted import EXAMPLE, judged, section
 
 
 class Court:
@@ -26,9 +25,7 @@ class Court:
 
 
 def judge_one(court, **options):
-    backend = Scripted(court)
-    (verdict,) = PromptedJudge(backend, LmVsLm("m", **options))([EXAMPLE])
-    return backend, verdict
+    return judged(LmVsLm("m", **options), court)
 
 
 def test_each_sentence_is_examined():

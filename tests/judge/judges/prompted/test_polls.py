@@ -6,18 +6,15 @@ import pytest
 
 from moonlynx.judge.backends.base import ChatReply, ReplyToken
 from moonlynx.judge.judges.prompted.polls import ChainPoll, PlainPrompt
-from moonlynx.judge.judges.talk import PromptedJudge
 
-from .scripted import EXAMPLE, Scripted, section
+from .scripted import EXAMPLE, judged, section
 
 YES = {"explanation": "It says so.", "classification": True}
 NO = {"explanation": "Tin is not mentioned.", "classification": False}
 
 
 def judge_one(method, *replies):
-    backend = Scripted(list(replies))
-    (verdict,) = PromptedJudge(backend, method)([EXAMPLE])
-    return backend, verdict
+    return judged(method, list(replies))
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,15 @@ import pytest
 
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.judges.prompted.ragas import Ragas
-from moonlynx.judge.judges.talk import PromptedJudge
 
-from .scripted import EXAMPLE, Scripted, section
+from .scripted import judged, section
 
 TRUE, FALSE = ({"reason": "x", "supported": value} for value in (True, False))
 CLAIMS = {"claims": ["The bridge was built in 1894.", "The bridge\nis made of tin."]}
 
 
 def judge_one(*replies, **options):
-    backend = Scripted(list(replies))
-    (verdict,) = PromptedJudge(backend, Ragas("m", **options))([EXAMPLE])
-    return backend, verdict
+    return judged(Ragas("m", **options), list(replies))
 
 
 def claims(number):

@@ -4,9 +4,8 @@ import pytest
 
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.judges.prompted.selfcheck import SelfCheck
-from moonlynx.judge.judges.talk import PromptedJudge
 
-from .scripted import EXAMPLE, Scripted, section
+from .scripted import EXAMPLE, judged, section
 
 
 class Model:
@@ -24,9 +23,7 @@ class Model:
 
 
 def judge_one(model, example=EXAMPLE, **options):
-    backend = Scripted(model)
-    (verdict,) = PromptedJudge(backend, SelfCheck("m", **options))([example])
-    return backend, verdict
+    return judged(SelfCheck("m", **options), model, example)
 
 
 def test_sentences_are_held_against_samples():
