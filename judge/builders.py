@@ -110,10 +110,10 @@ def _selfcheck(chat: ChatBackend | None, nli: str | None = None, **options: Any)
 
 
 def _bert_stochastic(chat: ChatBackend | None, embeddings: str, **options: Any) -> Judge:
-    from .backends.embeddings import load_token_embeddings
+    from .backends.embeddings import SentenceEncoder
     from .judges.detectors.bert_stochastic import BertStochastic
 
-    return BertStochastic(chat, load_token_embeddings(embeddings), **options)
+    return BertStochastic(chat, SentenceEncoder(embeddings), **options)
 
 
 def _llm_prompt(chat: ChatBackend, threshold: float | None = None) -> Judge:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 
 from ..contract.spec import JudgeSpec, SpecError, parse_spec
 from .base import ChatBackend
+from .local import load_local
 
-# Each is a module here with a `load(model, options)`; a URL is an OpenAI-compatible endpoint.
-_LOCAL = ("fake", "transformers", "vllm")
+_LOCAL = {"transformers": "TransformersBackend", "vllm": "VLLMBackend"}
 
 
 def load_chat_backend(backend: str, model: str | None, options: Mapping[str, str]) -> ChatBackend:
@@ -32,10 +31,14 @@ def load_chat_backend(backend: str, model: str | None, options: Mapping[str, str
         from . import openai
 
         return openai.load(backend, model, options)
+    if backend == "fake":
+        from . import fake
+
+        return fake.load(model, options)
     if backend not in _LOCAL:
-        known = ", ".join(_LOCAL)
+        known = ", ".join(["fake", *_LOCAL])
         raise SpecError(f"no chat model runs on {backend!r}; use one of {known} or an http(s) URL")
-    chat: ChatBackend = import_module(f".{backend}", __package__).load(model, options)
+    chat: ChatBackend = load_local(backend, _LOCAL[backend], backend, model, options)
     return chat
 
 

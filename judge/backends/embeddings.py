@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.spec import SpecError
-from .base import BackendError, EmbeddingBackend, MissingExtra, TokenEmbeddingBackend
+from .base import BackendError, EmbeddingBackend, MissingExtra
 from .local import find_folder, hash_files
 from .options import one_of, read_options
 
@@ -53,16 +53,6 @@ def load_embeddings(
     if backend not in (None, "torch"):
         raise SpecError(f"no embedding model runs on {backend!r}; use torch or an http(s) URL")
     return SentenceEncoder(model, **read_options("torch", options, {"device": one_of(*DEVICES)}))
-
-
-def load_token_embeddings(model: str) -> TokenEmbeddingBackend:
-    """Load an embedding model that returns token states.
-
-    Raises:
-        MissingExtra: sentence-transformers is missing.
-        BackendError: the model cannot be loaded.
-    """
-    return SentenceEncoder(model)
 
 
 class SentenceEncoder:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from ..contract.spec import SpecError
 from ..contract.types import JudgeError
+from .local import load_local
 
-# Each has a module NAME_labels here with a `load(model, options)`; a URL is vLLM's server.
-_LOCAL = ("transformers", "vllm")
+_LOCAL = {"transformers": "TransformersLabels", "vllm": "VLLMLabels"}
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,8 @@ def load_label_backend(backend: str, model: str, options: Mapping[str, str]) -> 
         raise SpecError(
             f"no labels are scored on {backend!r}; use one of {known} or an http(s) URL"
         )
-    labels: LabelBackend = import_module(f".{backend}_labels", __package__).load(model, options)
+    kind = _LOCAL[backend]
+    labels: LabelBackend = load_local(f"{backend}_labels", kind, backend, model, options)
     return labels
 
 

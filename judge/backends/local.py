@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ import httpx
 from ..contract.spec import SpecError
 from ..contract.types import JudgeError, MoonlynxError
 from .base import BackendError, ChatRequest
+from .options import read_options
+
+Options = Mapping[str, str]
 
 
 def find_model(backend: str, model: str | None) -> str:
@@ -29,6 +33,13 @@ def find_model(backend: str, model: str | None) -> str:
     if not path.exists():
         raise BackendError(f"there is no model at {path}")
     return str(path)
+
+
+def load_local(module: str, kind: str, backend: str, model: str | None, options: Options) -> Any:
+    """Load the backend of class `kind` in a module here; its `READERS` read the options."""
+    made = getattr(import_module(f".{module}", __package__), kind)
+    values = read_options(backend, options, made.READERS)
+    return made(find_model(backend, model), **values)
 
 
 def find_folder(

@@ -49,12 +49,7 @@ class OpenAIBackend:
 
 
 def load(url: str, model: str | None, options: Mapping[str, str]) -> OpenAIBackend:
-    """Connect to an endpoint; if no model is named, it must serve exactly one.
-
-    Raises:
-        SpecError: the URL cannot be one, or an option is unknown or has a wrong value.
-        BackendError: the endpoint was asked for its model and has none or several, or is not there.
-    """
+    """Connect to an endpoint; if no model is named, it must serve exactly one."""
     endpoint = Endpoint(url, **read_options(url, options, OPTIONS))
     model = model or endpoint.only_model()
     return OpenAIBackend(endpoint, model, f"{model}@{url}")

@@ -56,11 +56,7 @@ class OpenAIEmbeddings:
 
 
 def load(url: str, model: str, options: Mapping[str, str]) -> OpenAIEmbeddings:
-    """Connect to an endpoint.
-
-    Raises:
-        SpecError: the URL cannot be one, or an option is unknown or has a wrong value.
-    """
+    """Connect to an endpoint."""
     endpoint = Endpoint(url, **read_options(url, options, OPTIONS))
     return OpenAIEmbeddings(endpoint, model, f"{model}@{url}")
 

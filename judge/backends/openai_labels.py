@@ -110,12 +110,7 @@ class OpenAILabels:
 
 
 def load(url: str, model: str, options: Mapping[str, str]) -> OpenAILabels:
-    """Connect to an endpoint; with the option `check=later`, to one that may still be starting.
-
-    Raises:
-        SpecError: the URL cannot be one, or an option is unknown or has a wrong value.
-        BackendError: it is not there, or lists no models.
-    """
+    """Connect to an endpoint; with the option `check=later`, to one that may still be starting."""
     values = read_options(url, options, OPTIONS | {"check": one_of("now", "later")})
     check = values.pop("check", "now") == "now"
     labels = OpenAILabels(Endpoint(url, **values), model, f"{model}@{url}", check=check)

@@ -6,22 +6,14 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ..contract.spec import SpecError
 from ..contract.types import JudgeError
 from .base import BackendError, MissingExtra
-from .options import one_of, whole
+from .options import Reader, one_of, whole
 
 log = logging.getLogger(__name__)
-DEVICES = ("auto", "cpu", "cuda")
-PRECISIONS = ("auto", "fp32", "bf16", "fp16", "int8", "nf4")
-READERS: Mapping[str, Callable[[str], object]] = {
-    "device": one_of(*DEVICES),
-    "load": one_of(*PRECISIONS),
-    "batch": whole(1),
-}
-
 Job = TypeVar("Job")
 Reply = TypeVar("Reply")
 
@@ -33,6 +25,12 @@ class Pretrained:
         name: of model and backend.
         positions: tokens that prompt and reply may have.
     """
+
+    READERS: ClassVar[Mapping[str, Reader]] = {
+        "device": one_of("auto", "cpu", "cuda"),
+        "load": one_of("auto", "fp32", "bf16", "fp16", "int8", "nf4"),
+        "batch": whole(1),
+    }
 
     def __init__(
         self, model: str, *, device: str = "auto", load: str = "auto", batch: int = 1
@@ -95,8 +93,8 @@ def load_weights(model: str, device: str, load: str) -> Any:
 
     Args:
         model: a folder or a Hub id.
-        device: one of DEVICES; "auto" spreads the model over all GPUs where there are any.
-        load: one of PRECISIONS; "auto" is the checkpoint's own. On a processor where half
+        device: as of `Pretrained`; "auto" spreads the model over all GPUs where there are any.
+        load: likewise; "auto" is the checkpoint's own. On a processor where half
             precision is slow, "nf4" multiplies in fp32, and one of 16 bits is warned of.
     """
     import torch

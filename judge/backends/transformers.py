@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from ..contract.types import JudgeError
 from .base import BackendError, ChatReply, ChatRequest, MissingExtra
-from .local import check_template, encode_prompt, find_model
-from .options import read_options
-from .pretrained import READERS, Pretrained, run_safely
+from .local import check_template, encode_prompt
+from .pretrained import Pretrained, run_safely
 from .replies import TOP, Step, aligned, faulty, spell
 
 
@@ -185,18 +184,6 @@ class _Watch:
             ]
             for row in range(output.shape[0])
         ]
-
-
-def load(model: str | None, options: Mapping[str, str]) -> TransformersBackend:
-    """Load a model by path or Hub id, with `device`, `load` and `batch` as options.
-
-    Raises:
-        SpecError: no model is named, or an option is unknown or has a wrong value.
-        MissingExtra: an optional package is missing.
-        BackendError: the model cannot be loaded.
-    """
-    values = read_options("transformers", options, READERS)
-    return TransformersBackend(find_model("transformers", model), **values)
 
 
 def _stop_tokens(model: Any, tokenizer: Any) -> list[int]:

@@ -8,15 +8,13 @@ adapters, since theirs change both from the first layer on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from .base import BackendError, MissingExtra
 from .labels import LabelReply, LabelRequest, faulty
-from .local import find_model
-from .options import read_options
-from .pretrained import READERS, Pretrained, run_safely
+from .pretrained import Pretrained, run_safely
 
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 _BASE = "__base__"  # PEFT's name of the model without adapter
@@ -100,15 +98,3 @@ class TransformersLabels(Pretrained):
             values = tuple(tuple(row) for row in picked)
             replies.append(LabelReply(values, calls=1, input_tokens=len(request.prompt)))
         return replies
-
-
-def load(model: str, options: Mapping[str, str]) -> TransformersLabels:
-    """Load a model by path or Hub id, with `device`, `load` and `batch` as options.
-
-    Raises:
-        SpecError: an option is unknown or has a wrong value.
-        MissingExtra: an optional package is missing.
-        BackendError: the model cannot be loaded.
-    """
-    values = read_options("transformers", options, READERS)
-    return TransformersLabels(find_model("transformers", model), **values)

@@ -10,24 +10,17 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ..contract.types import JudgeError
 from .base import BackendError, ChatReply, ChatRequest, Finish, MissingExtra, ReplyToken
-from .local import check_template, encode_prompt, find_model
-from .options import flag, one_of, read_options, whole
+from .local import check_template, encode_prompt
+from .options import Reader, flag, one_of, whole
 from .replies import TOP, aligned, faulty, reply_token
 
-PRECISIONS = ("auto", "bfloat16", "float16", "float32")
 _FINISH: dict[str | None, Finish] = {"stop": "stop", "length": "length"}
 
 
-READERS = {
-    "tensor_parallel": whole(1),
-    "max_model_len": whole(1),
-    "dtype": one_of(*PRECISIONS),
-    "eager": flag,
-}
 Request = TypeVar("Request")
 
 
@@ -41,6 +34,13 @@ class Engine:
         name: of model and backend.
         positions: tokens that prompt and reply may have.
     """
+
+    READERS: ClassVar[Mapping[str, Reader]] = {
+        "tensor_parallel": whole(1),
+        "max_model_len": whole(1),
+        "dtype": one_of("auto", "bfloat16", "float16", "float32"),
+        "eager": flag,
+    }
 
     def __init__(
         self,
@@ -158,17 +158,6 @@ class VLLMBackend(Engine):
             structured_outputs=structured,
         )
         return self._submit([prompt], sampling_params=parameters)
-
-
-def load(model: str | None, options: Mapping[str, str]) -> VLLMBackend:
-    """Start the engine for a model by path or Hub id.
-
-    Raises:
-        SpecError: no model is named, or an option is unknown or has a wrong value.
-        MissingExtra: vLLM is missing.
-        BackendError: the engine does not start.
-    """
-    return VLLMBackend(find_model("vllm", model), **read_options("vllm", options, READERS))
 
 
 def _reply(output: Any, request: ChatRequest) -> ChatReply:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from ..contract.types import JudgeError
 from .base import BackendError
 from .labels import LabelReply, LabelRequest, faulty
-from .local import find_model
-from .options import read_options, whole
-from .vllm import READERS, Engine
+from .options import Reader, whole
+from .vllm import Engine
 
 _RANK = 16  # of the adapters: Luna-2's
 
@@ -23,6 +22,8 @@ class VLLMLabels(Engine):
     A request of several places is computed as the prompt's beginnings, of which the prefix cache
     computes each token once for one adapter.
     """
+
+    READERS: ClassVar[Mapping[str, Reader]] = {**Engine.READERS, "adapters": whole(1)}
 
     def __init__(self, model: str, *, adapters: int = 8, **options: Any) -> None:
         """Start the engine; arguments and errors as of `Engine`.
@@ -75,18 +76,6 @@ class VLLMLabels(Engine):
         adapter = None if request.adapter is None else self._adapters[request.adapter]
         prompts = [list(request.prompt[:place]) for place in request.places]
         return self._submit(prompts, sampling_params=parameters, lora_request=adapter)
-
-
-def load(model: str, options: Mapping[str, str]) -> VLLMLabels:
-    """Start the engine for a model by path or Hub id.
-
-    Raises:
-        SpecError: an option is unknown or has a wrong value.
-        MissingExtra: vLLM is missing.
-        BackendError: the engine does not start.
-    """
-    readers = {**READERS, "adapters": whole(1)}
-    return VLLMLabels(find_model("vllm", model), **read_options("vllm", options, readers))
 
 
 def _reply(outputs: Sequence[Any], request: LabelRequest) -> LabelReply:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from functools import reduce
 from math import isfinite
 from pathlib import Path
 from typing import Annotated
@@ -119,19 +118,15 @@ def estimate_tokens(text: str) -> float:
     return len(text.encode("utf-8")) / BYTES_PER_TOKEN
 
 
-def add_usage(first: Usage, second: Usage) -> Usage:
-    """Add up calls, tokens and windows."""
-    return Usage(
-        calls=first.calls + second.calls,
-        input_tokens=first.input_tokens + second.input_tokens,
-        output_tokens=first.output_tokens + second.output_tokens,
-        windows=first.windows + second.windows,
-    )
-
-
 def total_usage(usages: Iterable[Usage]) -> Usage:
-    """Add up any number of them."""
-    return reduce(add_usage, usages, Usage())
+    """Add up calls, tokens and windows."""
+    every = list(usages)
+    return Usage(**{name: sum(getattr(u, name) for u in every) for name in Usage.model_fields})
+
+
+def add_usage(first: Usage, second: Usage) -> Usage:
+    """Add up two of them."""
+    return total_usage((first, second))
 
 
 def show_usage(usage: Usage, what: str) -> str:

@@ -239,20 +239,9 @@ def fit_budget(
         _Side.of(scores[failing], gain[failing], more[failing], unsure_first=1),
         room,
     )
-    policy = Policy(
-        first=rows.first[0].judge,
-        second=second[0].judge,
-        pass_up_to=pass_up_to,
-        fail_from=fail_from,
-        chosen_for=f"{objective} with {budget}",
-        rows=len(failed),
-        fails=int(failed.sum()),
-        handed_on=0.0,
-        accuracy=None,
-        data_sha256=rows.data_sha256,
-    )
-    kept = np.array([policy.keeps(verdict) for verdict in rows.first])
+    policy, kept = _policy(rows, pass_up_to, fail_from, f"{objective} with {budget}")
     found = {
+        "second": second[0].judge,
         "handed_on": float(1 - kept.mean()),
         "accuracy": float(np.where(kept, right, right_later).mean()),
     }
@@ -285,20 +274,29 @@ def fit_risk(rows: Rows, *, risk: float, confidence: float) -> Policy:
             f"{100 * confidence:g} % confidence on either side; ask for a higher one, or give "
             "more rows"
         )
+    fail_from = None if fail_down_to is None else -fail_down_to
+    chosen_for = f"risk<={risk:g} with confidence {confidence:g}"
+    return _policy(rows, pass_up_to, fail_from, chosen_for)[0]
+
+
+def _policy(
+    rows: Rows, pass_up_to: float | None, fail_from: float | None, chosen_for: str
+) -> tuple[Policy, NDArray[np.bool_]]:
+    """Return a policy without a second judge, and which of the rows it keeps."""
     policy = Policy(
         first=rows.first[0].judge,
         second=None,
         pass_up_to=pass_up_to,
-        fail_from=None if fail_down_to is None else -fail_down_to,
-        chosen_for=f"risk<={risk:g} with confidence {confidence:g}",
-        rows=len(failed),
-        fails=int(failed.sum()),
+        fail_from=fail_from,
+        chosen_for=chosen_for,
+        rows=len(rows.labels),
+        fails=list(rows.labels).count("FAIL"),
         handed_on=0.0,
         accuracy=None,
         data_sha256=rows.data_sha256,
     )
-    handed_on = np.mean([not policy.keeps(verdict) for verdict in rows.first])
-    return policy.model_copy(update={"handed_on": float(handed_on)})
+    kept = np.array([policy.keeps(verdict) for verdict in rows.first])
+    return policy.model_copy(update={"handed_on": float(np.mean(~kept))}), kept
 
 
 def load_policy(path: Path) -> Policy:

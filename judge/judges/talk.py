@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator, Sequence
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from ..backends.base import ChatBackend, ChatReply, ChatRequest, acomplete
 from ..backends.replies import fault_of, usage_of
@@ -61,17 +62,26 @@ class TalkingJudge:
         return verdict.model_copy(update={"usage": usage})
 
 
-class Method(Protocol):
-    """How one judge of a paper judges an answer."""
+@dataclass(frozen=True)
+class Method:
+    """How one judge of a paper judges an answer.
+
+    Attributes:
+        model: name of the chat model; None where none is asked.
+        threshold: least raw score of an unsupported sentence, or of a hallucinated answer.
+    """
+
+    model: str | None
+    threshold: float = 0.5
 
     @property
     def info(self) -> JudgeInfo:
         """Return name and version, with all that changes a verdict."""
-        ...
+        raise NotImplementedError
 
     def talk(self, example: Example) -> Talk[Verdict]:
         """Judge an answer that claims something."""
-        ...
+        raise NotImplementedError
 
 
 class PromptedJudge(TalkingJudge):

@@ -40,16 +40,7 @@ class ChainPollMetric:
     calibrated = False
 
     def __init__(self, backend: ChatBackend, metric: str, polls: int = POLLS) -> None:
-        """Set the metric up.
-
-        Args:
-            backend: completes the polls.
-            metric: name of one that has a prompt.
-            polls: of each input, at least 1.
-
-        Raises:
-            DefinitionError: there is no prompt for the metric.
-        """
+        """Set the metric up; raises as `prompt_of`."""
         self._prompt = prompt_of(metric)
         self.info = JudgeInfo(
             name=f"chainpoll:{metric}", version=f"{self._prompt}-{polls}-{backend.name}"

@@ -74,9 +74,9 @@ def build_metric(spec: JudgeSpec) -> Metric:
     folder = Path(spec.model).expanduser()
     is_head = (folder / HEAD).is_file()
     if not is_head and spec.backend in (None, "onnx", "torch") and "backbone" not in spec.options:
-        from .encoder.metric import load_head
+        from .encoder.metric import EncoderMetric
 
-        return load_head(spec.model, spec.backend, spec.options)
+        return EncoderMetric.load(spec.model, spec.backend, spec.options)
     backend = spec.backend or "transformers"
     options = dict(spec.options)
     backbone = options.pop("backbone", None)

@@ -88,7 +88,7 @@ class _Given(NamedTuple):
         minutes: times of day, since midnight.
         words: their words, lower case, sorted; initials of names too.
         shares: what their words for shares may say, in percent; of no other number's kind.
-        amounts: the numbers by dimension, of which others may be made.
+        amounts: the numbers by dimension, that others may follow from.
     """
 
     numbers: frozenset[Number]

@@ -148,8 +148,8 @@ def _fit_states(definition: MetricDefinition, training: Sequence[Read], strength
     table = np.stack([read.numbers[0] for read in training]).astype(np.float64)
     mean, scale = table.mean(axis=0), table.std(axis=0) + 1e-6
     table = (table - mean) / scale
-    cues = training[0].parts[0].cues
-    counted = 1 + len(cues) if cues else 0
+    counts = training[0].parts[0].counts
+    counted = 1 + len(counts) if counts else 0
     states = table[:, : table.shape[1] - counted]
     _, sizes, directions = np.linalg.svd(states, full_matrices=False)
     onto = np.zeros((min(_RANK, len(directions)) + counted, table.shape[1]))

@@ -47,15 +47,7 @@ class BertStochastic(TalkingJudge):
         samples: int = 5,
         threshold: float | None = None,
     ) -> None:
-        """Set the judge up.
-
-        Args:
-            backend: the chat model that answers, best the one whose answers are judged; without
-                one, only examples with samples can be judged.
-            embeddings: computes the token states for BERTScore.
-            samples: answers to draw, at least 1.
-            threshold: least score of an unsupported sentence.
-        """
+        """Set the judge up; without a chat model, only examples with samples can be judged."""
         super().__init__(backend)
         drawn = f"-{ANSWER_PROMPT}-{samples}-{backend.name}" if backend else ""
         self.info = JudgeInfo(name="bert-stochastic", version=f"1-{embeddings.version}{drawn}")

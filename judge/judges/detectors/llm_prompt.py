@@ -43,13 +43,7 @@ class LlmPrompt(TalkingJudge):
     """
 
     def __init__(self, backend: ChatBackend, model: str, threshold: float | None = None) -> None:
-        """Set the judge up.
-
-        Args:
-            backend: completes the requests.
-            model: name of the model, for the judge's version.
-            threshold: least score of an unsupported sentence; 0.5 where not given.
-        """
+        """Set the judge up; `model` is its name, for the judge's own."""
         super().__init__(backend)
         self.info = JudgeInfo(name=f"llm-prompt:{model}", version=PROMPT)
         self._threshold = DEFAULT_THRESHOLD if threshold is None else threshold

@@ -28,11 +28,8 @@ class _Prepared(NamedTuple):
     claims: list[ClaimWindows]
 
 
-class _Supported(NamedTuple):
-    """A claim's support, None for an empty one, and the tokens that were read for it."""
-
-    support: ClaimSupport | None
-    tokens: int
+# A claim's support, None for an empty one, and the tokens that were read for it.
+_Supported = tuple[ClaimSupport | None, int]
 
 
 class LunaJudge(Stepped):
@@ -115,8 +112,8 @@ class LunaJudge(Stepped):
                     self._config,
                     self._threshold,
                     prepared.claims,
-                    [one.support for one in own],
-                    input_tokens=sum(one.tokens for one in own),
+                    [support for support, _ in own],
+                    input_tokens=sum(tokens for _, tokens in own),
                 )
             )
         return verdicts
@@ -138,12 +135,12 @@ class LunaJudge(Stepped):
         """Join what the encoder found in the next windows, which are the claim's."""
         own = [next(pairs) for _ in claim.windows]
         if not own:
-            return _Supported(None, 0)
+            return None, 0
         tokens = np.stack([out.tokens[r.first : r.first + r.claim] for r, out in own])
         logits = np.array([out.claim for _, out in own], dtype=np.float32)
         found = claim_support(tokens, logits, self._config.aggregation)
         fitted = self._config.support.support(found.support, claim)
-        return _Supported(found._replace(support=fitted), sum(len(r.ids) for r, _ in own))
+        return found._replace(support=fitted), sum(len(r.ids) for r, _ in own)
 
 
 def _parts(claims: Sequence[ClaimWindows]) -> Iterator[list[ClaimWindows]]:

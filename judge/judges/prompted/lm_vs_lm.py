@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from ...backends.base import ChatRequest
 from ...backends.replies import fault_of
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
 from ...prompts import messages
 from ...text import Piece
 from ..findings import Finding, body, claims, sentences_verdict
-from ..talk import Talk, ask, together
+from ..talk import Method, Talk, ask, together
 from .objects import fault_in, keyed_schema, read_denial, read_object, read_texts
 
 EXAMINE_PROMPT, ANSWER_PROMPT, DECIDE_PROMPT = (
@@ -29,31 +31,26 @@ QUESTIONS_SCHEMA = keyed_schema(
     {"questions": {"type": "array", "items": {"type": "string"}, "maxItems": 5}}
 )
 DECISION_SCHEMA = keyed_schema({"correct": {"type": "boolean"}})
-DEFAULT_THRESHOLD = 0.5
 _QUESTIONS_TOKENS, _ANSWER_TOKENS, _DECISION_TOKENS = 300, 400, 32
 
 
 @dataclass(frozen=True)
-class LmVsLm:
+class LmVsLm(Method):
     """Examines each sentence that claims something; its score is 1 if found incorrect, else 0.
 
     Attributes:
-        model: name of the chat model, examiner and examinee.
         rounds: of questions at most, at least 1 (the paper: 5).
-        threshold: least score of an unsupported sentence.
     """
 
-    model: str
     rounds: int = 5
-    threshold: float = DEFAULT_THRESHOLD
 
     @property
+    @override
     def info(self) -> JudgeInfo:
-        """Return the judge's name and version."""
         return JudgeInfo(name=f"lm-vs-lm:{self.model}", version=f"lm-vs-lm-v1-{self.rounds}")
 
+    @override
     def talk(self, example: Example) -> Talk[Verdict]:
-        """Judge an answer, all its sentences side by side."""
         findings = yield from together([self._examine(example, piece) for piece in claims(example)])
         return sentences_verdict(example, self.info, findings, self.threshold)
 

@@ -12,13 +12,15 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from typing_extensions import override
+
 from ...backends.base import ChatReply, ChatRequest, ReplyToken
 from ...backends.replies import fault_of
 from ...contract.types import Example, JudgeError, JudgeInfo, Turn, Verdict
 from ...prompts import messages
 from ...prompts.parsing import shorten
 from ..findings import answer_verdict, mean_of
-from ..talk import Talk, ask
+from ..talk import Method, Talk, ask
 from .objects import fault_in, keyed_schema, read_denial, read_flag, read_object, read_text
 
 Form = Literal["boolean", "token"]
@@ -28,34 +30,29 @@ CHAINPOLL_SCHEMA = keyed_schema(
     {"explanation": {"type": "string"}, "classification": {"type": "boolean"}}
 )
 PLAIN_SCHEMA = keyed_schema({"supported": {"type": "boolean"}})
-DEFAULT_THRESHOLD = 0.5
 _THINKING = 600  # tokens of a reply with its reasoning
 _SAYING = 32  # tokens of one without
 _TEMPERATURE = 1.0
 
 
 @dataclass(frozen=True)
-class ChainPoll:
+class ChainPoll(Method):
     """Scores an answer by the share of polls that do not find it supported.
 
     Attributes:
-        model: name of the chat model.
         polls: how many, at least 1.
-        threshold: least share of a hallucinated answer.
     """
 
-    model: str
     polls: int = 3
-    threshold: float = DEFAULT_THRESHOLD
 
     @property
+    @override
     def info(self) -> JudgeInfo:
-        """Return the judge's name and version."""
         version = f"{CHAINPOLL_PROMPT}-{self.polls}"
         return JudgeInfo(name=f"chainpoll:{self.model}", version=version)
 
+    @override
     def talk(self, example: Example) -> Talk[Verdict]:
-        """Judge an answer."""
         replies = yield poll_requests(messages(CHAINPOLL_PROMPT, example), self.polls)
         votes = [read_vote(reply) for reply in replies]
         raw_score = mean_of(
@@ -87,29 +84,25 @@ def read_vote(reply: ChatReply) -> tuple[bool, str] | JudgeError:
 
 
 @dataclass(frozen=True)
-class PlainPrompt:
+class PlainPrompt(Method):
     """Asks once, without reasoning, whether the documents support the answer.
 
     The raw score is 1 or 0 in the form "boolean". In the form "token" it is P(false) among the two
     words at the first token, in [0, 1]; where the backend gives no logprobs, 1 or 0.
 
     Attributes:
-        model: name of the chat model.
         form: "boolean" (a JSON object) or "token" (the word true or false).
-        threshold: least score of a hallucinated answer.
     """
 
-    model: str
     form: Form = "boolean"
-    threshold: float = DEFAULT_THRESHOLD
 
     @property
+    @override
     def info(self) -> JudgeInfo:
-        """Return the judge's name and version."""
         return JudgeInfo(name=f"plain-prompt:{self.model}", version=self._prompt)
 
+    @override
     def talk(self, example: Example) -> Talk[Verdict]:
-        """Judge an answer."""
         turns = messages(self._prompt, example)
         if self.form == "boolean":
             reply = yield from ask(ChatRequest(turns, PLAIN_SCHEMA, _SAYING))

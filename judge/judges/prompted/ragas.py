@@ -12,45 +12,40 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from typing_extensions import override
+
 from ...backends.base import ChatReply, ChatRequest
 from ...contract.base import unscored
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
 from ...prompts import messages
 from ..findings import answer_verdict, mean_of
-from ..talk import Talk, ask
+from ..talk import Method, Talk, ask
 from .objects import keyed_schema, read_denial, read_object, read_texts
 
 CLAIMS_PROMPT, VERDICTS_PROMPT = "ragas-claims-v1", "ragas-verdicts-v1"
 CLAIMS_SCHEMA = keyed_schema({"claims": {"type": "array", "items": {"type": "string"}}})
 VERDICT_SCHEMA = keyed_schema({"reason": {"type": "string"}, "supported": {"type": "boolean"}})
-# Just above a half, in the four decimals of a raw score: half supported is still faithful.
-DEFAULT_THRESHOLD = 0.5001
 _CLAIMS_TOKENS = 800
 _VERDICT_TOKENS = 120  # of one claim's verdict with its reason
 
 
 @dataclass(frozen=True)
-class Ragas:
+class Ragas(Method):
     """Scores an answer by the share of its claims that the documents do not support.
 
     A model that lists no claim in an answer which makes some has given nothing to take a share of:
     error `abstained`. Claims are in the model's words, so no sentence or span is marked.
-
-    Attributes:
-        model: name of the chat model.
-        threshold: least share of a hallucinated answer.
     """
 
-    model: str
-    threshold: float = DEFAULT_THRESHOLD
+    threshold: float = 0.5001  # in the four decimals of a raw score: a half is faithful
 
     @property
+    @override
     def info(self) -> JudgeInfo:
-        """Return the judge's name and version."""
         return JudgeInfo(name=f"ragas:{self.model}", version=f"{CLAIMS_PROMPT}-{VERDICTS_PROMPT}")
 
+    @override
     def talk(self, example: Example) -> Talk[Verdict]:
-        """Judge an answer."""
         request = ChatRequest(messages(CLAIMS_PROMPT, example), CLAIMS_SCHEMA, _CLAIMS_TOKENS)
         claims = read_texts(read_object((yield from ask(request))), "claims")
         if isinstance(claims, JudgeError):

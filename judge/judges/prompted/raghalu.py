@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from typing_extensions import override
+
 from ...backends.base import ChatRequest
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
 from ...prompts import messages
 from ...text import Piece
 from ..findings import Finding, body, claims, sentences_verdict
-from ..talk import Talk
+from ..talk import Method, Talk
 from .objects import Object, fault_in, keyed_schema, read_object, read_text
 
 Labels = Literal[2, 3]
@@ -24,37 +26,32 @@ Sentences = Literal["one", "many"]
 
 # Scores by label; None: makes no claim.
 _SCORES: dict[str, float | None] = {"SUPPORTED": 0.0, "UNSUPPORTED": 1.0, "NO-INFO": None}
-DEFAULT_THRESHOLD = 0.5
 _MAX_TOKENS = 24  # of a label by its number, and as many for the rest
 
 
 @dataclass(frozen=True)
-class RagHaluPrompt:
+class RagHaluPrompt(Method):
     """Labels the sentences that claim something by words, one or all of them in a call.
 
     A sentence's score is 1 if UNSUPPORTED and 0 if SUPPORTED. With two labels, as with three,
     sentences that plainly claim nothing are NO_INFO and not asked about.
 
     Attributes:
-        model: name of the chat model.
         labels: 2 (SUPPORTED, UNSUPPORTED) or 3 (and NO-INFO).
         sentences: "one" in a call, which the paper found better, or "many".
-        threshold: least score of an unsupported sentence.
     """
 
-    model: str
     labels: Labels = 2
     sentences: Sentences = "one"
-    threshold: float = DEFAULT_THRESHOLD
 
     @property
+    @override
     def info(self) -> JudgeInfo:
-        """Return the judge's name and version."""
         version = f"{self._prompt}-{self.sentences}"
         return JudgeInfo(name=f"raghalu-prompt:{self.model}", version=version)
 
+    @override
     def talk(self, example: Example) -> Talk[Verdict]:
-        """Judge an answer."""
         asked = claims(example)
         size = 1 if self.sentences == "one" else len(asked)
         groups = [asked[start : start + size] for start in range(0, len(asked), size)]

@@ -12,53 +12,49 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from ...backends.base import ChatRequest
 from ...contract.base import unscored
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
 from ...prompts import messages
 from ...text import Piece
 from ..findings import Finding, body, claims, mean_of, sentences_verdict
-from ..talk import ANSWER_PROMPT, Talk, draw_samples
+from ..talk import ANSWER_PROMPT, Method, Talk, draw_samples
 from .nli import Premise
 from .nli_model import NliModel
 from .objects import keyed_schema, read_denial, read_object
 
 PROMPT = "selfcheck-v1"
 SCHEMA = keyed_schema({"supported": {"type": "boolean"}})
-DEFAULT_THRESHOLD = 0.5
 _MAX_TOKENS = 32
 
 
 @dataclass(frozen=True)
-class SelfCheck:
+class SelfCheck(Method):
     """Scores each sentence that claims something against samples of the answer.
 
     The samples are the example's own where it has some, all of them; else they are drawn from the
     chat model at temperature 1. If one of them fails, the example has no score.
 
     Attributes:
-        model: name of the chat model that answers, and that compares where `nli` does not; None:
-            only examples with samples can be judged, by `nli`.
         samples: how many to draw, at least 1.
         nli: compares instead of the chat model.
-        threshold: least score of an unsupported sentence, in [0, 1].
     """
 
-    model: str | None
     samples: int = 5
     nli: NliModel | None = None
-    threshold: float = DEFAULT_THRESHOLD
 
     @property
+    @override
     def info(self) -> JudgeInfo:
-        """Return the judge's name and version."""
         drawn = "" if self.model is None else f"-{ANSWER_PROMPT}-{self.samples}"
         form = PROMPT if self.nli is None else f"nli-{self.nli.version}"
         name = self.model if self.nli is None else f"{self.nli.name},{self.model or ''}"
         return JudgeInfo(name=f"selfcheck:{name}".rstrip(","), version=f"{form}{drawn}")
 
+    @override
     def talk(self, example: Example) -> Talk[Verdict]:
-        """Judge an answer."""
         possible = self.model is not None
         samples = yield from draw_samples(example, self.samples, possible=possible)
         if isinstance(samples, JudgeError):

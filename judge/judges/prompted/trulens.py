@@ -12,12 +12,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 from ...backends.base import ChatReply, ChatRequest
 from ...contract.types import Evidence, Example, JudgeError, JudgeInfo, Verdict
 from ...prompts import messages
 from ...text import Piece
 from ..findings import Finding, claims, sentences_verdict
-from ..talk import Talk
+from ..talk import Method, Talk
 from .objects import keyed_schema, read_object, read_text, read_whole
 
 PROMPT = "trulens-v1"
@@ -28,32 +30,24 @@ SCHEMA = keyed_schema(
         "score": {"type": "integer", "minimum": LEAST, "maximum": MOST},
     }
 )
-DEFAULT_THRESHOLD = 0.5  # scores of 5 and less
 _MAX_TOKENS = 300
 
 
 @dataclass(frozen=True)
-class TruLens:
+class TruLens(Method):
     """Scores each sentence that claims something by one call.
 
     A sentence's raw score is (10 - score) / 9, in [0, 1]. A passage that is in no document is
     no evidence; the score stays the model's.
-
-    Attributes:
-        model: name of the chat model.
-        threshold: least raw score of an unsupported sentence.
     """
 
-    model: str
-    threshold: float = DEFAULT_THRESHOLD
-
     @property
+    @override
     def info(self) -> JudgeInfo:
-        """Return the judge's name and version."""
         return JudgeInfo(name=f"trulens:{self.model}", version=PROMPT)
 
+    @override
     def talk(self, example: Example) -> Talk[Verdict]:
-        """Judge an answer."""
         asked = claims(example)
         replies = yield [
             ChatRequest(messages(PROMPT, example, statement=piece.text), SCHEMA, _MAX_TOKENS)

@@ -1,4 +1,4 @@
-"""From a window to the numbers that a head weighs: pooled states, cues, and hashed words."""
+"""From a window to the numbers that a head weighs: pooled states, counts, and hashed words."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class FeatureReader:
 
         Of a text, of each layer the mean and the greatest over its tokens. Of a pair, of each layer
         the difference and the product of both means, then the first token's last state, Luna's own
-        logit of support, and the cues.
+        logit of support, and the counts.
         """
         cls, sep = self._specials
         first = self._tokenizer.encode(part.premise, add_special_tokens=False).ids
@@ -82,7 +82,7 @@ class FeatureReader:
             np.abs(one - other).ravel(),
             (one * other).ravel(),
             layers[-1, 0],
-            np.array([claim, *part.cues], dtype=np.float32),
+            np.array([claim, *part.counts], dtype=np.float32),
         ]
         return np.concatenate(numbers), len(ids)
 

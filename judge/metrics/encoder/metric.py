@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,31 +30,20 @@ _DIGITS = 6  # of a probability
 _ADHERENCE = "context_adherence"
 
 
-def load_head(name: str, backend: str | None, options: Mapping[str, str]) -> EncoderMetric:
-    """Load the metric of that name, with the head that ships with the package.
-
-    Raises:
-        SpecError: another backend than onnx, or an option.
-        DefinitionError: there is no such metric.
-        HeadError: it has no head here, or one of other weights.
-        LunaError: the encoder's weights are not whole.
-    """
-    if backend not in (None, "onnx"):
-        raise SpecError(f"heads on the encoder run on onnx, not on {backend}")
-    if options:
-        raise SpecError(f"{min(options)}: heads on the encoder take no options")
-    return EncoderMetric(name)
-
-
 class EncoderMetric:
     """A metric by a head on the embedded encoder."""
 
-    def __init__(self, name: str, folder: Path = EMBEDDED) -> None:
-        """Load the head.
+    @classmethod
+    def load(cls, name: str, backend: str | None, options: Mapping[str, str]) -> Self:
+        """Load the head that ships with the package; it runs on onnx and takes no options."""
+        if backend not in (None, "onnx"):
+            raise SpecError(f"heads on the encoder run on onnx, not on {backend}")
+        if options:
+            raise SpecError(f"{min(options)}: heads on the encoder take no options")
+        return cls(name)
 
-        Args:
-            name: of the metric.
-            folder: with the heads.
+    def __init__(self, name: str, folder: Path = EMBEDDED) -> None:
+        """Load the head of that name from a folder of heads.
 
         Raises:
             DefinitionError: there is no such metric.
@@ -92,7 +82,7 @@ class EncoderMetric:
         if isinstance(parts, JudgeError):
             return MetricVerdict(id=one.id, metric=metric, error=parts)
         scored = [self._read(part) for part in parts]
-        found = self._over_windows(np.stack([chances for chances, _ in scored]))
+        found = self._over_windows(np.stack([found for found, _ in scored]))
         usage = Usage(
             calls=len(parts), input_tokens=sum(tokens for _, tokens in scored), windows=len(parts)
         )
@@ -113,8 +103,8 @@ class EncoderMetric:
         (other,) = self.definition.classes.keys() - {positive}
         windows = self.definition.windows
         kept = found.max() if windows is None or windows.keep == positive else found.min()
-        chances = {positive: float(kept), other: 1 - float(kept)}
-        return {name: chances[name] for name in self.definition.classes}
+        probabilities = {positive: float(kept), other: 1 - float(kept)}
+        return {name: probabilities[name] for name in self.definition.classes}
 
 
 @lru_cache(maxsize=1)  # all heads have the same

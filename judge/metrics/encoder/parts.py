@@ -37,12 +37,12 @@ class Part(NamedTuple):
     Attributes:
         premise: the text; of a pair its first one.
         claim: of a pair its second one, else "".
-        cues: what is counted, not read; as many for every window of a form, none for a text.
+        counts: what is counted, not read; as many for every window of a form, none for a text.
     """
 
     premise: str
     claim: str = ""
-    cues: tuple[float, ...] = ()
+    counts: tuple[float, ...] = ()
 
 
 def read_parts(
@@ -73,8 +73,8 @@ def read_parts(
     if form == "answer":
         part = Part(one.input, one.output, _overlaps(one.input, one.output))
     else:
-        claim, cues = tools.read_call(one)
-        part = Part(one.input, claim, cues)
+        claim, counts = tools.read_call(one)
+        part = Part(one.input, claim, counts)
     if _length(part.premise, tokenizer) + _length(part.claim, tokenizer) > _PAIR:
         return _too_long("what is read", _PAIR)
     return [part]

@@ -12,16 +12,16 @@ from ...judges.luna.blocks import stem
 from ...text import content_tokens
 
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")  # of names such as getUserById and get_user.by_id
-CUES = (
+COUNTS = (
     "no call",
     "unknown tool",
     "share of required arguments missing",
     "arguments that the tool does not know",
     "share of the values that the request does not hold",
     "share of the request's words in the called tool's description",
-    "where none is called: the greatest such share of a tool at hand",
+    "where none is called: the greatest such share of a tool offered",
     "the called tool's share less that of the best other",
-    "tools at hand, as 1 / number",
+    "tools offered, as 1 / number",
 )
 
 
@@ -53,16 +53,16 @@ def _arguments(given: Any) -> Mapping[str, Any]:
 
 
 def read_call(one: MetricInput) -> tuple[str, tuple[float, ...]]:
-    """Return the worst call with its tool's description as a text, and the cues in `CUES`' order.
+    """Return the worst call with its tool's description as a text, and what `COUNTS` names.
 
     Where nothing is called, the text is the description of the tool that fits the request best.
     """
-    at_hand = [_schema(tool) for tool in one.tools or ()]
+    offered = [_schema(tool) for tool in one.tools or ()]
     asked = _stems(one.input)
-    fits = {tool["name"]: _share(asked, _stems(_describe(tool))) for tool in at_hand}
+    fits = {tool["name"]: _share(asked, _stems(_describe(tool))) for tool in offered}
     best = max(fits.values(), default=0.0)
-    known = {tool["name"]: tool for tool in at_hand}
-    few = 1 / max(1, len(at_hand))
+    known = {tool["name"]: tool for tool in offered}
+    few = 1 / max(1, len(offered))
     calls = read_calls(one.output)
     if not calls:
         likely = max(fits, key=lambda name: fits[name], default=None)
@@ -77,11 +77,11 @@ def read_call(one: MetricInput) -> tuple[str, tuple[float, ...]]:
         rows.append((0.0, float(tool is None), *faults, fit, 0.0, fit - other, few))
     # A fault of one call is the output's: what counts against it is taken at its greatest.
     columns = list(zip(*rows, strict=True))
-    cues = (*map(max, columns[:5]), *map(min, columns[5:]))
+    counts = (*map(max, columns[:5]), *map(min, columns[5:]))
     first = min(calls, key=lambda call: fits.get(call["name"], 0.0))
     described = _describe(known.get(first["name"], {"name": first["name"]}))
     text = f"{described} {json.dumps(first['arguments'], ensure_ascii=False)}"
-    return text, cues
+    return text, counts
 
 
 def _faults(

@@ -22,7 +22,7 @@ def chats_of(sentences: Sequence[BrandSentence], run: DecoderRun) -> list[tuple[
     The prompt is the judge's own. The reply has no blanks between JSON's parts, as a server writes
     it that is bound to a schema.
     """
-    judge = RagHaluPrompt("", run.labels, run.sentences)
+    judge = RagHaluPrompt("", labels=run.labels, sentences=run.sentences)
     numbered = [
         (number, one)
         for number, one in enumerate(sentences, start=1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from moonlynx.judge.backends.base import BackendError, EmbeddingError
-from moonlynx.judge.backends.embeddings import load_embeddings, load_token_embeddings
+from moonlynx.judge.backends.embeddings import SentenceEncoder, load_embeddings
 from moonlynx.judge.contract.spec import SpecError
 
 from ...conftest import serving
@@ -155,7 +155,7 @@ def test_token_states_are_unit_vectors_of_the_tokens_proper(minilm):
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    tokens = load_token_embeddings(minilm)
+    tokens = SentenceEncoder(minilm)
     (states,) = tokens.embed_tokens([TEXTS[0]])
     tokenizer, model = AutoTokenizer.from_pretrained(minilm), AutoModel.from_pretrained(minilm)
     with torch.inference_mode():

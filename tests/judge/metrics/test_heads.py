@@ -25,10 +25,10 @@ from moonlynx.judge.metrics.encoder.head import (
     save_heads,
     unpack,
 )
-from moonlynx.judge.metrics.encoder.metric import EncoderMetric, load_head
+from moonlynx.judge.metrics.encoder.metric import EncoderMetric
 from moonlynx.judge.metrics.encoder.parts import read_parts
 from moonlynx.judge.metrics.encoder.states import StateEncoder
-from moonlynx.judge.metrics.encoder.tools import CUES, read_call
+from moonlynx.judge.metrics.encoder.tools import COUNTS, read_call
 
 pytestmark = pytest.mark.heavy
 
@@ -74,8 +74,8 @@ def build(metric):
     if definition.kind == "boolean":
         outputs = (definition.positive,)
     form, width, n = FORMS[metric], 384, len(outputs)
-    cues = {"text": 0, "documents": 3, "answer": 3, "tools": len(CUES)}[form]
-    numbers = 4 * width if form == "text" else 5 * width + 1 + cues
+    counts = {"text": 0, "documents": 3, "answer": 3, "tools": len(COUNTS)}[form]
+    numbers = 4 * width if form == "text" else 5 * width + 1 + counts
     words = None
     if form == "text":
         words = WordWeights(
@@ -232,9 +232,9 @@ def test_a_metric_without_a_head_is_refused(folder):
     with pytest.raises(DefinitionError, match="no metric is called"):
         EncoderMetric("nosuch", folder)
     with pytest.raises(SpecError, match="onnx"):
-        load_head("toxicity", "torch", {})
+        EncoderMetric.load("toxicity", "torch", {})
     with pytest.raises(SpecError, match="no options"):
-        load_head("toxicity", None, {"a": "b"})
+        EncoderMetric.load("toxicity", None, {"a": "b"})
 
 
 def test_arrays_come_back_as_they_were_packed():
@@ -255,13 +255,15 @@ def test_words_are_hashed_alike_in_every_process():
 
 
 def test_the_cues_of_a_call_count_its_faults():
-    def cues(output):
-        return dict(zip(CUES, read_call(ONE.model_copy(update={"output": output}))[1], strict=True))
+    def counts(output):
+        return dict(
+            zip(COUNTS, read_call(ONE.model_copy(update={"output": output}))[1], strict=True)
+        )
 
-    right, none = cues(CALL), cues("I cannot help.")
-    missing = cues(json.dumps({"name": "get_weather", "arguments": {}}))
-    unknown = cues(json.dumps({"name": "sing", "arguments": {}}))
-    other = cues(json.dumps({"name": "get_weather", "arguments": {"city": "Oslo"}}))
+    right, none = counts(CALL), counts("I cannot help.")
+    missing = counts(json.dumps({"name": "get_weather", "arguments": {}}))
+    unknown = counts(json.dumps({"name": "sing", "arguments": {}}))
+    other = counts(json.dumps({"name": "get_weather", "arguments": {"city": "Oslo"}}))
     assert right["no call"] == 0
     assert none["no call"] == 1
     assert missing["share of required arguments missing"] == 1

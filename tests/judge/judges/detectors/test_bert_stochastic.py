@@ -167,7 +167,7 @@ def test_each_text_is_embedded_once_for_a_batch():
 
 @pytest.mark.heavy
 def test_with_a_real_encoder_and_given_samples(minilm):
-    from moonlynx.judge.backends.embeddings import load_token_embeddings
+    from moonlynx.judge.backends.embeddings import SentenceEncoder
 
     samples = (
         "The bridge was finished in 1894. It crosses the river.",
@@ -178,7 +178,7 @@ def test_with_a_real_encoder_and_given_samples(minilm):
         ask("The engineer kept eleven parrots in a cellar.", samples=samples),
         ask("It crosses the river. Nobody ever paid for it with a cow.", samples=samples),
     ]
-    judge = BertStochastic(None, load_token_embeddings(minilm))
+    judge = BertStochastic(None, SentenceEncoder(minilm))
     together = judge(examples)
     assert [v.score for v in together] == ["PASS", "FAIL", "FAIL"]
     assert [s.label for s in together[2].sentences] == ["SUPPORTED", "UNSUPPORTED"]
