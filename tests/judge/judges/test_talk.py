@@ -58,13 +58,6 @@ def test_rounds_are_asked_together_and_answered_apart():
     assert verdicts[0].usage == Usage(calls=3, input_tokens=6, output_tokens=9)
 
 
-def test_what_claims_nothing_costs_nothing():
-    backend = Echo()
-    (verdict,) = PromptedJudge(backend, Rounds())([CLAIMLESS])
-    assert (verdict.score, verdict.usage, backend.batches) == ("PASS", Usage(), [])
-    assert {sentence.label for sentence in verdict.sentences} == {"NO_INFO"}
-
-
 def test_the_async_twin_says_the_same_beside_the_loop():
     backend = Echo()
     judge = PromptedJudge(backend, Rounds())

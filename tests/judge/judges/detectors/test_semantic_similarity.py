@@ -74,17 +74,6 @@ def test_evidence_is_what_would_support_alone():
     assert evidence(0.1) == []
 
 
-def test_a_list_mark_is_no_part_of_a_sentence():
-    judge = SemanticSimilarity(TableOfVectors())
-    example = ask("- It is tall.", "1. It opened in May.\n2. It is tall.")
-    (verdict,) = judge([example])
-    (sentence,) = verdict.sentences
-    assert sentence.raw_score == 0.0
-    assert example.answer[sentence.start : sentence.end] == "- It is tall."
-    (evidence,) = sentence.evidence
-    assert example.context[0][evidence.start : evidence.end] == "2. It is tall."
-
-
 def test_sentences_are_embedded_once_and_documents_are_kept():
     table = TableOfVectors()
     judge = SemanticSimilarity(table)

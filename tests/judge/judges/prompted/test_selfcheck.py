@@ -2,7 +2,6 @@
 
 import pytest
 
-from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.judges.prompted.selfcheck import SelfCheck
 
 from .scripted import EXAMPLE, judged, section
@@ -40,19 +39,6 @@ def test_an_examples_own_samples_are_taken():
     _, verdict = judge_one(Model(), example, samples=9)
     assert verdict.usage.calls == 4
     assert verdict.sentences[2].raw_score == 0.5
-
-
-def test_a_sample_that_fails_is_not_left_out():
-    def cut(request):
-        return ChatReply("Sam", "length") if request.seed == 1 else "Sample."
-
-    _, verdict = judge_one(cut)
-    assert (verdict.score, verdict.error.code) == (None, "truncated")
-    assert verdict.error.message.startswith("sample 2: ")
-    _, verdict = judge_one(lambda _: " ")
-    assert (verdict.error.code, verdict.error.message) == ("backend", "sample 1 holds no text")
-    blank = EXAMPLE.model_copy(update={"samples": ("x", " ")})
-    assert judge_one(Model(), blank)[1].error.code == "bad_input"
 
 
 def test_a_comparison_that_cannot_be_read_is_no_support():
