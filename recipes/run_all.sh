@@ -5,12 +5,12 @@
 #   recipes/run_all.sh --tiny   the same steps with a Llama of 2.6 million random weights, on two
 #                               cores in a quarter of an hour, and what shows that they work
 #
-# A step whose output is whole is left out: a chain that was stopped goes on with the same command.
+# A step whose output is whole is left out: a stopped chain resumes with the same command.
 # From the environment:
 #
 #   OUT             folder of the chain (runs/lynx-tiny, runs/lynx-8b)
-#   MOONLYNX_DATA   folder of the sources' files; without it from the Hub, or, with --tiny, passages
-#                   made by rule
+#   MOONLYNX_DATA   folder of the sources' files; without it from the Hub, or, with --tiny,
+#                   synthetic passages
 #   RECIPE, GPUS    a recipe that trains all weights, and the number of its GPUs (lynx-tiny;
 #                   lynx-8b on 8; llama-3.2-1b goes with 1)
 #   ROWS            with --tiny: rows to learn by heart, a multiple of 8 (64)
@@ -68,7 +68,7 @@ for part in train validation; do
   step "$traced" moonlynx halubench trace "$OUT/train/$part.jsonl" --output "$traced"
 done
 
-# What is trained on what, and judged by it. The tiny base is made here, of random weights.
+# What is trained on what, and judged by it. The tiny base has random weights.
 if [ "$tiny" = yes ]; then
   # Two runs of training go side by side, a thread each. vLLM on a CPU would take half the memory,
   # compile for long, ask for this host's name, and start two more processes for its engine, each
@@ -87,7 +87,7 @@ else
   launch=("$python" -m accelerate.commands.launch --config_file "${config[0]}")
   validation=(--validation "$OUT/traced/validation.jsonl")
 fi
-tuning() { # RECIPE ROWS NAME: sets the command that fine-tunes into $OUT/NAME, or goes on with it
+tuning() { # RECIPE ROWS NAME: sets the command that fine-tunes into $OUT/NAME, or resumes there
   command=("${launch[@]}" -m moonlynx train lynx "$1" --rows "$2" "${validation[@]}" --base "$base" --out "$OUT/$3")
 }
 controls=no

@@ -1,15 +1,16 @@
-"""A training run of Lynx as its YAML file says it."""
+"""Settings of a run that fine-tunes a chat model, as its YAML file holds them."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StrictInt, model_validator
+from pydantic import AliasChoices, Field, StrictInt, model_validator
 from pydantic_core import PydanticCustomError
 
 from moonlynx.judge.contract.types import Record
 
 Positive = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
 AtLeastOne = Annotated[StrictInt, Field(ge=1)]
 Method = Literal["full", "lora", "qlora"]
 Optimizer = Literal["lion_32bit", "paged_lion_8bit", "adamw_torch_fused", "paged_adamw_8bit"]
@@ -63,7 +64,7 @@ class Run(Record):
         rows_at_once: of them on a GPU at a time; the rest is accumulated.
         epochs, learning_rate, optimizer, betas, weight_decay, clip: as the names say; `clip` is
             the largest norm of a gradient.
-        warmup_steps: of linear rise; then the rate falls in a cosine to `floor` of its peak.
+        warmup_steps: of linear rise; then the rate falls in a cosine to `min_lr_rate` of its peak.
         precision: of activations; "bf16" also keeps frozen weights in it.
         checkpointing: activations are computed again for the gradient instead of kept.
         attention: transformers' name of the implementation.
@@ -86,7 +87,8 @@ class Run(Record):
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     clip: Positive = 1.0
     warmup_steps: Annotated[StrictInt, Field(ge=0)] = 100
-    floor: Annotated[float, Field(ge=0, le=1)] = 0.1
+    # Files of runs before 0.9 name it floor.
+    min_lr_rate: Share = Field(default=0.1, validation_alias=AliasChoices("min_lr_rate", "floor"))
     precision: Literal["bf16", "fp32"] = "bf16"
     checkpointing: bool = True
     attention: Literal["flash_attention_2", "sdpa", "eager"] = "flash_attention_2"

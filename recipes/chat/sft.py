@@ -137,7 +137,7 @@ def arguments_of(run: Run, out: Path, *, measured: bool, tracker: str) -> dict[s
         "max_grad_norm": run.clip,
         "warmup_steps": run.warmup_steps,
         "lr_scheduler_type": "cosine_with_min_lr",
-        "lr_scheduler_kwargs": {"min_lr_rate": run.floor},
+        "lr_scheduler_kwargs": {"min_lr_rate": run.min_lr_rate},
         "bf16": run.precision == "bf16",
         # Sharding has checkpoints of its own, see the accelerate configurations.
         "gradient_checkpointing": run.checkpointing and not sharded,

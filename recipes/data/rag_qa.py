@@ -1,4 +1,4 @@
-"""The question sets that Luna's RAG QA data is made of (section 4.1), by name.
+"""The question sets of Luna's RAG QA data (section 4.1), by name.
 
 All twelve are available together in RAGBench, one configuration each, with the documents that were
 retrieved for each question. Its rows are answers, as a rule two a question; here each question

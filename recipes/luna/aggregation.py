@@ -1,4 +1,4 @@
-"""From what the encoder says of claims to an answer's score: the way that ranks best is chosen."""
+"""Chooses the aggregation, from claims' logits to an answer's score, that ranks best."""
 
 from __future__ import annotations
 

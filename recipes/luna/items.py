@@ -87,4 +87,4 @@ def _read(path: Path) -> list[Item]:
         fault = str(error)
     else:
         return items
-    raise BrokenItems(f"{path} holds no items ({fault}); remove it to have it made")
+    raise BrokenItems(f"{path} has no readable items ({fault}); remove it, and it is written anew")

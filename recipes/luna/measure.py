@@ -1,4 +1,4 @@
-"""What the network says of batches, and how well it tells supported from unsupported claims."""
+"""Runs the network over batches, and measures how well it ranks held-back claims."""
 
 from __future__ import annotations
 

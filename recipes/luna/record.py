@@ -84,7 +84,7 @@ class TrainingRecord(Record):
 
 
 def training_record(recipe: str, run: Run, out: Path, base: Path) -> TrainingRecord:
-    """Return what the card says of a finished run in `out`, which started from `base`."""
+    """Return the record of a finished run in `out`, which started from `base`."""
     stages = []
     for name in run.stages:
         progress = read_progress(out / name)

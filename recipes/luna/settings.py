@@ -1,4 +1,4 @@
-"""A training run as its YAML file says it."""
+"""Settings of a training run, as its YAML file holds them."""
 
 from __future__ import annotations
 

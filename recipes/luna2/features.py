@@ -53,7 +53,7 @@ class KeptFeatures:
     def __init__(
         self, reader: FeatureReader, layers: tuple[str, ...], tokenizer: Tokenizer, folder: Path
     ) -> None:
-        """Join the parts; `layers` are those that the reader pools. The folder is made."""
+        """Store the parts and create the folder; `layers` are those that the reader pools."""
         self.encoder = reader.version
         self.layers = layers
         self._reader = reader

@@ -154,8 +154,8 @@ def _fit_states(definition: MetricDefinition, training: Sequence[Read], strength
     _, sizes, directions = np.linalg.svd(states, full_matrices=False)
     onto = np.zeros((min(_RANK, len(directions)) + counted, table.shape[1]))
     onto[: len(onto) - counted, : states.shape[1]] = directions[: len(onto) - counted]
-    for cue in range(1, counted + 1):  # as large as the largest direction
-        onto[-cue, -cue] = sizes[0] / math.sqrt(len(table))
+    for place in range(1, counted + 1):  # as large as the largest direction
+        onto[-place, -place] = sizes[0] / math.sqrt(len(table))
     gold = flags_of(definition, [read.row for read in training])
     found = _regress(definition, table @ onto.T, gold, strength)
     weights = found.weights @ onto / scale

@@ -1,4 +1,4 @@
-"""A training run of a Luna-2 head as its YAML file says it, and of the small backbone."""
+"""Settings of a Luna-2 run, and of the small backbone, as their YAML files hold them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Run(Record):
 
     Attributes:
         backbone: Hub id or folder of the chat model that stays frozen.
-        head: folder of a head on it that training goes on from, as with a few hundred new rows;
+        head: folder of a head on it that training continues, as with a few hundred new rows;
             null starts a new one.
         load: "whole", or "nf4": frozen weights in 4 bits (QLoRA, Dettmers et al. 2023).
         max_length: tokens of a prompt. Longer rows are left out and counted, never cut.

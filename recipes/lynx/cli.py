@@ -29,7 +29,7 @@ ValidationOption = Annotated[
 ]
 OutOption = Annotated[
     Path | None,
-    typer.Option(help="Folder of the run; a stopped one goes on from it (default: runs/NAME)."),
+    typer.Option(help="Folder of the run, from which a stopped one resumes (default: runs/NAME)."),
 ]
 BaseOption = Annotated[
     str | None, typer.Option(help="Hub id or folder to start from, instead of the recipe's.")
@@ -55,7 +55,7 @@ def add_commands(app: typer.Typer) -> None:
         dry_run: DryRunOption = False,
         log_to: TrackerOption = "none",
     ) -> None:
-        """Fine-tune a chat model into a judge that reasons, as a YAML file says."""
+        """Fine-tune a chat model into a judge that reasons, from a YAML file."""
         _train(recipe, rows, validation, out, base, dry_run=dry_run, log_to=log_to)
 
     for path in sorted(_FOLDER.glob("*.yaml")):

@@ -21,7 +21,7 @@ from ..data.synthetic import generate
 from .families import load_families, of_split
 
 LOST = 0.01  # of the unsupported sentences of the validation rows: half of what may be lost
-_MADE = 500  # claims over synthetic records
+_SYNTHETIC = 500  # claims over synthetic records
 _RIGHT = {"fetaqa": 300, "pubmedqa": 300}  # right answers' sentences
 _INVERSE_STRENGTH = 10.0  # of the regression's penalty
 _SEED = 5
@@ -43,13 +43,13 @@ def training_sentences(data: Path) -> list[Labelled]:
     """
     own = [Labelled(s.text, s.verifiable) for s in of_split(load_families(), "train")]
     rng = random.Random(_SEED)  # noqa: S311 - chance, not secrecy
-    made = [
+    claims = [
         answer.answer[sentence.start : sentence.end]
-        for answer in islice(generate(_MADE, _SEED), _MADE)
+        for answer in islice(generate(_SYNTHETIC, _SEED), _SYNTHETIC)
         for sentence in answer.sentences
         if not sentence.family.startswith("filler")
     ]
-    texts = rng.sample(made, _MADE)
+    texts = rng.sample(claims, _SYNTHETIC)
     for name, count in _RIGHT.items():
         answers = Mix("shipped").training_right(name, data)
         found = [piece.text for row in answers for piece in split_sentences(row.example.answer)]

@@ -65,7 +65,7 @@ def add_commands(app: typer.Typer) -> None:
         out: Annotated[
             Path | None,
             typer.Option(
-                help="Folder; a stopped run goes on from it (default: runs/raghalu-RECIPE)."
+                help="Folder, from which a stopped run resumes (default: runs/raghalu-RECIPE)."
             ),
         ] = None,
         base: Annotated[

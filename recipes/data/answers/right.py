@@ -1,4 +1,4 @@
-"""Right answers only: unsupported ones have to be made of them (`load_right`)."""
+"""Sets of faithful answers alone, of which wrong claims are made (`load_right`)."""
 
 from __future__ import annotations
 

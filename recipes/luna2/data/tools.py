@@ -109,7 +109,7 @@ def write_calls(calls: Sequence[Call]) -> str:
 
 
 class WrongCalls:
-    """Makes wrong calls; of the kinds that a case takes, it gets the one made least often."""
+    """Makes wrong calls: of the kinds that a case takes, the one that is rarest so far."""
 
     def __init__(self, cases: Sequence[Case], rng: random.Random) -> None:
         self._rng = rng

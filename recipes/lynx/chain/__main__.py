@@ -24,7 +24,7 @@ SeedOption = Annotated[int, typer.Option(min=0, help="Seed of every draw.")]
 
 @app.command()
 def passages(output: OutputOption, seed: SeedOption = 0) -> None:
-    """Write passages and questions made by rule, for where no data is at hand."""
+    """Write synthetic passages and questions, for where no data is available."""
     from .passages import write_passages
 
     write_passages(output, _PASSAGES, seed)

@@ -1,4 +1,4 @@
-"""A run of the decoder baseline as its YAML file says it: Lynx's settings, and what is asked."""
+"""Settings of a run of the decoder baseline: those of a chat model, and what is asked."""
 
 from __future__ import annotations
 

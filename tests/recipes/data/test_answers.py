@@ -74,21 +74,16 @@ def make(answer, label="FAIL", **more):
 # The form of a row
 
 
-def test_spans_are_merged_and_hold_their_text():
+def test_spans_are_merged_hold_their_text_and_are_unknown_where_none_are_marked():
     row = make("One two three.", spans=[(4, 7), (0, 3), (5, 13)])
     assert [(s.start, s.end, s.text) for s in row.example.spans] == [
         (0, 3, "One"),
         (4, 13, "two three"),
     ]
     assert row.exact
-
-
-def test_a_pass_row_has_no_spans_and_an_unmarked_fail_row_has_unknown_ones():
     assert make("One.", "PASS", spans=[(0, 3)]).example.spans == ()
-    assert make("One.", "PASS", exact=False).exact
     unknown = make("One.")
-    assert unknown.example.spans is None
-    assert not unknown.exact
+    assert (unknown.example.spans, unknown.exact) == (None, False)
 
 
 def test_copies_of_a_document_share_a_group():
@@ -100,29 +95,27 @@ def test_copies_of_a_document_share_a_group():
 # Spans
 
 
-def test_one_edit_gives_the_words_themselves():
-    before, after = "He bought milk there.", "He bought ripe cheese there."
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ("He bought milk there.", "He bought ripe cheese there.", (["ripe cheese"], True)),
+        (
+            "She bought milk there. All was well.",
+            "She sold milk here. All was well.",
+            (["She sold milk here."], False),
+        ),
+        # What was deleted was in this sentence.
+        (
+            "Rain fell. They were never late.",
+            "Rain fell. They were late.",
+            (["They were late."], False),
+        ),
+        ("Rain fell. They left.", "Snow fell. They stayed.", (None, False)),
+    ],
+)
+def test_one_edit_gives_its_words_several_their_sentence(before, after, found):
     spans, exact = _edits(before, after)
-    assert [after[a:b] for a, b in spans] == ["ripe cheese"]
-    assert exact
-
-
-def test_two_edits_in_one_sentence_give_the_sentence():
-    after = "She sold milk here. All was well."
-    spans, exact = _edits("She bought milk there. All was well.", after)
-    assert [after[a:b] for a, b in spans] == ["She sold milk here."]
-    assert not exact
-
-
-def test_a_deletion_gives_its_sentence():
-    after = "Rain fell. They were late."
-    spans, exact = _edits("Rain fell. They were never late.", after)
-    assert [after[a:b] for a, b in spans] == ["They were late."]
-    assert not exact
-
-
-def test_edits_in_two_sentences_tell_only_the_label():
-    assert _edits("Rain fell. They left.", "Snow fell. They stayed.") == (None, False)
+    assert (spans and [after[a:b] for a, b in spans], exact) == found
 
 
 def test_two_people_must_agree_on_a_span():
@@ -186,17 +179,8 @@ def test_a_missing_folder_is_named_with_the_way_out(tmp_path):
     (tmp_path / "exclude_from_training.json").write_text('{"s": {"frank: hash": []}}')
     with pytest.raises(DataNotFound, match=r"frank.*set MOONLYNX_DATA"):
         load("frank", tmp_path)
-
-
-def test_an_unknown_set_is_named_with_those_there_are(tmp_path):
     with pytest.raises(ValueError, match=r"'ragtruth_test'.*qa_feedback"):
         load("ragtruth_test", tmp_path)
-
-
-def test_exclusions_of_all_sections_are_merged_as_strings(tmp_path):
-    content = {"note": "n", "one": {"k": [1, 2], "l": []}, "two": {"k": ["2", "x"]}}
-    (tmp_path / "exclude_from_training.json").write_text(json.dumps(content))
-    assert load_exclusions(tmp_path) == {"k": frozenset({"1", "2", "x"}), "l": frozenset()}
 
 
 def test_a_split_keeps_groups_together_and_follows_share_and_seed():
@@ -259,6 +243,9 @@ def test_rows_are_as_many_as_the_table_says(everything):
 
 @reads_all_data
 def test_every_row_is_labelled_with_its_set_and_spans(everything):
+    for name, rows in everything[1].items():
+        assert {(row.example.label, row.example.source) for row in rows} == {("PASS", name)}
+        assert len({row.example.id for row in rows}) == len(rows)
     for name, rows in everything[0].items():
         assert len({row.example.id for row in rows}) == len(rows)
         for row in rows:
@@ -267,13 +254,6 @@ def test_every_row_is_labelled_with_its_set_and_spans(everything):
             assert example.label in ("PASS", "FAIL")
             assert (example.spans == ()) == (example.label == "PASS")
             assert not row.exact or example.spans is not None
-
-
-@reads_all_data
-def test_right_answers_are_pass(everything):
-    for name, rows in everything[1].items():
-        assert {(row.example.label, row.example.source) for row in rows} == {("PASS", name)}
-        assert len({row.example.id for row in rows}) == len(rows)
 
 
 @reads_all_data

@@ -61,7 +61,7 @@ def test_nothing_is_kept_of_what_could_not_be_made(tmp_path):
 def test_a_file_that_holds_something_else_is_named(tmp_path, content):
     path = tmp_path / "items.jsonl.gz"
     path.write_bytes(content)
-    with pytest.raises(BrokenItems, match=r"items\.jsonl\.gz holds no items .*; remove it"):
+    with pytest.raises(BrokenItems, match=r"items\.jsonl\.gz has no readable items .*; remove it"):
         kept_items(path, no_items)
 
 

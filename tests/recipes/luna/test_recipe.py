@@ -190,12 +190,6 @@ def test_without_data_the_command_says_what_to_set(monkeypatch):
     assert "MOONLYNX_DATA" in result.output
 
 
-def test_an_unknown_recipe_is_refused(tmp_path):
-    result = moonlynx("train", "luna", "micro", "--data", tmp_path)
-    assert isinstance(result.exception, SettingsError)
-    assert "known: base, deberta-v3-large, mini" in str(result.exception)
-
-
 def run_of(**settings):
     return Run.model_validate(RUN | settings)
 

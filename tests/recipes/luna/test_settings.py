@@ -6,7 +6,7 @@ import yaml
 from moonlynx.recipes.data.mixes import Mix
 from moonlynx.recipes.luna import settings
 from moonlynx.recipes.luna.settings import Run, Stage
-from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
+from moonlynx.recipes.runs import SettingsError, claim_folder, find_recipe, read_run
 
 RECIPES = sorted(path.stem for path in Path(settings.__file__).parent.glob("*.yaml"))
 LEAST = {"base": "some/trunk", "stages": {"pairs": {"pairs": {"snli": 10}, "epochs": 1}}}
@@ -29,6 +29,14 @@ def test_the_recipes_that_there_are():
     }
 
 
+def test_raghalus_second_tier_is_a_run_that_its_mix_allows():
+    path = settings.RECIPES.parent / "raghalu" / "tier2-deberta-v3-large.yaml"
+    run = read_run(path, Run)
+    for stage in run.stages.values():
+        Mix(run.mix).check(stage.pairs, stage.answers, stage.right)
+    assert f"moonlynx train luna recipes/raghalu/{path.name}" in path.read_text()
+
+
 @pytest.mark.parametrize("name", RECIPES)
 def test_every_recipe_is_a_run_over_sets_that_its_mix_allows(name):
     run = read_run(find_recipe(name, settings.RECIPES), Run)
@@ -45,13 +53,6 @@ def test_the_papers_settings():
     (stage,) = run.stages.values()
     assert (stage.lr_trunk, stage.lr_heads, stage.epochs) == (5e-6, 2e-5, 3)
     assert (run.head_from, run.window) == ("nli", 512)
-
-
-def test_a_recipe_is_found_by_path_or_name(tmp_path):
-    path = write(tmp_path)
-    assert find_recipe(str(path), settings.RECIPES) == path
-    with pytest.raises(SettingsError, match=r"no recipe is called 'micro'.*deberta-v3-large, mini"):
-        find_recipe("micro", settings.RECIPES)
 
 
 @pytest.mark.parametrize(
@@ -74,11 +75,30 @@ def test_what_is_wrong_is_named(tmp_path, changes, message):
 
 
 def test_a_file_that_is_none(tmp_path):
+    path = write(tmp_path)
+    assert find_recipe(str(path), settings.RECIPES) == path
+    with pytest.raises(SettingsError, match=r"no recipe is called 'micro'.*deberta-v3-large, mini"):
+        find_recipe("micro", settings.RECIPES)
     with pytest.raises(SettingsError, match="cannot read"):
         read_run(tmp_path / "none.yaml", Run)
     (tmp_path / "broken.yaml").write_text("a: [")
     with pytest.raises(SettingsError, match="is not YAML"):
         read_run(tmp_path / "broken.yaml", Run)
+
+
+def test_a_folder_claimed_by_an_earlier_version_is_resumed(tmp_path):
+    stage = {"made": 3, "epochs": 1}
+    run = Run.model_validate(LEAST | {"stages": {"one": stage}})
+    assert run.stages["one"].synthetic == 3
+    claim_folder(tmp_path, run)
+    path = tmp_path / "run.json"
+    path.write_text(path.read_text().replace('"synthetic"', '"made"'))
+    claim_folder(tmp_path, run)
+    for other in (run.model_copy(update={"seed": 1}), None):
+        if other is None:
+            path.write_text("{}")
+        with pytest.raises(SettingsError, match=r"run\.json has other settings"):
+            claim_folder(tmp_path, other or run)
 
 
 def test_a_budget_is_tokens_or_epochs():

@@ -106,15 +106,9 @@ def test_temperature_and_bias_are_found_again():
     found = probabilities(load_definition("toxicity"), TRUE_FALSE, fitted.scaling, [(3.0, 0.0)])
     assert found["true"] == pytest.approx(0.5, abs=0.03)
     assert fitted.thresholds["true"] == pytest.approx(0.4, abs=0.15)
-
-
-@pytest.mark.heavy
-def test_few_rows_fit_nothing():
-    fitted = fit(
-        load_definition("toxicity"), TRUE_FALSE, np.zeros((4, 1, 2)), np.zeros((4, 1), int)
-    )
-    assert (fitted.thresholds, fitted.before, fitted.after) == ({}, None, None)
-    assert fitted.scaling.temperature == 1.0
+    few = fit(load_definition("toxicity"), TRUE_FALSE, logits[:4], right[:4, None])
+    assert (few.thresholds, few.before, few.after) == ({}, None, None)
+    assert few.scaling.temperature == 1.0
 
 
 @pytest.mark.heavy

@@ -144,6 +144,8 @@ def test_the_shortest_rows_are_chosen_half_of_each_label():
     assert [each.id for each in chosen] == [f"made/{number}" for number in range(6)]
     with pytest.raises(TooFewRows, match=r"rows.jsonl: 18 rows .* half of them PASS, and 8 are"):
         choose_shortest(ROWS, 18, "rows.jsonl")
+    with pytest.raises(ChainError, match="holds no whole build; run the chain again"):
+        build_report(Path("nowhere"))
 
 
 def test_shuffled_labels_are_right_by_chance_and_the_targets_stay():
@@ -183,11 +185,6 @@ def test_replies_are_counted_by_what_can_be_read():
     assert (found.rows, found.valid, found.readable, found.right) == (6, 2, 4, 3)
     assert found.faults == {"truncated": 1, "unparsed": 1}
     assert all(request.schema is None and request.temperature == 0 for request in asked)
-
-
-def test_a_chain_without_its_files_has_no_report(tmp_path):
-    with pytest.raises(ChainError, match="train: holds no whole build; run the chain again"):
-        build_report(tmp_path)
 
 
 def test_passages_are_asked_about_what_they_say(tmp_path):

@@ -83,9 +83,19 @@ def test_the_papers_run():
     assert (run.rows_at_once, run.accumulate, run.labels, run.sentences) == (1, 4, 2, "one")
     assert run.base == "mistralai/Mistral-7B-Instruct-v0.1"
     for name in RUNS:
-        assert (
-            f"moonlynx train raghalu-decoder {name} --rows" in (FOLDER / f"{name}.yaml").read_text()
-        )
+        path = FOLDER / f"{name}.yaml"
+        assert read_run(path, DecoderRun).base == run.base
+        assert f"moonlynx train raghalu-decoder {name} --rows" in path.read_text()
+
+
+@pytest.mark.heavy
+def test_a_run_is_estimated(tiny_llama, rows_file):
+    result = moonlynx("mistral-7b-qlora", "--rows", rows_file, "--base", tiny_llama, "--dry-run")
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    first, memory, time = result.output.splitlines()
+    assert "qlora: 60 rows, 0 left out as longer than 4000" in first
+    assert "fits into 24 GB" in memory
+    assert "on 1 of" in time
 
 
 @pytest.mark.parametrize("labels", [2, 3])
@@ -129,19 +139,6 @@ def test_open_sentences_are_of_training_sides():
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", RUNS)
-def test_every_run_is_estimated(name, tiny_llama, rows_file):
-    result = moonlynx(name, "--rows", rows_file, "--base", tiny_llama, "--dry-run")
-    assert result.exit_code == 0, result.output + repr(result.exception)
-    run = read_run(FOLDER / f"{name}.yaml", DecoderRun)
-    first, memory, time = result.output.splitlines()
-    prompts = {("one", 2): 40, ("one", 3): 60, ("many", 2): 20}[run.sentences, run.labels]
-    assert f"{run.method}: {prompts} rows, 0 left out as longer than {run.max_length}" in first
-    assert f"fits into {run.hardware.memory_gb:.0f} GB" in memory
-    assert f"on {run.processes} of" in time
-
-
-@pytest.mark.heavy
 def test_a_model_is_trained_and_judges(tiny_llama, rows_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"base": str(tiny_llama), "labels": 3}))
@@ -161,14 +158,3 @@ def test_a_model_is_trained_and_judges(tiny_llama, rows_file, tmp_path, monkeypa
         context="The tower opened in 1903.", answer=" ".join(r.sentence for r in shown)
     )
     assert judge([several])[0].score == "FAIL"
-
-
-@pytest.mark.heavy
-def test_rows_too_long_for_a_run_are_said(tiny_llama, rows_file, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("mine.yaml").write_text(
-        yaml.safe_dump(TINY | {"base": str(tiny_llama), "max_length": 100})
-    )
-    result = moonlynx("mine.yaml", "--rows", rows_file)
-    assert result.exit_code != 0
-    assert "none of 60 rows can be trained on within 100 tokens" in str(result.exception)

@@ -3,9 +3,6 @@ import json
 import re
 from itertools import islice
 from pathlib import Path
-from time import process_time
-
-import pytest
 
 from moonlynx.recipes.data import synthetic as package
 from moonlynx.recipes.data.synthetic import HELD_OUT_SCHEMAS, SCHEMAS, generate
@@ -95,11 +92,3 @@ def test_kinds_of_facts_have_at_least_six_phrases():
                 assert phrases is None or len(set(phrases)) >= 6, (name, fact, form, len(phrases))
     forms = read_yaml("common").items()
     assert all(len(lines(phrases)) >= 6 for form, phrases in forms if form != "source")
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_it_is_fast(seed):
-    list(generate(200, seed))
-    start = process_time()
-    list(generate(1000, seed))
-    assert process_time() - start < 2.0

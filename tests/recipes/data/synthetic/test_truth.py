@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from moonlynx.recipes.data.synthetic import SCHEMAS
 from moonlynx.recipes.data.synthetic.schema import load_schema
 from moonlynx.recipes.data.synthetic.yaml_files import lines, read_yaml
 
@@ -83,115 +84,101 @@ def said_number(phrase, text):
     return read_number(match["value"]) if match else None
 
 
+def check(claims, least_right, least_wrong):
+    """Compare each claim's label with its truth; both labels must be frequent enough."""
+    seen = {True: 0, False: 0}
+    for sentence, holds, shown in claims:
+        assert sentence.supported == holds, shown
+        seen[sentence.supported] += 1
+    assert seen[True] > least_right
+    assert seen[False] > least_wrong
+
+
+def sentences(answers, fact):
+    """Yield the sentences about a kind of fact, with their answer, form and text."""
+    for answer in answers:
+        for sentence in answer.sentences:
+            _, name, *form = sentence.family.split("/")
+            if name == fact and "+" not in sentence.family:
+                yield answer, sentence, form[0], answer.answer[sentence.start : sentence.end]
+
+
 def test_plain_numbers(answers):
-    seen = {True: 0, False: 0}
-    for values, sentence, spec, form, phrase, text, schema in simple_claims(answers, "value"):
-        _, field = load_schema(schema).field(spec["of"])
-        is_plain = field.kind.spec.get("kind", "number") == "number" and not field.kind.units
-        if form != "say" or not is_plain:
-            continue
-        said = said_number(lines(spec["say"])[phrase], text)
-        if said is None or HEDGE.search(text):
-            continue
-        value = printed(values, field)
-        assert sentence.supported == (value is not None and said == value), (text, value)
-        seen[sentence.supported] += 1
-    assert seen[True] > 300
-    assert seen[False] > 60
+    def claims():
+        for values, sentence, spec, form, phrase, text, schema in simple_claims(answers, "value"):
+            _, field = load_schema(schema).field(spec["of"])
+            is_plain = field.kind.spec.get("kind", "number") == "number" and not field.kind.units
+            if form == "say" and is_plain and not HEDGE.search(text):
+                said = said_number(lines(spec["say"])[phrase], text)
+                value = printed(values, field)
+                if said is not None:
+                    yield sentence, value is not None and said == value, (text, value)
+
+    check(claims(), 300, 60)
 
 
-@pytest.mark.parametrize("form", ["True", "False", "unknown"])
-def test_yes_no_and_unknown(answers, form):
-    seen = {True: 0, False: 0}
-    for values, sentence, spec, claimed, _, text, schema in simple_claims(answers, "state"):
-        _, field = load_schema(schema).field(spec["of"])
-        if claimed != form or field.kind.spec["kind"] != "flag":
-            continue
-        value = printed(values, field)
-        truth = "unknown" if value is None else str(YES_NO[str(value).lower()])
-        assert sentence.supported == (truth == form), (text, value)
-        seen[sentence.supported] += 1
-    assert seen[True] > 30
-    assert seen[False] > 10
+@pytest.mark.parametrize(("kind", "least"), [("flag", (90, 30)), ("choice", (200, 40))])
+def test_states(answers, kind, least):
+    def claims():
+        for values, sentence, spec, form, _, text, schema in simple_claims(answers, "state"):
+            _, field = load_schema(schema).field(spec["of"])
+            if field.kind.spec["kind"] == kind:
+                value = printed(values, field)
+                truth = "unknown" if value is None else str(value)
+                if kind == "flag" and value is not None:
+                    truth = str(YES_NO[truth.lower()])
+                yield sentence, truth == form, (text, value)
 
-
-def test_choices(answers):
-    seen = {True: 0, False: 0}
-    for values, sentence, spec, claimed, _, text, schema in simple_claims(answers, "state"):
-        _, field = load_schema(schema).field(spec["of"])
-        if field.kind.spec["kind"] == "choice":
-            value = printed(values, field)
-            truth = "unknown" if value is None else str(value)
-            assert sentence.supported == (truth == claimed), (text, value)
-            seen[sentence.supported] += 1
-    assert seen[True] > 200
-    assert seen[False] > 40
+    check(claims(), *least)
 
 
 def test_quotations(answers):
-    seen = {True: 0, False: 0}
-    for answer in answers:
-        for sentence in answer.sentences:
-            if "/reviews/quote/" in sentence.family and "+" not in sentence.family:
-                text = answer.answer[sentence.start : sentence.end]
+    def claims():
+        for answer, sentence, form, text in sentences(answers, "reviews"):
+            if form == "quote":
                 quote = re.search(r'"(.*?)[.,]?"', text)[1]
-                assert sentence.supported == (quote in answer.context)
-                seen[sentence.supported] += 1
-    assert seen[True] > 30
-    assert seen[False] > 10
+                yield sentence, quote in answer.context, text
+
+    check(claims(), 30, 10)
 
 
 def test_closed_and_open_days(answers):
-    seen = {True: 0, False: 0}
-    for answer in answers:
-        for sentence in answer.sentences:
-            _, fact, *form = sentence.family.split("/")
-            if answer.form not in JSON or fact != "hours" or "+" in sentence.family:
-                continue
-            if form[0] not in {"shut", "open", "unstated"}:
-                continue
-            day = re.search(r"(\w+day)\b", answer.answer[sentence.start : sentence.end])[1]
-            values = dict(leaves(json.loads(answer.context)))
-            hours = values.get(squeeze(day), values.get(squeeze(day[:3])))
-            truth = (
-                "unstated" if hours is None else "shut" if "losed" in str(hours).lower() else "open"
-            )
-            assert sentence.supported == (truth == form[0]), answer
-            seen[sentence.supported] += 1
-    assert seen[True] > 5
-    assert seen[False] > 5
+    def claims():
+        for answer, sentence, form, text in sentences(answers, "hours"):
+            if answer.form in JSON and form in {"shut", "open", "unstated"}:
+                day = re.search(r"(\w+day)\b", text)[1]
+                values = dict(leaves(json.loads(answer.context)))
+                hours = values.get(squeeze(day), values.get(squeeze(day[:3])))
+                truth = "shut" if "losed" in str(hours).lower() else "open"
+                yield sentence, form == ("unstated" if hours is None else truth), answer
+
+    check(claims(), 5, 5)
 
 
 def test_the_largest_and_the_smallest(answers):
-    seen = {True: 0, False: 0}
-    for answer in answers:
-        if answer.form not in JSON:
-            continue
-        for sentence in answer.sentences:
-            schema, fact, *form = sentence.family.split("/")
-            if "+" in sentence.family or form[:1] not in (["most"], ["least"]):
-                continue
-            spec = load_schema(schema)
-            table, field = spec.field(spec.facts[fact]["of"])
-            label = next(f for f in table.fields if f.name == table.label)
-            text = answer.answer[sentence.start : sentence.end].lower()
-            rows = rows_of(answer, table)
-            amounts = [amount(row, field) for row in rows]
-            if None in amounts:
-                continue
-            best = (max if form[0] == "most" else min)(amounts)
-            names = [str(printed(dict(leaves(row)), label)) for row in rows]
-            names = [said.lower() for name in names for said in [spoken_label(label, name)]]
-            named = [
-                at
-                for at, name in enumerate(names)
-                if re.search(rf"\b{re.escape(name)}(?!\d)", text)
-            ]
-            if len(named) == 1:
-                assert sentence.supported == (amounts[named[0]] == best), (text, rows)
-                seen[sentence.supported] += 1
-    assert seen[True] > 20
-    assert seen[False] > 5
+    def claims():
+        for answer in (answer for answer in answers if answer.form in JSON):
+            for sentence in answer.sentences:
+                schema, fact, *form = sentence.family.split("/")
+                if "+" in sentence.family or form[:1] not in (["most"], ["least"]):
+                    continue
+                spec = load_schema(schema)
+                table, field = spec.field(spec.facts[fact]["of"])
+                label = next(f for f in table.fields if f.name == table.label)
+                rows = rows_of(answer, table)
+                amounts = [amount(row, field) for row in rows]
+                names = [str(printed(dict(leaves(row)), label)) for row in rows]
+                text = answer.answer[sentence.start : sentence.end].lower()
+                named = [
+                    value
+                    for value, name in zip(amounts, names, strict=True)
+                    if re.search(rf"\b{re.escape(spoken_label(label, name).lower())}(?!\d)", text)
+                ]
+                if None not in amounts and len(named) == 1:
+                    best = (max if form[0] == "most" else min)(amounts)
+                    yield sentence, named[0] == best, (text, rows)
+
+    check(claims(), 20, 5)
 
 
 def spoken_label(label, name):
@@ -218,8 +205,6 @@ def amount(row, field):
 
 
 def test_phrases_of_states_have_one_text_for_each_state():
-    from moonlynx.recipes.data.synthetic import SCHEMAS
-
     for name in SCHEMAS:
         for fact, spec in read_yaml(name)["facts"].items():
             if spec.get("kind") == "state":
@@ -233,8 +218,6 @@ def test_phrases_of_states_have_one_text_for_each_state():
 
 
 def test_what_follows_from_printed_fields_can_be_worked_out():
-    from moonlynx.recipes.data.synthetic import SCHEMAS
-
     for schema in map(load_schema, SCHEMAS):
         for fields in (schema.fields, *(table.fields for table in schema.tables)):
             given = {field.name for field in fields if field.null + field.absent == 0}
