@@ -62,8 +62,8 @@ def _chat(
     """Return the builder of a judge that asks a chat model, by default in this process.
 
     Args:
-        make: called with the chat model and the judge's own options; imports the judge.
-        readers: of the judge's own options; the others are the chat model's.
+        make: called with the chat model and the judge's own options.
+        readers: of these options; the others are the chat model's.
         model: to load in this process where none is named.
         helper: option that names another model, beside which a chat model is asked only if named.
         helper_needed: whether that option must be given.

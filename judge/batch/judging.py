@@ -1,8 +1,7 @@
 """Judge a stream of rows into a JSONL file that survives being killed.
 
-Verdicts are appended in the order of the rows, and a verdict is the same bytes every time; so the
-file itself says how far a run came, and a resumed run skips the rows that are done
-(`moonlynx.judge.files.journal`).
+Verdicts are in the order of the rows, and a verdict is the same bytes every time: a resumed run
+skips the rows that are done (`moonlynx.judge.files.journal`).
 """
 
 from __future__ import annotations
@@ -78,13 +77,12 @@ def judge_rows(
 
     Args:
         judge: returns the verdicts.
-        rows: the rows, from the first; those already done are skipped.
-        output: JSONL file, one Verdict a line, in the order of the rows.
-        run: what identifies the run (judge, hash of the input, ...).
-        batch_size: rows given to the judge, and written, at once.
+        rows: from the first; those already done are skipped.
+        output: JSONL file.
+        run: what identifies the run beside the judge, such as the input's hash.
+        batch_size: rows judged, and written, at once.
         timings: JSONL file of seconds per row, apart from the verdicts.
-        on_progress: called with the tally so far after every batch, and within it whenever
-            the judge reports progress.
+        on_progress: called with the tally after every batch, and whenever the judge reports.
 
     Raises:
         InUse: another process is writing `output` or `timings`.
@@ -113,10 +111,7 @@ def judge_rows(
 
 
 def identify(judge: Judge) -> dict[str, str]:
-    """Return what identifies the verdicts: name, version and hash of each calibration in use.
-
-    Labels by two thresholds must not be mixed, so a refitted calibration is another run.
-    """
+    """Return what identifies the verdicts: name, version and hash of each calibration in use."""
     identity = {"judge_name": judge.info.name, "judge_version": judge.info.version}
     calibrations = " ".join(_calibrations(judge))
     return {**identity, "calibration_sha256": calibrations} if calibrations else identity
@@ -130,11 +125,7 @@ def judge_batch(
 ) -> list[Verdict]:
     """Judge the rows that can be judged; the others become unscored verdicts in their places.
 
-    Args:
-        judge: returns the verdicts.
-        rows: to judge.
-        tally: of the rows before these.
-        on_progress: called with it whenever the judge reports progress.
+    `on_progress` is called with the tally of the rows before these whenever the judge reports.
     """
     tally = tally or Tally()
 

@@ -82,14 +82,6 @@ def measure_file(
 ) -> Counter[str]:
     """Write one verdict per row to `output`, resuming where an earlier run stopped.
 
-    Args:
-        metric: returns the verdicts.
-        path: file of inputs.
-        output: JSONL file, one MetricVerdict a line, in the order of the rows.
-        sha256: hash of the input file.
-        batch_size: rows given to the metric, and written, at once.
-        fields: how the rows name their fields.
-
     Returns:
         Rows by outcome: "scored", or the error's code.
 

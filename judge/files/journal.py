@@ -1,9 +1,9 @@
 """Records as JSON Lines: files to read, and files from which a killed run resumes.
 
-`resume` is the one way to write the latter. The file is locked while a run writes it, so that two
-runs never mix in it. A run started again drops a half-written last line, reads what is done and
-appends the rest: the file ends the same as that of an undisturbed run. What identifies the run is
-in each record, or in a run record beside the file, `PATH.run.json`.
+`resume` is the one way to write the latter. The file is locked while a run writes it. A run started
+again drops a half-written last line, reads what is done and appends the rest: the file ends the
+same as that of an undisturbed run. What identifies the run is in each record, or in a run record
+beside the file, `PATH.run.json`.
 """
 
 from __future__ import annotations

@@ -50,8 +50,7 @@ def progress_bar(total: int, *, keep: bool = True) -> Iterator[Callable[[Tally],
 
     Args:
         total: rows.
-        keep: leave the bar where it is at the end. The rows are those of a run that can be
-            resumed: Ctrl-C prints how far it came.
+        keep: leave the bar at the end; the run can be resumed, and Ctrl-C prints how far it came.
 
     Yields:
         What to call with each tally.
