@@ -152,3 +152,11 @@ def test_the_floors_are_those_that_are_held():
     top = len(rooms)
     assert "\n".join(f"{top - depth}  {room}" for depth, room in enumerate(rooms)) in page
     assert f"Inside `judge`: {' > '.join(judge)}." in page
+
+
+def test_the_readme_is_short():
+    text = read(ROOT / "README.md")
+    assert text.count("\n") <= 200
+    first_screen = text.partition("```")[0]
+    sentences = re.split(r"(?<=[.?!:*])\s+", first_screen)
+    assert [sentence for sentence in sentences if len(sentence.split()) > 25] == []
