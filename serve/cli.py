@@ -26,31 +26,34 @@ app.add_typer(run_batch_app, name="run-batch")
 @app.command()
 def serve(
     judge_name: JudgeOption = DEFAULT_JUDGE,
-    host: Annotated[str, typer.Option(help="Name or address to listen at.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Host name or address to bind.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 for any that is free.")
     ] = 8000,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds within which a request is answered.")
+        float, typer.Option(min=0.1, help="Seconds before a request times out.")
     ] = 30.0,
-    max_body: Annotated[int, typer.Option(min=1, help="Bytes that a request may hold.")] = 8 << 20,
-    queue: Annotated[int, typer.Option(min=1, help="Rows that may wait; then 429.")] = 1_024,
+    max_body: Annotated[int, typer.Option(min=1, help="Maximum bytes of a request body.")] = 8
+    << 20,
+    queue: Annotated[
+        int, typer.Option(min=1, help="Rows that may wait in the queue; beyond it, 429.")
+    ] = 1_024,
     batch_characters: Annotated[
-        int, typer.Option(min=1, help="Characters of text judged at once; 1 judges row by row.")
+        int, typer.Option(min=1, help="Characters of text per batch; 1 judges row by row.")
     ] = 32_000,
     max_answer: Annotated[
-        int, typer.Option(min=1, help="Characters that an answer may hold.")
+        int, typer.Option(min=1, help="Maximum characters of an answer.")
     ] = Limits.answer,
     max_claims: Annotated[
-        int, typer.Option(min=1, help="Sentences that an answer may hold.")
+        int, typer.Option(min=1, help="Maximum sentences of an answer.")
     ] = Limits.claims,
     max_documents: Annotated[
-        int, typer.Option(min=1, help="Documents that an answer may be judged by.")
+        int, typer.Option(min=1, help="Maximum documents of a row.")
     ] = Limits.documents,
     max_tokens: Annotated[
         int,
         typer.Option(
-            min=1, help="Tokens of a question, its documents and the answer: 4 bytes count as one."
+            min=1, help="Maximum tokens of question, documents and answer; 4 bytes count as one."
         ),
     ] = Limits.tokens,
     keys: Annotated[
@@ -59,16 +62,16 @@ def serve(
             exists=True,
             dir_okay=False,
             help="File of API keys' SHA-256 hashes, as `printf %s KEY | sha256sum` writes them. "
-            "Without it everybody is let in.",
+            "Without it, no key is required.",
         ),
     ] = None,
     allowed_host: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A name under which the server may be asked, as judge.example.org or "
-            "*.example.org; * for any. Repeatable. This machine's own are always taken; with a "
-            "--host that others reach, it too, every address and every name without a dot.",
+            help="A host name that the server accepts, as judge.example.org or *.example.org; * "
+            "for any. Repeatable. This machine's own are always accepted; with a --host that "
+            "others reach, so are it, every address and every name without a dot.",
         ),
     ] = None,
     allowed_origin: Annotated[
@@ -87,7 +90,7 @@ def serve(
     upstream: Annotated[
         str | None,
         typer.Option(
-            help="URL of a chat endpoint, as a rule ending in /v1, whose answers are to be guarded "
+            help="URL of a chat endpoint to guard, usually ending in /v1 "
             "(POST /v1/guarded/chat/completions)."
         ),
     ] = None,
@@ -106,30 +109,30 @@ def serve(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Database in which verdicts and people's word on them (POST /v1/feedback) are "
-            "kept, as in sqlite:///audit.db; of texts their hash.",
+            help="Database that stores verdicts and user feedback (POST /v1/feedback), as in "
+            "sqlite:///audit.db; of texts, only a hash.",
         ),
     ] = None,
     audit_texts: Annotated[
-        bool, typer.Option("--audit-texts", help="Keep the texts too; `audit export` needs them.")
+        bool, typer.Option("--audit-texts", help="Store the texts too; `audit export` needs them.")
     ] = False,
     audit_days: Annotated[
-        int | None, typer.Option(min=1, help="Delete what is older from the audit.")
+        int | None, typer.Option(min=1, help="Delete audit rows older than this many days.")
     ] = None,
     deployment: Annotated[
         str | None,
         typer.Option(
             "--vllm",
-            help="Start vLLM behind the judge as a deployment says: its name or YAML file.",
+            help="Start vLLM behind the judge: a deployment's name or YAML file.",
         ),
     ] = None,
     tensor_parallel: Annotated[
         int | None,
-        typer.Option(min=1, help="Start vLLM for the judge's model, on so many GPUs."),
+        typer.Option(min=1, help="Start vLLM for the judge's model on this many GPUs."),
     ] = None,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Show vLLM's command and what is missing here, and stop."),
+        typer.Option("--dry-run", help="Print vLLM's command and what is missing here, then exit."),
     ] = False,
 ) -> None:
     """Serve a judge over HTTP: POST /v1/judge, an OpenAI-compatible chat model, and a guard.
@@ -168,11 +171,11 @@ def serve(
         audit=AuditSettings(audit, audit_texts, audit_days) if audit else None,
     )
     if not keys and host not in ("127.0.0.1", "localhost", "::1"):
-        echo(f"Whoever reaches {host} can judge here: there are no --keys", err=True)
+        echo(f"No --keys: anyone who reaches {host} can use this server", err=True)
 
     def tell(address: str) -> None:
         when = ", once vLLM is ready" if engine else ""
-        echo(f"{spec} judges at {address}/v1/judge{when} (Ctrl-C ends)")
+        echo(f"Serving {spec} at {address}/v1/judge{when} (Ctrl-C to stop)")
 
     serve_judge(spec, host, port, settings, tell, compare, engine, metric or [])
 
@@ -183,7 +186,7 @@ def mcp(
     port: Annotated[
         int | None,
         typer.Option(
-            min=1, max=65_535, help="Speak streamable HTTP at http://127.0.0.1:PORT/mcp instead."
+            min=1, max=65_535, help="Serve streamable HTTP at http://127.0.0.1:PORT/mcp instead."
         ),
     ] = None,
 ) -> None:

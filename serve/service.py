@@ -32,37 +32,21 @@ _PAUSE = 0.5  # seconds before examples without a deadline are offered to a full
 
 @dataclass(frozen=True)
 class Settings:
-    """How a server behaves.
-
-    Attributes:
-        batching: how rows of all requests are put together.
-        limits: the most that a row may hold.
-        timeout: seconds within which a request is answered.
-        max_body: bytes of a request.
-        keys: SHA-256 of the API keys, in hex; none: everybody is let in.
-        origins: other sites whose pages may call the server.
-        hosts: names under which it may be asked, besides those of this machine.
-        exposed: it is reached from other machines, by addresses and names without a dot too.
-        jobs: folder of batch files; None: there are none.
-        upstream: base URL of a chat endpoint to guard; None: there is none.
-        audit: what is stored of verdicts; None: nothing.
-        fault: says why the judge cannot judge at present; None: as far as is known, it can.
-        over: says whether the server is shutting down.
-    """
+    """How a server behaves."""
 
     batching: Batching = field(default_factory=Batching)
     limits: Limits = field(default_factory=Limits)
-    timeout: float = 30.0
-    max_body: int = 8 << 20
-    keys: tuple[bytes, ...] = ()
-    origins: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
-    exposed: bool = False
-    jobs: Path | None = None
-    upstream: str | None = None
-    audit: AuditSettings | None = None
-    fault: Callable[[], str | None] = lambda: None
-    over: Callable[[], bool] = lambda: False
+    timeout: float = 30.0  # seconds within which a request is answered
+    max_body: int = 8 << 20  # bytes of a request
+    keys: tuple[bytes, ...] = ()  # SHA-256 of the API keys, in hex; none: no key is required
+    origins: tuple[str, ...] = ()  # other sites whose pages may call the server
+    hosts: tuple[str, ...] = ()  # names under which it may be asked, besides those of this machine
+    exposed: bool = False  # to other machines, by addresses and names without a dot too
+    jobs: Path | None = None  # folder of batch files; None: there are none
+    upstream: str | None = None  # base URL of a chat endpoint to guard; None: there is none
+    audit: AuditSettings | None = None  # what is stored of verdicts; None: nothing
+    fault: Callable[[], str | None] = lambda: None  # why the judge cannot judge at present
+    over: Callable[[], bool] = lambda: False  # whether the server is shutting down
 
 
 class Service:
@@ -134,7 +118,7 @@ class Service:
             if work.done():
                 return work.result()
             if gone.done():
-                raise HTTPException(499, "the client went away")
+                raise HTTPException(499, "the client closed the connection")
             raise HTTPException(504, f"no verdict within {seconds:g} seconds")
         finally:
             work.add_done_callback(_forget)

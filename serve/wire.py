@@ -48,7 +48,7 @@ class JobPage(Record):
 
 
 class Feedback(Record):
-    """A person's word on a verdict, that it is right or wrong: the label the answer should have."""
+    """User feedback on a verdict: the label that the answer should have."""
 
     verdict_id: VerdictId | None = Field(
         default=None,

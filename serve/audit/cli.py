@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .drift import Estimate, Period
 
 audit_app = typer.Typer(
-    help="Read what `moonlynx serve --audit` keeps: corrections, drift.", no_args_is_help=True
+    help="Read the audit of `moonlynx serve --audit`: corrections, drift.", no_args_is_help=True
 )
 
 UrlArgument = Annotated[
@@ -38,8 +38,8 @@ def export(
 ) -> None:
     """Write corrected answers as labelled rows, for `moonlynx calibrate` and the recipes.
 
-    Only rows whose texts were kept (`--audit-texts`) can be written. Users look at what seems
-    wrong: ask them to confirm right verdicts too, or a calibration on the rows will be off.
+    Only rows whose texts were stored (`--audit-texts`) can be written. Users report what seems
+    wrong: ask them to confirm correct verdicts too, or a calibration on the rows is biased.
     """
     from .export import label_rows
 
@@ -49,8 +49,8 @@ def export(
     output.write_text("".join(lines), encoding="utf-8", newline="\n")
     fails = sum(row.label == "FAIL" for row in exported.rows)
     echo(
-        f"{len(exported.rows)} rows ({fails} FAIL); left out: {exported.without_text} whose texts "
-        f"were not kept, {exported.overruled} corrections that newer ones overrule",
+        f"{len(exported.rows)} rows ({fails} FAIL); left out: {exported.without_text} without "
+        f"stored texts, {exported.overruled} corrections that newer ones overrule",
         err=True,
     )
 
@@ -81,7 +81,7 @@ def drift(
 @audit_app.command()
 def prune(
     url: UrlArgument,
-    days: Annotated[int, typer.Option(min=0, help="Delete what is older.")],
+    days: Annotated[int, typer.Option(min=0, help="Delete rows older than this many days.")],
 ) -> None:
     """Delete old verdicts and the feedback on them."""
     from .database import now

@@ -48,16 +48,12 @@ class Given(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """User feedback.
-
-    Attributes:
-        example: as JSON; None where its texts were not kept.
-        spans: start and end of what is unsupported; None where not stated.
-    """
+    """User feedback."""
 
     example_sha256: str
-    example: str | None
+    example: str | None  # as JSON; None where its texts were not stored
     label: Score
+    # Start and end of what is unsupported; None where not stated.
     spans: list[tuple[int, int]] | None
 
 
@@ -104,7 +100,7 @@ class Database:
             if make:
                 self._tables.make(connection)
             elif not self._tables.exist(connection):
-                raise AuditError(f"{self.name} holds no audit; `moonlynx serve --audit` makes one")
+                raise AuditError(f"{self.name} has no audit; `moonlynx serve --audit` creates one")
 
     def close(self) -> None:
         """Close its connections."""
@@ -127,7 +123,7 @@ class Database:
             newest = table.select().where(meant).order_by(table.c.time.desc()).limit(1)
             found = connection.execute(newest).one_or_none()
             if found is None:
-                raise NotKept("no verdict of this id or hash is kept (any more)")
+                raise NotKept("no verdict with this id or hash is stored (any more)")
             for number, span in enumerate(feedback.spans or ()):
                 if span.end > found.answer_length:
                     message = f"the answer has {found.answer_length} characters, not {span.end}"
@@ -213,7 +209,7 @@ def _parse(url: str) -> URL:
         parsed = make_url(url)
     except (ArgumentError, UnicodeEncodeError):
         message = "write it as sqlite:///audit.db or postgresql+psycopg://user@host/name"
-        raise AuditError(f"the audit's database is no URL; {message}") from None
+        raise AuditError(f"the audit's database is not a URL; {message}") from None
     if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
         raise AuditError("an audit in memory would be lost; name a file: sqlite:///audit.db")
     return parsed
@@ -228,7 +224,7 @@ def _engine(url: URL) -> Engine:
         # Parameters are texts: no error may quote them.
         engine = create_engine(url, hide_parameters=True, pool_pre_ping=True)
     except ArgumentError:  # NoSuchModuleError among them
-        raise AuditError(f"{name} is no kind of database that SQLAlchemy knows") from None
+        raise AuditError(f"{name} is not a database that SQLAlchemy supports") from None
     except ModuleNotFoundError as error:
         raise AuditError(f"{name} needs a driver: pip install {error.name}") from None
     if url.get_backend_name() == "sqlite":

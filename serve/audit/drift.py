@@ -29,19 +29,14 @@ class Estimate(Record):
 
 
 class Period(Record):
-    """A judge's verdicts of a day or week.
-
-    Attributes:
-        start: its first day, in UTC; of a week, its Monday.
-        pass_rate: of the scored verdicts; None where there are none.
-        probability: mean P(hallucinated); None where fewer than two verdicts have one.
-    """
+    """A judge's verdicts of a day or week."""
 
     judge: JudgeInfo
-    start: date
+    start: date  # its first day, in UTC; of a week, its Monday
     verdicts: Count
     unscored: Count
-    pass_rate: Estimate | None
+    pass_rate: Estimate | None  # of the scored verdicts; None where there are none
+    # Mean P(hallucinated); None where fewer than two verdicts have one.
     probability: Estimate | None
 
 

@@ -90,7 +90,7 @@ class Recorder:
         """Queue user feedback; what comes back fails as `Database.correct` does."""
         word = _Word(feedback, Future())
         if not self._take_room(_ROW):
-            raise NoRoom("too much waits to be written to the audit; try again")
+            raise NoRoom("the audit's queue is full; try again")
         self._line.put(word)
         return word.reply
 
@@ -151,7 +151,7 @@ class Recorder:
             else:
                 return
             why = visible(why, lines=False)
-            _log.error("audit: %d verdicts were not kept: %s", len(batch), why)
+            _log.error("audit: %d verdicts were not stored: %s", len(batch), why)
             self._on_dropped("failed", len(batch))
             return
 

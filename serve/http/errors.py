@@ -114,7 +114,7 @@ def answer_errors(app: FastAPI) -> None:
         ),
         RequestValidationError: _bad_body,
         HTTPException: _refused,
-        ClientDisconnect: lambda *_: error_response(499, "the client went away"),
+        ClientDisconnect: lambda *_: error_response(499, "the client closed the connection"),
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)

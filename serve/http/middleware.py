@@ -65,7 +65,7 @@ class Observe:
             _log.error("%s in %s\n%s", type(error).__name__, path, where)
             if status:
                 raise ConnectionError from None  # a half-sent answer must not look like a whole one
-            message = "the server failed; its log says where"
+            message = "internal error; the server's log says where"
             await error_response(500, message)(scope, receive, count_and_send)
         finally:
             route = getattr(scope.get("route"), "path", "none")
@@ -158,7 +158,7 @@ class LimitBody:
             await self._app(scope, receive, send)
             return
         most, seconds, kinds = self._others.get(scope["path"], self._limit)
-        too_large = f"the body holds more than {most:,} bytes; send fewer or shorter rows at once"
+        too_large = f"the body is over {most:,} bytes; send fewer or shorter rows at once"
         announced = dict(scope["headers"]).get(b"content-length", b"0")
         refused = _other_kind(scope, kinds)
         if announced.isdigit() and int(announced) > most:
@@ -177,7 +177,7 @@ class LimitBody:
                 async with asyncio.timeout_at(due if more else None):
                     message = await receive()
             except TimeoutError:
-                slow = f"the body was not in within {seconds:g} seconds"
+                slow = f"the body did not arrive within {seconds:g} seconds"
                 raise HTTPException(408, slow) from None
             left -= len(message.get("body", b""))
             more = message.get("more_body", False)

@@ -44,7 +44,7 @@ def read_hosts(hosts: Sequence[str]) -> frozenset[str]:
     for host in hosts:
         place = _read(host)
         if place is None or place.scheme is not None:
-            message = f"{host!r} is no name; write judge.example.org, *.example.org or *"
+            message = f"{host!r} is not a host name; write judge.example.org, *.example.org or *"
             raise BadInput("bad_input", "--allowed-host", message)
         names.append(place.name)
     return frozenset(names)
@@ -60,7 +60,7 @@ def read_origins(origins: Sequence[str]) -> frozenset[str]:
     for site in sites:
         place = _read(site)
         if site != ANY and (place is None or place.scheme is None):
-            message = f"{site!r} is no site; write https://example.org, or * for any"
+            message = f"{site!r} is not an origin; write https://example.org, or * for any"
             raise BadInput("bad_input", "--allowed-origin", message)
     return frozenset(sites)
 
@@ -99,11 +99,13 @@ class CheckOrigin:
         hosts, origins = (_values(scope, name) for name in (b"host", b"origin"))
         host = _read(hosts[0]) if len(hosts) == 1 else None
         if host is None or host.scheme is not None or not self._is_own(host.name):
-            message = "is no name of this server; if it is, start it with --allowed-host NAME"
+            message = (
+                "is not a name of this server; if it should be, start it with --allowed-host NAME"
+            )
             return error_response(421, f"Host: {', '.join(hosts)!r} {message}", param="Host")
         for origin in origins:
             if not self._is_let_in(origin, host):
-                message = "is another site; start the server with --allowed-origin to let it in"
+                message = "is another site; start the server with --allowed-origin to allow it"
                 return error_response(403, f"Origin: {origin!r} {message}", param="Origin")
         return None
 

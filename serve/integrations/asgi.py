@@ -22,7 +22,7 @@ from .grounding import Grounding
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-NOTICE = "[Held back: the documents do not support what stood here.]"
+NOTICE = "[Withheld: the documents do not support this sentence.]"
 # Extensions of ASGI by which a server sends a file that no middleware sees.
 _UNSEEN = ("http.response.pathsend", "http.response.zerocopysend")
 
@@ -98,7 +98,7 @@ class _Response:
         if (media.strip(), charset) != (b"text/plain", b"charset=utf-8"):
             raise Unguardable("a response with documents must be text/plain in UTF-8")
         if b"content-encoding" in headers:
-            raise Unguardable("the response is compressed; let the guard stand inside of that")
+            raise Unguardable("the response is compressed; put the guard inside the compression")
         try:
             self._growing = GrowingAnswer(
                 question=self._state.get("question", ""),

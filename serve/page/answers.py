@@ -41,7 +41,9 @@ async def judge_answer(
     most = max(services[name].settings.max_body for name in names)
     size = sum(len(text.encode(errors="surrogatepass")) for text in (question, documents, answer))
     if size > most:
-        return render_error(f"the texts hold {size:,} bytes, but may hold {most:,}; shorten them")
+        return render_error(
+            f"the texts have {size:,} bytes, over the limit of {most:,}; shorten them"
+        )
     row = {"question": question, "context": split_documents(documents), "answer": answer}
     try:
         example = Example.from_row(row)

@@ -32,7 +32,7 @@ _HEAD = """
 <h1>moonlynx</h1>
 <p>Is this answer supported by the documents it was given?</p>
 """
-_DOCUMENTS = f"Separate several by a line of dashes: {SEPARATOR}"
+_DOCUMENTS = f"Separate documents by a line of dashes: {SEPARATOR}"
 _EXPECT = """
 <div class="mx-expect">
 <h3>The verdict appears here</h3>
@@ -41,7 +41,7 @@ _EXPECT = """
 <li><b class="mx-fail">FAIL</b>: they do not; <mark>unsupported words</mark> are underlined.</li>
 <li>Choose a sentence of the answer, and its evidence in the documents is marked.</li>
 </ul>
-<p>Fill in the form, or take one of the examples.</p>
+<p>Fill in the form or choose an example.</p>
 </div>
 """
 _FILE = """

@@ -66,13 +66,14 @@ GUARDED = {
     "referrer-policy": "same-origin",  # without any, a form is sent with Origin: null
     "x-content-type-options": "nosniff",
 }
-_LOADING = "<p>The page is being loaded. The API answers already: POST /v1/judge.</p>"
+_LOADING = "<p>The page is loading. The API is ready: POST /v1/judge.</p>"
 _MISSING = (
-    "<p>The API works: POST /v1/judge. For a page in its place, "
+    "<p>The API is ready: POST /v1/judge. For a page here, "
     "<code>pip install 'moonlynx[page]'</code> and start the server again.</p>"
 )
 _FAILED = (
-    "<p>The page could not be loaded; the server's log says why. The API works: POST /v1/judge.</p>"
+    "<p>The page could not be loaded; the server's log says why. "
+    "The API is ready: POST /v1/judge.</p>"
 )
 _GRACE = 1.0  # seconds that the first requests have the machine to themselves
 _LOOK = 0.5  # seconds between two looks whether the server is to end

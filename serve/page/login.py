@@ -62,7 +62,7 @@ class Login:
                 return RedirectResponse("/", 303)
             form = parse_qs((await request.body()).decode(errors="replace"))
             if not is_known(form.get("key", [""])[0].strip().encode(), self._hashes):
-                return self.form("This key is not known; check it and try again.")
+                return self.form("Unknown key; check it and try again.")
             answer = RedirectResponse("/", 303)
             answer.set_cookie(
                 self._cookie,

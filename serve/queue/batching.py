@@ -46,19 +46,12 @@ class QueueFull(MoonlynxError):
 
 @dataclass(frozen=True)
 class Batching:
-    """How rows are put together.
+    """How rows are put together."""
 
-    Attributes:
-        characters: of text in a batch of several rows; a longer row goes alone.
-        wait: seconds that a row waits for others while no batch is under way.
-        parallel: pieces of work at once; above 1 for judges that wait on a network.
-        queue: rows that may wait.
-    """
-
-    characters: int = 32_000
-    wait: float = 0.003
-    parallel: int = 1
-    queue: int = 1_024
+    characters: int = 32_000  # of text in a batch of several rows; a longer row goes alone
+    wait: float = 0.003  # seconds that a row waits for others while no batch is under way
+    parallel: int = 1  # pieces of work at once; above 1 for judges that wait on a network
+    queue: int = 1_024  # rows that may wait
 
 
 class Batcher:

@@ -19,19 +19,12 @@ _LEAST = 2  # characters that a sentence takes
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that a row may hold.
+    """The most that a row may hold."""
 
-    Attributes:
-        answer: characters of the answer.
-        claims: sentences of it.
-        documents: in the context.
-        tokens: of question, documents and answer; four bytes of UTF-8 count as one.
-    """
-
-    answer: int = 200_000
-    claims: int = 2_000
-    documents: int = 1_000
-    tokens: int = 250_000
+    answer: int = 200_000  # characters of the answer
+    claims: int = 2_000  # sentences of it
+    documents: int = 1_000  # in the context
+    tokens: int = 250_000  # of question, documents and answer; four bytes of UTF-8 count as one
 
     def check(self, texts: Example | GrowingAnswer) -> None:
         """Refuse what is over a limit; may take as long as to cut the answer into sentences."""
@@ -53,7 +46,7 @@ class Limits:
             raise BadInput(
                 "too_long",
                 "answer",
-                f"holds more than {self.claims:,} sentences, the most here; judge it in parts",
+                f"has more than {self.claims:,} sentences, the limit; judge it in parts",
             )
 
     def is_quick(self, texts: Example | GrowingAnswer) -> bool:
@@ -75,4 +68,4 @@ def _size(text: str) -> int:
 
 
 def _over(field: str, found: int, most: int, unit: str, fix: str) -> BadInput:
-    return BadInput("too_long", field, f"holds {found:,} {unit}, but may hold {most:,} here; {fix}")
+    return BadInput("too_long", field, f"has {found:,} {unit}, over the limit of {most:,}; {fix}")

@@ -40,19 +40,12 @@ _CHARACTERS = 4  # of a token, about: every judge has a tokenizer of its own
 
 @dataclass(frozen=True)
 class Workers:
-    """How the work is spread.
+    """How the work is spread."""
 
-    Attributes:
-        workers: most workers at once; None: one for each processor of the cluster.
-        gpus: GPUs of each worker; a fraction shares one.
-        partition_rows: rows of a partition, which is what a killed run may judge again.
-        batch_tokens: tokens of text judged at once, about; a longer row goes alone.
-    """
-
-    workers: int | None = None
-    gpus: float = 0.0
-    partition_rows: int = 1_000
-    batch_tokens: int = 8_192
+    workers: int | None = None  # most workers at once; None: one for each processor of the cluster
+    gpus: float = 0.0  # GPUs of each worker; a fraction shares one
+    partition_rows: int = 1_000  # rows of a partition, which is what a killed run may judge again
+    batch_tokens: int = 8_192  # tokens of text judged at once, about; a longer row goes alone
 
     @classmethod
     def read(cls, options: Mapping[str, str]) -> Workers:

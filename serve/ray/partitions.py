@@ -23,21 +23,13 @@ _ROWS = 256  # rows of Parquet held in memory at once
 
 
 class Partition(Record):
-    """Rows that stand together in a file.
+    """Rows that stand together in a file."""
 
-    Attributes:
-        number: from 0, in the order of the file.
-        rows: how many there are, at least 1.
-        before: lines of the file before them, blank ones included; of Parquet, rows.
-        lines: lines that they take up, blank ones included; of Parquet, rows.
-        start: byte at which they begin; of Parquet, 0.
-    """
-
-    number: int
-    rows: int
-    before: int
-    lines: int
-    start: int = 0
+    number: int  # from 0, in the order of the file
+    rows: int  # how many there are, at least 1
+    before: int  # lines of the file before them, blank ones included; of Parquet, rows
+    lines: int  # lines that they take up, blank ones included; of Parquet, rows
+    start: int = 0  # byte at which they begin; of Parquet, 0
 
 
 class Plan(Record):

@@ -130,7 +130,7 @@ def last_text(messages: Sequence[Message]) -> str:
         return last.content or ""
     texts = [part.text for part in last.content if part.text is not None]
     if len(texts) < len(last.content):
-        raise BadInput("bad_input", f"{field}.content", "holds a part that is no text")
+        raise BadInput("bad_input", f"{field}.content", "has a part that is not text")
     return "".join(texts)
 
 

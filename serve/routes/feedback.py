@@ -34,11 +34,11 @@ def routes(recorder: Recorder, timeout: float) -> APIRouter:
             raise HTTPException(503, str(error), _BACK_IN) from None
         except AuditError:
             # Its message names the database, which is not the client's to know.
-            message = "the audit's database failed; the feedback is not kept, send it again"
+            message = "the audit's database failed; the feedback is not stored; send it again"
             raise HTTPException(503, message, _BACK_IN) from None
         except TimeoutError:
             raise HTTPException(
-                504, f"not kept within {timeout:g} seconds; send it again"
+                504, f"not stored within {timeout:g} seconds; send it again"
             ) from None
 
     return router

@@ -87,7 +87,7 @@ class Upstream:
                     if line.startswith("data:") and data != "[DONE]":
                         yield json.loads(data)
         except (httpx.HTTPError, ValueError) as error:
-            message = f"the chat endpoint gave no whole answer: {type(error).__name__}"
+            message = f"the chat endpoint gave no complete answer: {type(error).__name__}"
             raise HTTPException(502, message) from None
 
 
@@ -106,7 +106,7 @@ def routes(service: Service, upstream: Upstream) -> APIRouter:
         # Awaited first, so that what the endpoint refuses is answered with a status.
         first = await anext(chunks, None)
         if first is None:
-            raise HTTPException(502, "the chat endpoint gave an empty answer")
+            raise HTTPException(502, "the chat endpoint returned an empty answer")
         if chat.stream:
             return StreamingResponse(_as_events(first, chunks), media_type="text/event-stream")
         return JSONResponse(await _join(first, chunks))

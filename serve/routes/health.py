@@ -18,10 +18,10 @@ def routes(service: Service, ready: Callable[[], bool]) -> APIRouter:
     async def healthz() -> dict[str, str]:
         return {"status": "alive"}
 
-    @router.get("/readyz", responses=responses(503), summary="Does the judge take rows?")
+    @router.get("/readyz", responses=responses(503), summary="Is the judge accepting rows?")
     async def readyz() -> dict[str, str]:
         if not ready():
-            raise HTTPException(503, "the judge does not take rows")
+            raise HTTPException(503, "the judge is not accepting rows")
         if (late := service.batcher.backlog()) > service.settings.timeout:
             limit = f"its deadline of {service.settings.timeout:g} seconds"
             raise HTTPException(503, f"the queue holds {late:.0f} seconds of work, beyond {limit}")

@@ -83,7 +83,7 @@ class Measures:
         own = self._own.get(name)
         if own is None:
             served = ", ".join(self._workers)
-            raise HTTPException(404, f"there is no metric {name!r} here; there are: {served}")
+            raise HTTPException(404, f"no metric {name!r} is served; there are: {served}")
         most = self._service.settings.batching.queue
         if len(rows) > most:
             raise HTTPException(413, f"{len(rows)} rows; send at most {most} at once")

@@ -21,7 +21,7 @@ def triton(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="New folder to write.")],
     judge_name: JudgeOption = DEFAULT_JUDGE,
     device: Annotated[
-        Device, typer.Option(help="What the encoder runs on. A GPU takes weights in fp32.")
+        Device, typer.Option(help="Device of the encoder. A GPU needs weights in fp32.")
     ] = Device.CPU,
     tensorrt: Annotated[
         bool | None,
@@ -32,14 +32,14 @@ def triton(
     batching: Annotated[
         bool | None,
         typer.Option(
-            "--batching/--no-batching", help="Read inputs of one length together (GPU: on)."
+            "--batching/--no-batching", help="Batch inputs of similar length (on a GPU: on)."
         ),
     ] = None,
     window: Annotated[
-        int | None, typer.Option(min=1, help="Tokens in an input, if not as trained.")
+        int | None, typer.Option(min=1, help="Maximum tokens of an input; default: as trained.")
     ] = None,
     overlap: Annotated[
-        bool, typer.Option("--overlap/--no-overlap", help="Have all of a row's calls under way.")
+        bool, typer.Option("--overlap/--no-overlap", help="Send all of a row's calls at once.")
     ] = True,
 ) -> None:
     """Write Luna as a model repository of NVIDIA's Triton; its README has the next steps."""

@@ -18,19 +18,12 @@ class Device(StrEnum):
 
 
 class Placement(NamedTuple):
-    """How a device is filled.
+    """How a device is filled."""
 
-    Attributes:
-        tokens: in a call of the encoder, where calls are batched.
-        encoders: copies of the encoder, on the device.
-        judges: copies of the judge, each a process that keeps a core busy.
-        delay: microseconds that a call waits for others of its width.
-    """
-
-    tokens: int
-    encoders: int
-    judges: int
-    delay: int
+    tokens: int  # in a call of the encoder, where calls are batched
+    encoders: int  # copies of the encoder, on the device
+    judges: int  # copies of the judge, each a process that keeps a core busy
+    delay: int  # microseconds that a call waits for others of its width
 
 
 # The exported README.md says why: a GPU's tiles, and a core for each judge but Triton's own two.
@@ -43,21 +36,16 @@ PLACEMENTS = {
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps of Luna's table 5, each on or off.
+    """The steps of Luna's table 5, each on or off."""
 
-    Attributes:
-        tensorrt: the encoder is a TensorRT plan in half precision; else onnxruntime runs it.
-        batching: inputs of about one length go in one call, padded to one of four widths, and calls
-            of several requests are joined ("efficient pre- and post-processing"); else each goes by
-            itself and unpadded, as in `load_judge`.
-        window: tokens in an input ("512 max model length"); None for as many as it was trained on.
-        overlap: a judge has all its calls under way at once ("BLS"); else one after the other.
-    """
-
-    tensorrt: bool
+    tensorrt: bool  # the encoder is a TensorRT plan in half precision; else onnxruntime runs it
+    # inputs of about one length go in one call, padded to one of four widths, and calls of
+    # several requests are joined ("efficient pre- and post-processing"); else each goes by itself
+    # and unpadded, as in `load_judge`
     batching: bool
+    # tokens in an input ("512 max model length"); None for as many as it was trained on
     window: int | None
-    overlap: bool
+    overlap: bool  # a judge has all its calls under way at once ("BLS"); else one after the other
 
 
 def choose_steps(
@@ -78,17 +66,11 @@ def choose_steps(
 
 
 class Shape(NamedTuple):
-    """What a call of the encoder may be.
+    """What a call of the encoder may be."""
 
-    Attributes:
-        rows: inputs at most.
-        step: tokens; a batch is a multiple of it wide, 0 where inputs go unpadded.
-        window: tokens of an input at most; the widest batch has so many.
-    """
-
-    rows: int
-    step: int
-    window: int
+    rows: int  # inputs at most
+    step: int  # tokens; a batch is a multiple of it wide, 0 where inputs go unpadded
+    window: int  # tokens of an input at most; the widest batch has so many
 
 
 def call_shape(device: Device, batching: bool, window: int) -> Shape:

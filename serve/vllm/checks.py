@@ -50,7 +50,7 @@ def require(checks: list[Check]) -> None:
     """Raise unless nothing is missing."""
     missing = [f"{check.name}: {check.fault}" for check in checks if check.fault]
     if missing:
-        raise NotFit("vLLM cannot be started here\n  " + "\n  ".join(missing))
+        raise NotFit("vLLM cannot start on this machine\n  " + "\n  ".join(missing))
 
 
 def check(deployment: Deployment) -> list[Check]:
@@ -110,7 +110,7 @@ def _check_memory(deployment: Deployment, name: str, device: Device) -> Check:
     if device.free + _FREE_OF_ANOTHER * device.total < claimed:
         fault = (
             f"{device.free:.1f} of {device.total:.1f} GB are free, and memory_share: "
-            f"{deployment.memory_share:g} claims {claimed:.1f}; end what else runs there"
+            f"{deployment.memory_share:g} claims {claimed:.1f}; stop what else runs there"
         )
         return Check(f"memory of {name}", "", fault)
     serving = deployment.serving(device.total)
@@ -169,7 +169,7 @@ def _check_port(port: int) -> Check:
             return Check("port", f"{port} is free")
     except OSError as error:
         why = os.strerror(error.errno or 0)
-        fault = f"{port}: {why}; end what listens there (a vLLM left behind?) or set `port`"
+        fault = f"{port}: {why}; stop what listens there (a vLLM left behind?) or set `port`"
         return Check("port", "", fault)
 
 
@@ -183,7 +183,9 @@ def _check_weights(deployment: Deployment) -> Check:
     if isinstance(try_to_load_from_cache(model, "config.json"), str):
         return Check("weights", f"{model} is in the Hub's cache")
     if constants.HF_HUB_OFFLINE:
-        return Check("weights", "", f"{model} is not here, and HF_HUB_OFFLINE forbids to fetch it")
+        return Check(
+            "weights", "", f"{model} is not in the cache, and HF_HUB_OFFLINE forbids downloading it"
+        )
     cache = Path(constants.HF_HUB_CACHE)
     there = next(folder for folder in (cache, *cache.parents) if folder.exists())
     free = shutil.disk_usage(there).free / GB

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from .engine import Engine
 
-app = typer.Typer(help="Judge a file of rows by `vllm run-batch`.", no_args_is_help=True)
+app = typer.Typer(help="Judge a file of rows with `vllm run-batch`.", no_args_is_help=True)
 
 InputOption = Annotated[
     Path,

@@ -56,52 +56,36 @@ class DeploymentError(MoonlynxError, ValueError):
 
 
 class Lora(Record):
-    """Adapters beside the model, each served under its own name.
+    """Adapters beside the model, each served under its own name."""
 
-    Attributes:
-        adapters: folder or Hub id of each, by name.
-        rank: the largest of them.
-        at_once: adapters that one batch may need; all others wait in the host's memory.
-    """
-
-    adapters: dict[str, str] = Field(min_length=1)
-    rank: AtLeastOne = 16
+    adapters: dict[str, str] = Field(min_length=1)  # folder or Hub id of each, by name
+    rank: AtLeastOne = 16  # the largest of them
+    # adapters that one batch may need; all others wait in the host's memory
     at_once: AtLeastOne = 8
 
 
 class Deployment(Record):
-    """A model behind vLLM, on which GPUs, and how.
+    """A model behind vLLM, on which GPUs, and how."""
 
-    Attributes:
-        model: Hub id or folder.
-        served_name: the name that it is asked by; empty: `model`.
-        precision: of the weights. "fp8" is made of bf16 weights while they are loaded; "awq"
-            needs a model that was quantised so.
-        gpus: that share the model (tensor parallel); 0 runs it on the CPU.
-        gpu: kind of GPU that this is written for.
-        memory_share: of each GPU's memory, all that vLLM may use.
-        max_model_len: tokens of prompt and reply.
-        requests: under way at once; others wait.
-        batched_tokens: read at once.
-        shape: of the model; null where it is not known, and then no memory is counted.
-        lora: adapters; null: none.
-        load: what the throughput is estimated for.
-        engine: further flags of vLLM, by name: true and false switch, a list gives several values.
-    """
-
-    model: Annotated[str, Field(min_length=1)]
-    served_name: str = ""
+    model: Annotated[str, Field(min_length=1)]  # Hub id or folder
+    served_name: str = ""  # the name that it is asked by; empty: `model`
+    # of the weights. "fp8" is made of bf16 weights while they are loaded; "awq" needs a model
+    # that was quantised so
     precision: Precision = "bf16"
+    # that share the model (tensor parallel); 0 runs it on the CPU
     gpus: Annotated[StrictInt, Field(ge=0)] = 1
-    gpu: GpuKind | None = None
+    gpu: GpuKind | None = None  # kind of GPU that this is written for
+    # of each GPU's memory, all that vLLM may use
     memory_share: Annotated[float, Field(gt=0, le=1)] = 0.9
-    max_model_len: AtLeastOne = 8192
-    requests: AtLeastOne = 256
-    batched_tokens: AtLeastOne = 8192
+    max_model_len: AtLeastOne = 8192  # tokens of prompt and reply
+    requests: AtLeastOne = 256  # under way at once; others wait
+    batched_tokens: AtLeastOne = 8192  # read at once
     port: Annotated[StrictInt, Field(ge=1, le=65_535)] = PORT
+    # of the model; null where it is not known, and then no memory is counted
     shape: Shape | None = None
-    lora: Lora | None = None
-    load: Load = Load()
+    lora: Lora | None = None  # adapters; null: none
+    load: Load = Load()  # what the throughput is estimated for
+    # further flags of vLLM, by name: true and false switch, a list gives several values
     engine: dict[FlagName, Flag] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -194,7 +178,7 @@ def _check_flag(name: str) -> None:
     for flag in _REFUSED:
         if flag.startswith(name):
             raise PydanticCustomError(
-                "bad_input", "engine: {flag} is not open to change", {"flag": flag}
+                "bad_input", "engine: {flag} cannot be changed", {"flag": flag}
             )
     for flag, field in _TAKEN.items():
         if flag.startswith(name):

@@ -83,7 +83,7 @@ def _read_replies(path: Path) -> dict[str, _Reply]:
             try:
                 reply = _Reply.model_validate_json(line)
             except ValidationError:
-                message = "is no reply; was the file written by `vllm run-batch`?"
+                message = "is not a reply; was the file written by `vllm run-batch`?"
                 raise BadInput("bad_input", f"{path}, line {number}", message) from None
             replies[reply.custom_id] = reply
     return replies
@@ -133,7 +133,7 @@ class _Replayed(Endpoint):
         read: Callable[[httpx.Response], Answer],
     ) -> Answer:
         if (reply := self._replies.get(_id_of(payload))) is None:
-            raise Failure("backend", "the file of replies has none to this row; was it changed?")
+            raise Failure("backend", "the file has no reply to this row; was it changed?")
         answer = _answer(reply)
         transport = httpx.MockTransport(lambda _: answer)
         async with httpx.AsyncClient(

@@ -29,19 +29,12 @@ BANDWIDTH = 0.6  # share of the peak reached in writing replies
 
 
 class Gpu(NamedTuple):
-    """A GPU as its data sheet has it.
+    """A GPU as its data sheet has it."""
 
-    Attributes:
-        memory: in GB of 10^9 bytes.
-        tflops: dense peak in bf16, 10^12 operations a second.
-        tflops_fp8: the same in FP8; that of bf16 where it has no FP8 units.
-        bandwidth: of its memory, in GB a second.
-    """
-
-    memory: float
-    tflops: float
-    tflops_fp8: float
-    bandwidth: float
+    memory: float  # in GB of 10^9 bytes
+    tflops: float  # dense peak in bf16, 10^12 operations a second
+    tflops_fp8: float  # the same in FP8; that of bf16 where it has no FP8 units
+    bandwidth: float  # of its memory, in GB a second
 
 
 GpuKind = Literal["h100", "a100", "l4"]

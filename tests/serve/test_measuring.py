@@ -87,7 +87,7 @@ def test_a_list_keeps_its_order_and_what_cannot_be_read_has_an_error(client):
 @pytest.mark.parametrize(
     ("name", "body", "status", "message"),
     [
-        ("rudeness", TEXT, 404, "there is no metric 'rudeness' here; there are: toxicity"),
+        ("rudeness", TEXT, 404, "no metric 'rudeness' is served; there are: toxicity"),
         ("toxicity", {}, 422, "input: is missing, and so is output; give one of them"),
         ("toxicity", {"input": 1}, 422, "input: "),
         ("toxicity", "text", 422, "row: must be a JSON object, got str"),

@@ -203,9 +203,12 @@ def test_a_websocket_is_held_to_the_same(headers):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (Settings(hosts=("http://a.example",)), "--allowed-host: 'http://a.example' is no name"),
-        (Settings(hosts=("a.example/",)), "--allowed-host: 'a.example/' is no name"),
-        (Settings(origins=("a.example",)), "--allowed-origin: 'a.example' is no site"),
+        (
+            Settings(hosts=("http://a.example",)),
+            "--allowed-host: 'http://a.example' is not a host name",
+        ),
+        (Settings(hosts=("a.example/",)), "--allowed-host: 'a.example/' is not a host name"),
+        (Settings(origins=("a.example",)), "--allowed-origin: 'a.example' is not an origin"),
     ],
 )
 def test_what_could_never_be_asked_by_is_refused_at_the_start(settings, message):

@@ -121,7 +121,7 @@ def test_what_the_endpoint_refuses_is_told():
 
 def test_an_answer_that_breaks_off_is_no_whole_one():
     with guarded(GOOD, whole=False) as (chat, _):
-        with pytest.raises(openai.APIError, match="gave no whole answer"):
+        with pytest.raises(openai.APIError, match="gave no complete answer"):
             list(ask(chat, stream=True))
-        with pytest.raises(openai.APIStatusError, match="gave no whole answer"):
+        with pytest.raises(openai.APIStatusError, match="gave no complete answer"):
             ask(chat)

@@ -27,10 +27,10 @@ ROWS = {
 }
 FIELDS = {"answer": "answer", "sentences": "answer", "context": "context", "row": "row"}
 MOST = {
-    "answer": "may hold 5,000",
+    "answer": "limit of 5,000",
     "sentences": "more than 10 sentences",
-    "context": "may hold 3",
-    "row": "may hold 2,000",
+    "context": "limit of 3",
+    "row": "limit of 2,000",
 }
 PAIRS = pytest.mark.parametrize("name", ROWS)
 
@@ -49,7 +49,7 @@ def test_one_row_is_refused(client, name):
     reply = client.post("/v1/judge", json=EXAMPLE | over)
     error = reply.json()["error"]
     assert (reply.status_code, error["code"], error["param"]) == (422, "too_long", FIELDS[name])
-    assert f"{FIELDS[name]}: holds" in error["message"]
+    assert f"{FIELDS[name]}: has" in error["message"]
     assert MOST[name] in error["message"]
 
 

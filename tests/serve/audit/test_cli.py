@@ -47,7 +47,7 @@ def test_corrections_become_rows_that_calibrate_reads(url, tmp_path):
     rows, fitted = tmp_path / "rows.jsonl", tmp_path / "calibration.json"
     done = run("export", url, "--output", rows)
     assert done.exit_code == 0, done.output
-    assert "20 rows (11 FAIL); left out: 4 whose texts were not kept, 0 corrections" in done.stderr
+    assert "20 rows (11 FAIL); left out: 4 without stored texts, 0 corrections" in done.stderr
     examples = [row.example for row in read_rows(rows)]
     assert [example.id for example in examples] == list(range(20))
     assert {example.source for example in examples} == {"feedback"}

@@ -153,12 +153,12 @@ def test_it_is_opened_again_and_not_made_by_reading(url, database):
     ("url", "message"),
     [
         ("audit.db", "write it as sqlite:///audit.db"),
-        ("sqlite:///\udcff.db", "is no URL"),
+        ("sqlite:///\udcff.db", "is not a URL"),
         ("sqlite://", "would be lost"),
         ("sqlite:///{folder}/none.db", "there is no file"),
-        ("sqlite:///{folder}/empty.db", "holds no audit"),
+        ("sqlite:///{folder}/empty.db", "has no audit"),
         ("sqlite:///{folder}/text.db", "DatabaseError"),
-        ("nosql://host/name", "no kind of database"),
+        ("nosql://host/name", "not a database"),
         ("oracle+cx_oracle://ann:secret@127.0.0.1/x", "needs a driver: pip install"),
     ],
 )

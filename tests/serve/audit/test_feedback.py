@@ -71,7 +71,7 @@ def test_the_clients_name_an_example_by_its_hash(audited, sqlite):
         own.judge_all([ROW, Example.from_row(EXAMPLE)])
         kept = own.feedback(ROW, "FAIL", spans=[Range(start=0, end=5)], comment="Nobody did.")
         assert kept.example_sha256 == example_sha256(ROW)
-        with pytest.raises(ServerError, match="no verdict of this id") as error:
+        with pytest.raises(ServerError, match="no verdict with this id") as error:
             own.feedback("0" * 32, "PASS")
         assert (error.value.status, error.value.code) == (404, "not_found")
 

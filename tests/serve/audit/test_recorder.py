@@ -119,7 +119,7 @@ def test_a_database_that_stays_away_is_given_up(recorder, dropped, tmp_path, mon
     recorder.start()
     until(lambda: dropped)
     assert dropped == {"failed": 3}
-    assert "3 verdicts were not kept" in caplog.text
+    assert "3 verdicts were not stored" in caplog.text
     assert "no such table" in caplog.text
     assert "Glasgow" not in caplog.text
 

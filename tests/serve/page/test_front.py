@@ -58,7 +58,7 @@ def test_the_api_answers_before_gradio_is_there(calling, monkeypatch):
     client = calling()
     answer = client.get("/")
     assert answer.status_code == 503
-    assert "is being loaded" in answer.text
+    assert "is loading" in answer.text
     assert 'http-equiv="refresh"' in answer.text
     assert judges(client)
 

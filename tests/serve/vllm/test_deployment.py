@@ -106,10 +106,10 @@ def test_other_flags_come_as_they_are(tmp_path):
         ("model: m\nlora: {adapters: {}}", "lora.adapters: Dictionary should have at least 1"),
         ("model: m\nengine: {port: 1}", "engine: port is set by the field port"),
         ("model: m\nengine: {quantization: fp8}", "set by the field precision"),
-        ("model: m\nengine: {trust-remote-code: true}", "trust-remote-code is not open to change"),
+        ("model: m\nengine: {trust-remote-code: true}", "trust-remote-code cannot be changed"),
         ("model: m\nengine: {trust_remote_code: true}", "should match pattern"),
-        ("model: m\nengine: {trust-rem: true}", "trust-remote-code is not open to change"),
-        ("model: m\nengine: {load-format: pt}", "load-format is not open to change"),
+        ("model: m\nengine: {trust-rem: true}", "trust-remote-code cannot be changed"),
+        ("model: m\nengine: {load-format: pt}", "load-format cannot be changed"),
         (
             "model: m\ngpus: 3\nshape: {layers: 1, hidden: 8, intermediate: 8, heads: 8, "
             "kv_heads: 8, vocabulary: 8}",

@@ -135,7 +135,7 @@ TOO_LONG = {
         ({"status": 400, "error": "odd"}, "backend", "HTTP 400: odd"),
         ({"body": {"choices": []}}, "backend", "is no chat completion"),
         ({"body": completion("PASS, I say")}, "unparsed", "PASS, I say"),
-        (None, "backend", "the file of replies has none to this row"),
+        (None, "backend", "the file has no reply to this row"),
     ],
 )
 def test_a_row_without_a_good_reply_is_kept_with_its_error(files, broken, code, message):
@@ -151,7 +151,7 @@ def test_a_row_without_a_good_reply_is_kept_with_its_error(files, broken, code, 
 
 def test_a_line_that_is_no_reply_is_named(tmp_path):
     (tmp_path / "replies.jsonl").write_text('\n{"id": 1}\n', encoding="utf-8")
-    with pytest.raises(BadInput, match=r"line 2: is no reply; was the file written by"):
+    with pytest.raises(BadInput, match=r"line 2: is not a reply; was the file written by"):
         replying_judge(tmp_path / "replies.jsonl", "lynx")
 
 
