@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from moonlynx.judge.contract.base import Judge
-from moonlynx.judge.contract.types import BadInput, MoonlynxError
+from moonlynx.judge.contract.types import BadInput, MoonlynxError, first_fault
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
 from ..growing import GrowingAnswer
@@ -106,9 +106,9 @@ class _Response:
                 answer="",
             )
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            named = {"context": "documents"}.get(str(first["loc"][0]), str(first["loc"][0]))
-            raise BadInput("bad_input", f"the request's state, {named}", first["msg"]) from None
+            field, message = first_fault(error, "documents")
+            named = field.replace("context", "documents", 1)
+            raise BadInput("bad_input", f"the request's state, {named}", message) from None
         kept = [pair for pair in message["headers"] if pair[0].lower() != b"content-length"]
         return {**message, "headers": kept}
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from moonlynx.judge.contract.types import BadInput
+from moonlynx.judge.contract.types import BadInput, first_fault
 
 from .front import JUDGING
 
@@ -49,9 +49,7 @@ class OnlyTexts:
         try:
             call = _Call.model_validate(json.loads(body))
         except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(str(part) for part in first["loc"]) or "body"
-            raise BadInput("bad_input", field, first["msg"]) from None
+            raise BadInput("bad_input", *first_fault(error, "body")) from None
         except (ValueError, RecursionError):
             raise BadInput("bad_input", "body", "is not JSON; reload the page") from None
         if call.fn_index >= self._functions:

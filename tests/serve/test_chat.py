@@ -66,7 +66,7 @@ def test_the_judge_is_listed(chat):
         (ask("Is this right?"), "messages.0.content", "is neither Lynx's prompt nor"),
         (ask('{"context": "a"}'), "answer", "every row needs 'answer'"),
         (ask("[1, 2]"), "messages.0.content", "is neither"),
-        (ask([{"type": "image_url"}]), "messages.0.content", "no text"),
+        (ask([{"type": "image_url"}]), "messages.0.content", "not text"),
         (ask("{}") | {"messages": []}, "messages", "at least 1"),
         (ask("{}", n=2), "n", "less than or equal to 1"),
         (ask("{}") | {"messages": [{"role": "assistant"}]}, "messages.0.role", "the user's"),
