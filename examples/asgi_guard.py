@@ -21,4 +21,4 @@ async def ask(request: Request) -> StreamingResponse:
 
 client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://app")
 print(asyncio.run(client.get("/ask")).text)
-# The bridge opened in 1932. [Held back: the documents do not support what stood here.]
+# The bridge opened in 1932. [Withheld: the documents do not support this sentence.]

@@ -209,7 +209,7 @@ def test_a_person_signs_in_with_a_browser(tmp_path, other_site):
         browser.get(address)
         find(browser, "#key").send_keys("wrong")
         click(browser, "button")
-        find(browser, "[role=alert]", "This key is not known")
+        find(browser, "[role=alert]", "Unknown key")
         find(browser, "#key").send_keys(KEY)
         click(browser, "button")
         find(browser, "#ask")
