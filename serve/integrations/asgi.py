@@ -106,9 +106,9 @@ class _Response:
                 answer="",
             )
         except ValidationError as error:
-            field, message = first_fault(error, "documents")
+            field, fault = first_fault(error, "documents")
             named = field.replace("context", "documents", 1)
-            raise BadInput("bad_input", f"the request's state, {named}", message) from None
+            raise BadInput("bad_input", f"the request's state, {named}", fault) from None
         kept = [pair for pair in message["headers"] if pair[0].lower() != b"content-length"]
         return {**message, "headers": kept}
 
