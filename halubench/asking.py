@@ -110,13 +110,7 @@ class Asker:
     """
 
     def __init__(self, task: Task, model: ChatBackend, journal: Path) -> None:
-        """Set up; nothing is asked yet.
-
-        Args:
-            task: what is asked, and how replies are read.
-            model: replies.
-            journal: JSONL file of Outcomes.
-        """
+        """Set up; nothing is asked yet. Outcomes go to the journal, a JSONL file."""
         self.tally = Tally()
         self._task, self._model, self._journal = task, model, journal
         self._run = RunInfo(model=model.name, prompts=task.prompts)

@@ -18,18 +18,18 @@ from pathlib import Path
 from moonlynx import __version__
 from moonlynx.judge.contract.types import Example, MoonlynxError
 from moonlynx.judge.files.atomic import held, written_whole
+from moonlynx.judge.files.stored import sha256_file
 from moonlynx.judge.rows import examples as example_files
 
 from .card import render_card
 from .composition import COMPOSITION, Share, scale
 from .draw import Helpers, draw_source
 from .halves import Perturber
-from .manifest import MANIFEST, Manifest, Output, Plan, SourceReport, hash_file, is_complete
+from .manifest import MANIFEST, Manifest, Output, Plan, SourceReport, is_complete
 from .overlap import Leaks
-from .parquet import has_parquet, write_parquet
 from .perturb import Rejections
 from .records import QARow
-from .rows import write_rows
+from .rows import has_parquet, write_parquet, write_rows
 from .sources import SOURCES
 
 CARD = "README.md"
@@ -46,14 +46,7 @@ def build(
     output: Path,
     against: Sequence[Path] = (),
 ) -> None:
-    """Build what the plan asks for, unless the folder holds it already.
-
-    Args:
-        plan: what is built.
-        data: folder with the sources' files; the Hub where it is None.
-        perturber: perturbs answers; called with as many rows at once as are needed.
-        output: folder, created if missing.
-        against: files of test rows, as named in the plan.
+    """Build what the plan asks for, from the Hub without `data`, unless `output` holds it.
 
     Raises:
         BuildError: a training set without test rows to keep out of it, no source is there, or the
@@ -104,7 +97,7 @@ def hash_against(paths: Iterable[Path]) -> dict[str, str]:
         name = "/".join(path.parts[-2:])
         if name in hashes:
             raise BuildError(f"--against: two files are called {name}; rename one")
-        hashes[name] = hash_file(path)
+        hashes[name] = sha256_file(path)
     return hashes
 
 
@@ -143,10 +136,10 @@ def _write(
             names.append(f"{part}.parquet")
             write_parquet(output / names[1], rows)
         for name in names:
-            outputs[name] = Output(sha256=hash_file(output / name), rows=len(rows))
+            outputs[name] = Output(sha256=sha256_file(output / name), rows=len(rows))
     card = output / CARD
     card.write_text(render_card(plan, reports, outputs), encoding="utf-8")
-    outputs[CARD] = Output(sha256=hash_file(card))
+    outputs[CARD] = Output(sha256=sha256_file(card))
     manifest = Manifest(
         version=__version__,
         plan=plan,

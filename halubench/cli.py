@@ -36,7 +36,7 @@ FileArgument = Annotated[
 def build(
     output: Annotated[
         Path,
-        typer.Option(file_okay=False, help="Folder for the set; a stopped build is finished."),
+        typer.Option(file_okay=False, help="Folder for the set; an interrupted build resumes."),
     ],
     data: Annotated[
         Path | None,
@@ -56,9 +56,7 @@ def build(
     ] = "whole",
     model: Annotated[
         str | None,
-        typer.Option(
-            help="Chat model that makes answers wrong, as MODEL@BACKEND (default: rules)."
-        ),
+        typer.Option(help="Chat model that perturbs answers, as MODEL@BACKEND (default: rules)."),
     ] = None,
     against: Annotated[
         list[Path] | None,
@@ -69,10 +67,10 @@ def build(
         ),
     ] = None,
 ) -> None:
-    """Build HaluBench, or the training set that Lynx was made of, or a smaller share of it.
+    """Build HaluBench, or the training set of Lynx, or a smaller share of it.
 
     Where a chat model perturbs answers, the estimated cost is printed before each source,
-    and a build that was stopped asks only the rest: its journal is OUTPUT/asked.jsonl.
+    and an interrupted build resumes from its journal, OUTPUT/asked.jsonl.
     """
     from .build import build as build_into
     from .build import hash_against
@@ -147,7 +145,7 @@ def _model_perturber(name: str, output: Path) -> ModelPerturber:
 
     def tell(rows: Sequence[QARow]) -> None:
         likely = show_usage(estimate(rows, task, most=False), "calls")
-        echo(f"{rows[0].source}: {len(rows):,} answers to make wrong, likely {likely}")
+        echo(f"{rows[0].source}: {len(rows):,} answers to perturb, likely {likely}")
 
     asker = Asker(task, load_chat_model(spec), output / "asked.jsonl")
     return ModelPerturber(f"{spec}, {task.prompts[0]}", asker, tell)

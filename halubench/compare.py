@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from moonlynx.eval.markdown import table
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.types import BadInput, Score
+from moonlynx.judge.rows.formats import read_raw
 
 from .rows import read_rows
 
@@ -87,14 +86,18 @@ class _Index:
 
 
 def read_released(path: Path) -> Iterator[Released]:
-    """Read the released set, by its columns: a file of JSON Lines or Parquet.
+    """Read the released set by its columns.
 
     Raises:
-        BadInput: another kind of file, a column that is missing or a label that is none.
+        BadInput: the file is damaged, lacks a column or has a label that is none.
         MissingExtra: Parquet without pyarrow.
     """
-    for number, raw in enumerate(_raw_rows(path), start=1):
-        where = f"{path}, row {number}"
+    for each in read_raw(path):
+        where = f"{path}, {each.unit} {each.number}"
+        try:
+            raw = each.parse()
+        except BadInput as error:
+            raise BadInput(error.code, where, error.message) from None
         missing = [name for name in _COLUMNS if name not in raw]
         if missing:
             message = f"is missing; the released columns are {', '.join(_COLUMNS)}"
@@ -110,25 +113,6 @@ def read_released(path: Path) -> Iterator[Released]:
             raw["label"],
             raw["source_ds"],
         )
-
-
-def _raw_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    if path.suffix == ".parquet":
-        try:
-            from pyarrow.parquet import read_table
-        except ImportError:
-            raise MissingExtra("Reading Parquet", "data") from None
-        yield from read_table(path).to_pylist()
-    elif path.suffix == ".jsonl":
-        with path.open("rb") as file:
-            for number, line in enumerate(file, start=1):
-                try:
-                    yield json.loads(line)
-                except ValueError as error:
-                    where = f"{path}, line {number}"
-                    raise BadInput("bad_input", where, f"is not JSON ({error})") from None
-    else:
-        raise BadInput("bad_input", str(path), "unknown kind of file; use .jsonl or .parquet")
 
 
 def _plain(text: str) -> str:

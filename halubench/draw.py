@@ -42,14 +42,7 @@ class Drawn:
 def draw_source(
     name: str, shares: Mapping[str, Share], plan: Plan, data: Path | None, helpers: Helpers
 ) -> Drawn:
-    """Draw the rows of a source.
-
-    Args:
-        name: of the source, in `SOURCES`.
-        shares: what each part is to hold of it.
-        plan: what is built.
-        data: folder with the files; the Hub where it is None.
-        helpers: what perturbs answers and knows the test rows.
+    """Draw the rows of a source for each part, from the Hub without `data`.
 
     Raises:
         SourceError: the source is there, but cannot be read.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 
 from moonlynx.judge.contract.types import Count, Record, Text
 from moonlynx.judge.files.journal import RunMismatch, check_run
+from moonlynx.judge.files.stored import sha256_file
 
 from .sources import Split
 
@@ -137,12 +137,6 @@ def is_complete(folder: Path, plan: Plan) -> bool:
         return False
     check_run(folder, dict(manifest.plan), dict(plan))
     return all(
-        (folder / name).is_file() and hash_file(folder / name) == output.sha256
+        (folder / name).is_file() and sha256_file(folder / name) == output.sha256
         for name, output in manifest.outputs.items()
     )
-
-
-def hash_file(path: Path) -> str:
-    """Return a file's SHA-256."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -25,7 +25,7 @@ _MAX_TOKENS = 1_024
 FileArgument = Annotated[
     Path, typer.Argument(exists=True, dir_okay=False, help="A .jsonl file of rows.")
 ]
-OutputOption = Annotated[Path, typer.Option(help="JSONL file for the rows that are made.")]
+OutputOption = Annotated[Path, typer.Option(help="JSONL file for the new rows.")]
 PriceOption = Annotated[str | None, typer.Option(help=f"{PRICE_HELP}.")]
 MaxTokensOption = Annotated[int, typer.Option(min=1, help="Tokens that a reply may take.")]
 

@@ -45,7 +45,7 @@ class Edited(Record):
 
 
 class QARow(Record):
-    """A question, its documents and an answer, right or not.
+    """A question, its documents and an answer, faithful or hallucinated.
 
     Attributes:
         id: `source/...`, unique in a benchmark, the same for the same row of the source.
@@ -54,10 +54,10 @@ class QARow(Record):
         label: PASS or FAIL; None where the answer is a candidate that may still be perturbed.
         group: rows of one group share a document and stay on one side of every split.
         provenance: where the row is from.
-        excerpt: the part of a long context that holds the right answer; None where it is short.
-        gold: the right answer, where `answer` was made wrong.
-        kind: of the change, where `answer` or `context` was made wrong.
-        change: what was changed, in words, where `answer` or `context` was made wrong.
+        excerpt: the part of a long context that holds the faithful answer; None where it is short.
+        gold: the faithful answer, where `answer` was perturbed.
+        kind: of the change, where `answer` or `context` was perturbed.
+        change: what was changed, in words, where `answer` or `context` was perturbed.
         edits: the characters that were changed; empty where they are not known.
         annotation: the source's own note on what is wrong, with its spans in words; "" if none.
         reasoning: why the label holds, in bullet points; empty before traces are made.

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from moonlynx.judge.contract.types import MoonlynxError
+from moonlynx.judge.files.stored import sha256_file
 
-from .manifest import Manifest, hash_file, read_manifest
+from .manifest import Manifest, read_manifest
 from .records import QARow
 from .rows import read_rows
 from .sources import SOURCES
@@ -61,14 +62,14 @@ def _labels(rows: Sequence[QARow]) -> Iterator[str]:
         if row.label is None:
             yield f"{row.id}: has no label"
         elif row.label == "PASS" and (row.gold is not None or row.edits or row.annotation):
-            yield f"{row.id}: is PASS, but its answer was made or marked wrong"
+            yield f"{row.id}: is PASS, but its answer was perturbed or marked unsupported"
         elif row.label == "FAIL" and not _labelled(row):
             if row.gold is None or row.change is None:
-                yield f"{row.id}: is FAIL, but has no right answer or no change"
+                yield f"{row.id}: is FAIL, but has no faithful answer or no change"
             elif " ".join(row.gold.split()) == " ".join(row.answer.split()):
-                yield f"{row.id}: is FAIL, but its answer is the right one"
+                yield f"{row.id}: is FAIL, but its answer is the faithful one"
             elif any(edit.document is None for edit in row.edits) and _undone(row) != row.gold:
-                yield f"{row.id}: its edits, undone, do not give the right answer"
+                yield f"{row.id}: its edits, undone, do not restore the faithful answer"
         if not any(map(str.strip, row.context)) or not row.answer.strip():
             yield f"{row.id}: context or answer holds no text"
 
@@ -112,7 +113,7 @@ def _balance(rows: Sequence[QARow]) -> Iterator[str]:
 
 
 def _against_manifest(path: Path, rows: Sequence[QARow], manifest: Manifest) -> Iterator[str]:
-    if hash_file(path) != manifest.outputs[path.name].sha256:
+    if sha256_file(path) != manifest.outputs[path.name].sha256:
         yield "the file is not the one that the manifest names: it was changed after the build"
     found = Counter((row.source, row.label) for row in rows)
     for source in manifest.sources:

@@ -13,7 +13,7 @@ from moonlynx.judge.terminal.messages import echo
 
 DatabaseArgument = Annotated[
     Path,
-    typer.Argument(exists=True, dir_okay=False, help="A database that `annotate` made."),
+    typer.Argument(exists=True, dir_okay=False, help="A database that `annotate` wrote."),
 ]
 
 
@@ -22,7 +22,7 @@ def annotate(
         Path, typer.Argument(exists=True, dir_okay=False, help="A .jsonl file of rows to label.")
     ],
     database: Annotated[
-        Path, typer.Option(dir_okay=False, help="SQLite file for the labels; made if need be.")
+        Path, typer.Option(dir_okay=False, help="SQLite file for the labels; created if missing.")
     ],
     host: Annotated[
         str, typer.Option(help="Name or address of this machine that annotators ask for.")

@@ -26,13 +26,6 @@ class ServeError(MoonlynxError):
 def serve(file: Path, database: Path, host: str, port: int, tell: Callable[[str], None]) -> None:
     """Serve the page until it is interrupted.
 
-    Args:
-        file: of rows, JSON Lines.
-        database: of annotations, created if there is none.
-        host: name or address of this machine that annotators ask for.
-        port: to listen on; 0 for any that is free.
-        tell: called with the page's address once it is there.
-
     Raises:
         BadInput: the file holds a line that is no row, no rows at all, or one that cannot be
             labelled.

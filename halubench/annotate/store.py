@@ -12,8 +12,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from moonlynx.judge.contract.types import MoonlynxError
+from moonlynx.judge.files.stored import sha256_file
 
-from ..manifest import hash_file
 from .records import Annotation
 
 _APPLICATION_ID = 0x4D4C584E  # "MLXN", in the header of a database that is ours
@@ -131,7 +131,7 @@ class Store:
         for statement in _SCHEMA:
             database.execute(statement)
         database.execute(
-            "INSERT OR IGNORE INTO file VALUES (1, ?, ?)", (hash_file(file), file.name)
+            "INSERT OR IGNORE INTO file VALUES (1, ?, ?)", (sha256_file(file), file.name)
         )
 
     def _check_kind(self, database: sqlite3.Connection) -> None:
@@ -145,7 +145,7 @@ class Store:
 
     def _check_file(self, database: sqlite3.Connection, file: Path) -> None:
         sha256, name = database.execute("SELECT sha256, name FROM file").fetchone()
-        if sha256 != hash_file(file):
+        if sha256 != sha256_file(file):
             raise StoreError(
                 f"{self.path}: holds labels of another file than {file} (of {name}, SHA-256 "
                 f"{sha256[:12]}…); give that file as it was, or another --database"

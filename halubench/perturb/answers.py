@@ -32,12 +32,7 @@ _ASKED = 0.6  # of the question's content, in the sentence that would make a sho
 
 
 def verify_answer(row: QARow, answer: str) -> str | Fault:
-    """Return the wrong answer, its articles mended; a fault where it must not be used.
-
-    Args:
-        row: with the faithful answer.
-        answer: what a model made of it.
-    """
+    """Return the hallucinated answer, its articles fixed; a fault where it must not be used."""
     gold = row.answer
     edits = tuple(
         Edit(each.old_start, each.old_end, answer[each.new_start : each.new_end])

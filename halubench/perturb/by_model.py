@@ -47,7 +47,7 @@ class Perturbation:
             BadInput: the row's answer is hallucinated already.
         """
         if row.label == "FAIL":
-            message = "is FAIL already; give rows whose answers are right, or have no label"
+            message = "is FAIL already; give rows that are PASS or have no label"
             raise BadInput("bad_input", f"row {row.id}, label", message)
         return ChatRequest(
             messages(

@@ -1,7 +1,7 @@
 """The other way round: the text stays, and its support is removed from the context.
 
-So RAGHalu's authors made wrong examples of Dolly's answers (appendix A.1), by "altering the context
-so that it either contradicts the answer or does not contain the answer".
+So RAGHalu's authors made hallucinated examples of Dolly's answers (appendix A.1), by "altering the
+context so that it either contradicts the answer or does not contain the answer".
 """
 
 from __future__ import annotations

@@ -71,14 +71,7 @@ def going_on(text: str, position: int) -> list[Sentence]:
 
 
 def lost_position(text: str, draft: Draft, question: str, source: Source) -> str | None:
-    """Return why the changed answer takes no single position; None where it does.
-
-    Args:
-        text: before the change.
-        draft: the change.
-        question: that is answered; "" where it is not known.
-        source: the context.
-    """
+    """Return why the changed answer takes no single position; None where it does."""
     if draft.kind not in _TURNED:
         return None
     sentences = read((text,)).sentences

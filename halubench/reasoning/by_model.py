@@ -44,8 +44,8 @@ class Tracing:
     """Has it explained why a row's label holds.
 
     A PASS row is explained from what answer and context have in common; a FAIL row from its change
-    and right answer where it has them (`change`, `gold`), else from its unsupported words and the
-    note on them (`edits`, `annotation`).
+    and faithful answer where it has them (`change`, `gold`), else from its unsupported words and
+    the note on them (`edits`, `annotation`).
     """
 
     max_tokens: int = 1_024

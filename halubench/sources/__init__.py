@@ -23,12 +23,7 @@ SOURCES: Mapping[str, Source] = {
 
 
 def read_source(source: Source, split: Split, data: Path | None) -> list[QARow]:
-    """Read a split of a source: of training rows, those that may be trained on.
-
-    Args:
-        source: one of SOURCES.
-        split: test for the benchmark, train for training and validation.
-        data: folder with the files; the Hub where it is None.
+    """Read the rows of a split that may be used for it, from the Hub without `data`.
 
     Raises:
         SourceMissing: it is not there, or has no such split.

@@ -8,7 +8,6 @@ from moonlynx.judge.backends.base import BackendError, ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.batch import chat_tasks
 from moonlynx.judge.contract.types import BadInput, JudgeError
-from moonlynx.judge.files.atomic import InUse
 from moonlynx.judge.files.journal import RunMismatch
 
 from .a_row import ANSWER, make_row
@@ -139,28 +138,6 @@ def test_a_row_that_gets_no_reply_does_not_hold_up_the_others(journal, monkeypat
     model = FakeBackend(lambda request: down(slow) if number_of(request) == 1 else WRONG)
     with pytest.raises(BackendError, match=r"row made/1: no reply .*; 4 of 5 rows are done"):
         Asker(TASK, model, journal).ask(make_rows(5))
-
-
-def test_a_full_disk_loses_nothing_that_was_written(journal):
-    Asker(TASK, FakeBackend([WRONG] * 2), journal).ask(make_rows(2))
-    whole = journal.read_bytes()
-    journal.write_bytes(whole + whole[:50])  # what a write that failed leaves
-    asker = Asker(TASK, FakeBackend([WRONG]), journal)
-    assert all(asker.ask(make_rows(3)))
-    assert journal.read_bytes().startswith(whole)
-    assert journal.read_bytes().count(b"\n") == 3
-
-
-def test_two_askers_at_once_are_refused_and_one_after_the_other_go_on(journal):
-    def meets(request):
-        with pytest.raises(InUse, match="is being written by process"):
-            Asker(TASK, FakeBackend([]), journal).ask(make_rows(3))
-        return WRONG
-
-    first, second = Asker(TASK, FakeBackend(meets), journal), Asker(TASK, FakeBackend([]), journal)
-    made = first.ask(make_rows(3))
-    assert second.ask(make_rows(3)) == made
-    assert (second.tally.made, journal.read_bytes().count(b"\n")) == ({"made": 3}, 3)
 
 
 def test_runs_are_never_mixed(journal):

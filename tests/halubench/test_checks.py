@@ -5,9 +5,8 @@ import json
 import pytest
 
 from moonlynx.halubench.compare import compare
-from moonlynx.halubench.parquet import write_parquet
 from moonlynx.halubench.records import Edited, QARow
-from moonlynx.halubench.rows import write_rows
+from moonlynx.halubench.rows import write_parquet, write_rows
 from moonlynx.halubench.stats import describe
 from moonlynx.halubench.verify import VerifyError, verify
 from moonlynx.judge.contract.types import BadInput
@@ -58,13 +57,17 @@ def test_a_line_that_is_no_row_is_named(file, tmp_path):
 @pytest.mark.parametrize(
     ("wanted", "fields", "message"),
     [
-        (is_made_wrong, {"label": "PASS"}, "is PASS, but its answer was made or marked wrong"),
+        (
+            is_made_wrong,
+            {"label": "PASS"},
+            "is PASS, but its answer was perturbed or marked unsupported",
+        ),
         (is_made_wrong, {"label": None}, "has no label"),
-        (is_made_wrong, {"gold": None}, "is FAIL, but has no right answer"),
-        (is_made_wrong, {"change": None}, "is FAIL, but has no right answer or no change"),
-        (is_made_wrong, {"gold": "Another answer."}, "undone, do not give the right answer"),
-        (is_made_wrong, {"edits": (Edited(start=0, end=1, old="Q"),)}, "undone, do not give"),
-        (lambda row: row.annotation, {"label": "PASS"}, "made or marked wrong"),
+        (is_made_wrong, {"gold": None}, "is FAIL, but has no faithful answer"),
+        (is_made_wrong, {"change": None}, "is FAIL, but has no faithful answer or no change"),
+        (is_made_wrong, {"gold": "Another answer."}, "undone, do not restore the faithful answer"),
+        (is_made_wrong, {"edits": (Edited(start=0, end=1, old="Q"),)}, "undone, do not restore"),
+        (lambda row: row.annotation, {"label": "PASS"}, "perturbed or marked unsupported"),
         (lambda row: True, {"source": "squad"}, "source is 'squad', none of FinanceBench"),
         (lambda row: True, {"context": (" ",)}, "context or answer holds no text"),
     ],
@@ -80,7 +83,7 @@ def test_a_wrong_answer_that_is_the_right_one_is_named(rows, tmp_path):
     row = next(filter(is_made_wrong, rows))
     rows, name = changed(rows, is_made_wrong, answer=f" {row.gold}", edits=())
     found = problems(tmp_path / "rows.jsonl", rows)
-    assert f"{name}: is FAIL, but its answer is the right one" in found
+    assert f"{name}: is FAIL, but its answer is the faithful one" in found
 
 
 def test_twins_are_named(rows, tmp_path):
@@ -142,7 +145,7 @@ def test_what_differs_is_told_apart(file, rows, tmp_path):
     official = list(released(rows))
     drop = [index for index, row in enumerate(rows) if row.source == "DROP"]
     official[drop[0]]["label"] = {"PASS": "FAIL", "FAIL": "PASS"}[official[drop[0]]["label"]]
-    official[drop[1]]["answer"] = "Nobody knows."
+    official[drop[1]]["answer"] = "No one knows."
     official[drop[2]]["passage"] = "Another passage."
     official[drop[3]]["question"] = "Who knows?"
     found = compare(file, write_released(tmp_path / "official.jsonl", official))
@@ -160,9 +163,9 @@ def test_the_released_set_may_be_parquet(file, rows, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.jsonl", '{"id": 1}', "row 1, passage: is missing; the released columns are id,"),
-        ("a.jsonl", "{", "line 1: is not JSON"),
-        ("a.xlsx", "", r"unknown kind of file; use .jsonl or .parquet"),
+        ("a.jsonl", '{"id": 1}', "line 1, passage: is missing; the released columns are id,"),
+        ("a.jsonl", "{", "line 1: is not a JSON object"),
+        ("a.xlsx", "", "a.xlsx"),
         (
             "a.jsonl",
             '{"id": 1, "passage": "", "question": "", "answer": "", "label": 1, "source_ds": ""}',

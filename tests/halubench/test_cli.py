@@ -42,7 +42,7 @@ def test_a_chat_model_makes_answers_wrong_and_is_asked_once(data, tmp_path):
     command = ["build", "--data", data, "--rows", 149, "--output", output]
     command += ["--model", f"@fake?script={tmp_path / 'script.jsonl'}"]
     said = call(*command)
-    assert "FinanceBench: 10 answers to make wrong, likely 10 calls" in said
+    assert "FinanceBench: 10 answers to perturb, likely 10 calls" in said
     made = [row for row in read_rows(output / "test.jsonl") if row.gold is not None]
     assert made
     assert {row.change for row in made} == {"the cost"}
