@@ -16,11 +16,12 @@ from moonlynx import __version__
 from moonlynx.judge.contract.spec import parse_spec
 
 from .benchmarks import Benchmark, BenchmarkError
-from .bootstrap import draw_weights, interval
+from .bootstrap import interval
 from .figures import Series, draw
 from .frontier import NAMES, RECORDED, Answers, Frontier, FrontierReport, draw_frontier, recorded
-from .intervals import LEVEL, Value
+from .intervals import LEVEL
 from .markdown import table
+from .metrics import estimates, resample
 from .outcomes import Gold
 from .provenance import File, git_commit
 from .records import MAJORITY, Bootstrap
@@ -65,7 +66,8 @@ def run_frontier(
         if np.isnan(outcomes[spec].raw_score).all():
             raise BenchmarkError(f"{spec} gives no raw scores: nothing says where it is unsure")
     later += [Answers(spec, outcomes[spec].said) for spec in map(str, seconds)]
-    majority = "FAIL" if 2 * gold.fail.sum() > len(gold.fail) else "PASS"
+    constant = gold.constant(gold.majority())
+    (drawn,) = resample([constant], settings.resamples, (settings.seed, 4))
     report = FrontierReport(
         package_version=__version__,
         git_commit=git_commit(),
@@ -77,8 +79,8 @@ def run_frontier(
         test_only=benchmark.test_only,
         rows=len(benchmark.rows),
         fail_rows=int(gold.fail.sum()),
-        majority=majority,
-        majority_accuracy=_majority(gold, settings),
+        majority=gold.majority(),
+        majority_accuracy=interval(estimates(constant)["accuracy"], drawn["accuracy"]),
         rows_sha256=benchmark.rows_sha256(),
         bootstrap=Bootstrap(level=LEVEL, resamples=settings.resamples, seed=settings.seed),
         files=tuple(files),
@@ -90,11 +92,13 @@ def run_frontier(
             for answers in later
         ),
     )
-    (output / "frontier.json").write_text(report.model_dump_json(indent=1) + "\n", "utf-8")
-    (output / "frontier.md").write_text(render(report), "utf-8")
-    (output / "frontier.csv").write_text(write_csv(report), "utf-8")
-    for name, svg in frontier_figures(report).items():
-        (output / name).write_text(svg, "utf-8")
+    texts = {
+        "frontier.json": report.model_dump_json(indent=1) + "\n",
+        "frontier.md": render(report),
+        "frontier.csv": write_csv(report),
+    }
+    for name, text in (texts | frontier_figures(report)).items():
+        (output / name).write_text(text, "utf-8")
     return report
 
 
@@ -169,13 +173,6 @@ def _answers(benchmark: Benchmark, name: str) -> Answers:
             f"the rows of {benchmark.about.name} tell nothing of {name!r}; "
             + (f"they tell of {known}" if known else "they hold no recorded answers")
         ) from None
-
-
-def _majority(gold: Gold, settings: Settings) -> Value:
-    n, fails = len(gold.fail), gold.fail.astype(np.float64)
-    right = fails if 2 * fails.sum() > n else 1 - fails
-    weights = draw_weights(n, settings.resamples, np.random.default_rng((settings.seed, 4)))
-    return interval(float(right.mean()), np.concatenate([each @ right / n for each in weights]))
 
 
 def _table(frontier: Frontier) -> str:

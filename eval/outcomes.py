@@ -76,6 +76,10 @@ class Gold:
         self._answers = [_GoldAnswer.of(row) for row in rows]
         self.spans_known = np.array([answer is not None for answer in self._answers])
 
+    def majority(self, rows: Indices | slice = slice(None)) -> Score:
+        """Return the label that most of some rows have; PASS where they are as many."""
+        return "FAIL" if 2 * self.fail[rows].sum() > len(self.fail[rows]) else "PASS"
+
     def outcomes(self, verdicts: Iterable[Verdict]) -> Outcomes:
         """Compare verdicts with the gold.
 

@@ -142,11 +142,8 @@ class _Scorer:
         baselines = {MAJORITY: self.constant[majority], ALWAYS_FAIL: self.constant["FAIL"]}
         return {**self.judges, **baselines}
 
-    def majority(self, part: Slice) -> Score:
-        return "FAIL" if 2 * self.gold.fail[part.rows].sum() > len(part.rows) else "PASS"
-
     def score(self, part: Slice, seed: tuple[int, ...]) -> tuple[Group, _Values]:
-        majority = self.majority(part)
+        majority = self.gold.majority(part.rows)
         systems = {
             name: outcomes.take(part.rows) for name, outcomes in self.systems(majority).items()
         }
@@ -223,7 +220,7 @@ def _bounds(benchmark: Benchmark, scorer: _Scorer, parts: Sequence[Slice]) -> It
     for part in parts:
         if part.name not in missing:
             continue
-        for system, outcomes in scorer.systems(scorer.majority(part)).items():
+        for system, outcomes in scorer.systems(scorer.gold.majority(part.rows)).items():
             fail, said = outcomes.fail[part.rows], outcomes.said[part.rows] == 1
             caught, alarms = np.array([(fail & said).sum()]), (~fail & said).sum()
             missed = fail.sum() - caught

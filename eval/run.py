@@ -83,10 +83,9 @@ def run_evaluation(
         seed=settings.seed,
         prices=prices,
     )
-    (output / "report.json").write_text(report.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    (output / "report.md").write_text(render(report), encoding="utf-8")
-    for name, svg in figures(report).items():
-        (output / name).write_text(svg, encoding="utf-8")
+    texts = {"report.json": report.model_dump_json(indent=2) + "\n", "report.md": render(report)}
+    for name, text in (texts | figures(report)).items():
+        (output / name).write_text(text, encoding="utf-8")
     return report
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from moonlynx.eval.markdown import table
+from moonlynx.eval.provenance import JudgeRun
 from moonlynx.eval.records import Report
-from moonlynx.judge.contract.spec import JudgeSpec, parse_spec
+from moonlynx.judge.contract.spec import JudgeSpec
 from moonlynx.recipes.chat.record import TrainingRecord
 from moonlynx.recipes.chat.settings import Run
 
@@ -82,25 +83,13 @@ def render_lynx_card(
 
 
 def _find_system(report: Report, weights: Path) -> Measured:
-    """Find the weights in a report; options and backend are those that it was judged with.
+    """Find the weights in a report; options and backend are those that it was judged with."""
 
-    Raises:
-        CardError: they are not in it; names the judges that are.
-    """
-    for run in report.judges:
-        spec = parse_spec(run.spec)
-        if (
-            isinstance(spec, JudgeSpec)
-            and spec.name == "lynx"
-            and spec.model is not None
-            and Path(spec.model).resolve() == weights.resolve()
-        ):
-            return Measured(report, run.spec)
-    judged = ", ".join(run.spec for run in report.judges)
-    raise CardError(
-        f"the report on {report.benchmark.name} is of {judged}; none of these is lynx:{weights}: "
-        "run `moonlynx eval` with these weights"
-    )
+    def matches(_: JudgeRun, spec: JudgeSpec) -> bool:
+        named = spec.name == "lynx" and spec.model is not None
+        return named and Path(str(spec.model)).resolve() == weights.resolve()
+
+    return results.find_run(report, f"lynx:{weights}", matches)
 
 
 def _metadata(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from json import JSONDecodeError, loads
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import ValidationError
 
 from moonlynx.eval.markdown import table
+from moonlynx.eval.provenance import JudgeRun
 from moonlynx.eval.records import ALWAYS_FAIL, MAJORITY, Group, MacroScores, Report, SystemScores
 from moonlynx.eval.report_pages import TITLES, write_value
 from moonlynx.judge.contract.spec import JudgeSpec, parse_spec
@@ -84,16 +85,28 @@ def find_system(report: Report, judge: JudgeInfo) -> Measured:
     Raises:
         CardError: they were not; names the judges that were.
     """
+    wanted = f"{judge.name} {judge.version} without options"
+    return find_run(report, wanted, lambda run, spec: run.judge == judge and not spec.options)
+
+
+def find_run(
+    report: Report, wanted: str, matches: Callable[[JudgeRun, JudgeSpec], bool]
+) -> Measured:
+    """Find the judge that matches in a report.
+
+    Raises:
+        CardError: there is none; names what was wanted and the judges there are.
+    """
     for run in report.judges:
         spec = parse_spec(run.spec)
-        if run.judge == judge and isinstance(spec, JudgeSpec) and not spec.options:
+        if isinstance(spec, JudgeSpec) and matches(run, spec):
             return Measured(report, run.spec)
     judged = ", ".join(
         f"{run.spec} ({run.judge.name} {run.judge.version})" for run in report.judges
     )
     raise CardError(
-        f"the report on {report.benchmark.name} is of {judged}; none of these is "
-        f"{judge.name} {judge.version} without options: run `moonlynx eval` with these weights"
+        f"the report on {report.benchmark.name} is of {judged}; none of these is {wanted}: run "
+        "`moonlynx eval` with these weights"
     )
 
 
