@@ -15,6 +15,7 @@ from .results import CardError
 # Licences of the base encoders that training may start from, as their Hub pages state them.
 BASES = {
     "sentence-transformers/all-MiniLM-L6-v2": "Apache-2.0",
+    "sentence-transformers/all-mpnet-base-v2": "Apache-2.0",
     "cross-encoder/nli-deberta-v3-large": "Apache-2.0",
     "answerdotai/ModernBERT-base": "Apache-2.0",
     "answerdotai/ModernBERT-large": "Apache-2.0",
