@@ -8,7 +8,6 @@ from moonlynx.judge.contract.types import BadInput, JudgeInfo
 from moonlynx.judge.files.atomic import InUse, held
 from moonlynx.judge.files.journal import (
     RunMismatch,
-    check_run,
     read_journal,
     read_records,
     resume,
@@ -166,13 +165,6 @@ def test_a_lock_is_not_written_through_a_link(path, tmp_path):
     with pytest.raises(OSError, match=r"run\.jsonl\.run\.lock"), held(path):
         pass
     assert precious.read_text() == "mine"
-
-
-def test_another_run_is_said(path):
-    same, other = dict(RECORDS[0]), dict(RECORDS[1])
-    check_run(path, same, same)
-    with pytest.raises(RunMismatch, match=r"another version \('0', now '1'\); delete .*run\.jsonl"):
-        check_run(path, same, other)
 
 
 def test_a_file_of_records_is_read_whole_or_refused_by_line_and_field(path):
