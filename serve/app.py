@@ -76,7 +76,7 @@ def create_app(
     answer_errors(app)
     _add_routes(app, service, jobs, lambda: any(not task.done() for task in tasks))
     if metrics:
-        app.include_router(measuring.routes(measuring.Measures(metrics, service)))
+        app.include_router(measuring.routes(measuring.MetricService(metrics, service)))
     _surround(app, service, _add_page(app, page, settings) if page else None)
     return app
 

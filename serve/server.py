@@ -63,14 +63,14 @@ def serve(
         settings = replace(_fit(settings, spec), over=lambda: server.should_exit)
         others = {name: _fit(replace(settings, audit=None), parse_spec(name)) for name in compare}
         judge = load_judge(spec)
-        measures = load_metrics(
+        loaded = load_metrics(
             [metric_of(engine.deployment, metric) for metric in metrics] if engine else metrics
         )
         if engine is not None:
             judge = WaitingJudge(judge, engine)
-            measures = [WaitingMetric(one, engine) for one in measures]
+            loaded = [WaitingMetric(one, engine) for one in loaded]
             settings = replace(settings, fault=engine.fault)
-        served = dict(zip(metrics, measures, strict=True))
+        served = dict(zip(metrics, loaded, strict=True))
         app = create_app(judge, settings, open_tracing(), others, served)
         config = uvicorn.Config(
             app,

@@ -55,7 +55,7 @@ Body = Annotated[
 ]
 
 
-class Measures:
+class MetricService:
     """The metrics of a server: each takes one request at a time, in the order they came."""
 
     def __init__(self, metrics: Mapping[str, Metric], service: Service) -> None:
@@ -111,13 +111,13 @@ class Measures:
             self._waiting -= len(rows)
 
 
-def routes(measures: Measures) -> APIRouter:
+def routes(metrics: MetricService) -> APIRouter:
     """Return the routes."""
     router = strict_router()
 
     @router.get(PATH, summary="Which metrics are served?")
     async def served() -> list[str]:
-        return measures.names
+        return metrics.names
 
     @router.post(
         PATH + "/{name:path}",  # a head's may be that of its folder
@@ -129,7 +129,7 @@ def routes(measures: Measures) -> APIRouter:
         alone = isinstance(body, MetricInput)
         rows = [body] if isinstance(body, MetricInput) else body
         found = [
-            verdict.model_dump_json() for verdict in await measures.measure(request, name, rows)
+            verdict.model_dump_json() for verdict in await metrics.measure(request, name, rows)
         ]
         content = found[0] if alone else f"[{','.join(found)}]"
         return Response(content, media_type="application/json")
