@@ -124,7 +124,10 @@ def collect(origin: Origin, forms: Forms, rounds: Rounds, window: int) -> Bench:
         row
         for cell, found in rounds.samples.items()
         for row in _rows(
-            cell, found, base, lambda name, each: _floor(name, each, forms.products, rates, window)
+            cell,
+            found,
+            base,
+            lambda name, each: _roofline(name, each, forms.products, rates, window),
         )
     ]
     measurements += [row for cell, found in rounds.samples.items() for row in _steps(cell, found)]
@@ -153,13 +156,13 @@ def _rows(
     cell: Cell,
     found: Mapping[str, Sequence[Sample]],
     base: str,
-    floor_of: Callable[[str, Sequence[Sample]], float | None],
+    roofline_of: Callable[[str, Sequence[Sample]], float | None],
 ) -> Iterator[Measurement]:
     for name, samples in found.items():
         if name == _PRODUCTS:
             continue
         seconds = [sample.seconds for sample in samples]
-        middle, floor = median(seconds), floor_of(name, samples)
+        middle, roofline = median(seconds), roofline_of(name, samples)
         theirs = [sample.seconds for sample in found.get(base, ())]
         yield Measurement(
             table="Latency and throughput",
@@ -170,7 +173,7 @@ def _rows(
                 "speed": median(t / s for t, s in zip(theirs, seconds, strict=True))
                 if theirs
                 else None,
-                "x roofline": middle / floor if floor else None,
+                "x roofline": middle / roofline if roofline else None,
             },
             samples=tuple(seconds),
         )
@@ -190,7 +193,7 @@ def _steps(cell: Cell, found: Mapping[str, Sequence[Sample]]) -> Iterator[Measur
             )
 
 
-def _floor(
+def _roofline(
     name: str,
     samples: Sequence[Sample],
     products: Products | None,

@@ -1,6 +1,6 @@
 """Matrix products: how many a network needs, and how fast this machine does them by themselves.
 
-Both together give the floor: no implementation of the same network on the same machine can be
+Both together give the roofline: no implementation of the same network on the same machine can be
 faster than its products alone. A network's other work (norms, softmax, GELU) is left out of it.
 """
 

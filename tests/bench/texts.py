@@ -89,8 +89,8 @@ def _write(rng: np.random.Generator, tokenizer: Tokenizer, tokens: int) -> str:
 
 def _sentence(rng: np.random.Generator) -> str:
     """Return about 17 words, of which one in eight is a name or a number, with a comma inside."""
-    chances = 1 / np.arange(1, len(_WORDS) + 1)
-    words: list[str] = rng.choice(_WORDS, rng.integers(9, 26), p=chances / chances.sum()).tolist()
+    weights = 1 / np.arange(1, len(_WORDS) + 1)
+    words: list[str] = rng.choice(_WORDS, rng.integers(9, 26), p=weights / weights.sum()).tolist()
     for place in np.flatnonzero(rng.random(len(words)) < 1 / 8):
         name = "".join(rng.choice(_SYLLABLES, 3)).capitalize()
         words[place] = name if rng.random() < 0.7 else str(rng.integers(1, 2100))

@@ -27,7 +27,7 @@ def benchmark():
 
 @pytest.fixture
 def judged():
-    """Give the written verdicts called `name`, as those of the judge `spec`."""
+    """Return the written verdicts called `name`, as those of the judge `spec`."""
 
     def read(name, spec):
         path = FIXTURES / f"verdicts-{name}.jsonl"

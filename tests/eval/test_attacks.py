@@ -49,7 +49,7 @@ def test_each_wording_stands_once_at_each_place():
 
 
 def inserted(attack, changed):
-    """Give what was put in, by taking off what was there before."""
+    """Return what was put in, by taking off what was there before."""
     if attack.place == "own-document":
         return changed.context[-1]
     field = attack.place.partition("-")[0]

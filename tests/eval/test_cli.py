@@ -64,7 +64,7 @@ def test_eval_draws_a_calibrated_judge(evaluate, tmp_path):
 
 
 def without_seconds(report):
-    """Give the report's text without what the clock says, which is there for every row."""
+    """Return the report's text without what the clock says, which is there for every row."""
     text = report.read_text()
     found = re.search(r"(?<=\n)\| `token-similarity` \|(?: +[\d,]+ \|){4} +([\d,.]+) \| ", text)
     assert found is not None

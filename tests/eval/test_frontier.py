@@ -19,7 +19,7 @@ from ..labelled_data import needs_data
 
 @pytest.fixture
 def outcomes_of(make_rows, make_verdict):
-    """Give outcomes from labels, scores and raw scores."""
+    """Return outcomes from labels, scores and raw scores."""
 
     def make(labels, said, raw_scores):
         verdicts = [

@@ -58,7 +58,7 @@ def evaluate(benchmark, specs, output):
 
 @pytest.fixture(scope="session")
 def calibrated(tmp_path_factory):
-    """Give a weights folder with a calibration, to read only."""
+    """Return a weights folder with a calibration, to read only."""
     folder = build_tiny_luna(tmp_path_factory.mktemp("card") / "tiny")
     calibration = fit_calibration(
         load_judge(f"luna:{folder}").info,
@@ -75,13 +75,13 @@ def calibrated(tmp_path_factory):
 
 @pytest.fixture
 def weights(calibrated, tmp_path):
-    """Give a copy of the weights folder, to change."""
+    """Return a copy of the weights folder, to change."""
     return shutil.copytree(calibrated, tmp_path / "tiny")
 
 
 @pytest.fixture(scope="session")
 def report_folder(calibrated, tmp_path_factory):
-    """Give the folder of a real evaluation: twelve rows in three parts."""
+    """Return the folder of a real evaluation: twelve rows in three parts."""
     folder = tmp_path_factory.mktemp("report")
     specs = ["token-similarity", f"luna:{calibrated}"]
     evaluate(load_benchmark(str(ROWS)), specs, folder)

@@ -16,7 +16,7 @@ BASE = "meta-llama/Meta-Llama-3-8B-Instruct"
 
 @pytest.fixture
 def weights(record, tmp_path, monkeypatch):
-    """Give the weights folder of a run, with the run's record and settings beside it."""
+    """Return the weights folder of a run, with the run's record and settings beside it."""
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "runs" / "lynx-8b"
     (folder / "model").mkdir(parents=True)
@@ -48,7 +48,7 @@ def weights(record, tmp_path, monkeypatch):
 
 @pytest.fixture
 def report(report_folder, tmp_path):
-    """Give a real report in which the judge `token-similarity` has the weights' name."""
+    """Return a real report in which the judge `token-similarity` has the weights' name."""
     folder = tmp_path / "report"
     folder.mkdir()
     text = (report_folder / "report.json").read_text(encoding="utf-8")

@@ -50,7 +50,7 @@ def test_no_more_clients_ask_at_once_than_said():
 
 def test_a_request_without_an_answer_is_counted():
     with serving() as address:
-        pass  # nobody is there any more
+        pass  # the server has ended
     seen = drive(running(address), [b"{}"], 1, requests=3)
     assert seen.statuses == {0: 3}
     assert seen.latencies == []
@@ -59,7 +59,7 @@ def test_a_request_without_an_answer_is_counted():
 def test_memory_that_grows_is_seen():
     flat = [(number, 100.0 + number % 2) for number in range(0, 10_001, 100)]
     assert abs(slope(flat, 10_000)) < 1
-    # A cache that fills in the first tenth is no leak; what goes on growing is one.
+    # A cache that fills in the first tenth is no leak; what keeps growing is one.
     leak = [(number, 100.0 + min(number, 1_000) + number / 1_000) for number, _ in flat]
     assert slope(leak, 10_000) == pytest.approx(100)
     assert slope([(0, 90.0), (10_000, 100.0)], 10_000) is None
