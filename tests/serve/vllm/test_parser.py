@@ -4,8 +4,11 @@ import pytest
 
 from moonlynx.serve.vllm.deployment import bundled, changed, read_deployment
 
+from .real import needs_vllm
+
 pytestmark = [
     pytest.mark.heavy,
+    needs_vllm,
     # Of vLLM's and torch's own imports.
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
