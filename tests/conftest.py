@@ -50,14 +50,25 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-def pytest_collection_modifyitems(config, items):
-    """Keep tests that share an engine or a file in one worker, where workers take groups."""
-    if config.getoption("dist", "no") != "loadgroup":
-        return
-    for item in items:
-        on_vllm = "vllm" in item.nodeid or "vllm_server" in item.fixturenames
-        group = next((name for name in ("page", "ray", "triton") if name in item.path.parts), None)
-        item.add_marker(pytest.mark.xdist_group("vllm" if on_vllm else group or str(item.path)))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Keep tests of one engine, or else of one file, in one worker: `--dist loadscope`.
+
+    Those that need vLLM have it in their name. (`--dist loadgroup` of pytest-xdist 3.8 does not
+    group under pytest 9.2.)
+    """
+    if config.getoption("dist") != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class EngineScheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.partition("::")[0]
+            engines = ("page", "ray", "triton")
+            engine = next((one for one in engines if f"/serve/{one}/" in file), file)
+            return "vllm" if "vllm" in nodeid else engine
+
+    return EngineScheduling(config, log)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -187,7 +187,7 @@ def test_transformers_and_vllm_say_the_same(backend, vllm_server, tiny_llama):
             assert dict(one.top) == pytest.approx(dict(other.top), abs=1e-3)
 
 
-def test_a_schema_narrows_logprobs_alike(backend, vllm_server, tiny_llama):
+def test_a_schema_narrows_logprobs_as_by_vllm(backend, vllm_server, tiny_llama):
     schema = {"type": "string", "enum": ["PASS", "FAIL"]}
     requests = [ask(prompt, schema=schema, logprobs=True) for prompt in PROMPTS]
     served = load_chat_backend(vllm_server, str(tiny_llama), {}).complete(requests)

@@ -424,7 +424,7 @@ def test_a_row_that_is_no_question_is_said_before_anything_is_asked(
 
 
 @pytest.mark.heavy
-def test_a_model_that_writes_nonsense_leaves_every_answer_labelled_or_dropped(
+def test_nonsense_by_vllm_leaves_every_answer_labelled_or_dropped(
     vllm_server, tiny_llama, tmp_path
 ):
     questions = many(3)
