@@ -8,8 +8,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from ..contract.spec import SpecError
 from ..contract.types import JudgeError, MoonlynxError
 from .base import BackendError, ChatRequest
@@ -56,6 +54,7 @@ def find_folder(
         wanted: patterns of the files to download.
         error: raised where it cannot be downloaded; else as `find_model`.
     """
+    import httpx
     from huggingface_hub import snapshot_download
 
     folder = Path(find_model(backend, model))

@@ -50,7 +50,6 @@ def serving(judge=None, settings=None, tracing=None, metrics=()):
 
 @contextmanager
 def calling(judge=None, settings=None, tracing=None, metrics=()):
-    """Give a client of a server that serves the judge."""
     with (
         serving(judge, settings, tracing, metrics) as address,
         httpx.Client(base_url=address, timeout=30) as client,

@@ -36,7 +36,6 @@ values = st.recursive(
 
 @st.composite
 def mutated(draw):
-    """Return a row with some of its fields changed, left out or added."""
     row = dict(draw(st.sampled_from(list(ROWS.values()))))
     for _ in range(draw(st.integers(0, 3))):
         name = draw(st.sampled_from(sorted(row)) | st.text(max_size=8)) if row else "answer"

@@ -149,13 +149,6 @@ def test_files_are_listed_by_pages_the_newest_first(tmp_path):
         assert first == state(client, jobs[0])
 
 
-@pytest.mark.parametrize("limit", ["0", "101", "many", ""])
-def test_a_page_has_its_bounds(tmp_path, limit):
-    with calling(settings=Settings(jobs=tmp_path)) as client:
-        reply = client.get("/v1/batches", params={"limit": limit})
-    assert (reply.status_code, reply.json()["error"]["param"]) == (422, "limit")
-
-
 def test_a_deleted_file_is_gone(tmp_path):
     with calling(settings=Settings(jobs=tmp_path)) as client:
         job, other = hand_in(client), hand_in(client)
@@ -189,18 +182,6 @@ def test_a_running_file_is_stopped_and_deleted_and_the_next_one_judged(tmp_path)
         judge.gate.set()
         until(lambda: state(client, last)["status"] == "done")
     assert sum(map(len, judge.batches)) == 1 + 70
-
-
-def test_what_is_deleted_is_not_gone_on_with(killed, tmp_path):
-    job, _ = killed
-    judge = Gated()
-    with calling(judge, Settings(jobs=tmp_path)) as client:
-        until(lambda: judge.batches)
-        assert client.delete(f"/v1/batches/{job}").status_code == 204
-        judge.gate.set()
-    with calling(judge, Settings(jobs=tmp_path)) as client:
-        assert ids(client) == ([], None)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_output_that_is_being_sent_is_sent_whole(tmp_path):

@@ -40,25 +40,6 @@ def test_requests_share_a_batch_up_to_the_budget():
     asyncio.run(run())
 
 
-def test_a_row_over_the_budget_goes_alone():
-    async def run():
-        async with running(JUDGE, characters=50) as (batcher, batches):
-            await asyncio.gather(*batcher.submit([row(1), row(2), row(3, 40)]))
-            assert batches == [1, 1, 1]
-
-    asyncio.run(run())
-
-
-def test_a_lone_row_does_not_wait_for_the_budget():
-    async def run():
-        async with running(JUDGE, wait=0.001) as (batcher, _):
-            async with asyncio.timeout(5):
-                (verdict,) = await asyncio.gather(*batcher.submit([row(1)]))
-            assert verdict.id == 1
-
-    asyncio.run(run())
-
-
 @pytest.mark.parametrize("characters", [1, 150, 300, 10_000])
 def test_batching_changes_no_verdict(characters):
     rows = [
@@ -103,19 +84,6 @@ class Watched:
         if any(example.id == "bad" for example in examples):
             raise ValueError(SECRET)
         return [Verdict(id=example.id, score="PASS", judge=self.info) for example in examples]
-
-
-def test_a_cancelled_row_leaves_the_queue_and_is_not_judged():
-    async def run(judge):
-        async with running(judge, wait=0.05) as (batcher, _):
-            kept, dropped = batcher.submit([row("kept"), row("dropped")])
-            dropped.cancel()
-            await asyncio.sleep(0)
-            assert batcher.waiting == 1
-            assert (await kept).id == "kept"
-        return judge.seen
-
-    assert asyncio.run(run(Watched())) == ["kept"]
 
 
 def test_a_fault_of_one_row_harms_no_other(caplog):

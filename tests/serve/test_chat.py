@@ -80,8 +80,6 @@ def test_what_cannot_be_judged_is_refused(chat, request_, param, fix):
 
 
 class Abstains:
-    """Leaves every answer unscored, as a judge does that is unsure of it."""
-
     info = load_judge(MODEL).info
 
     def __call__(self, examples):

@@ -54,7 +54,6 @@ def gateway(folder, *without):
 
 
 def vitals(server):
-    """Return the process' memory in bytes, its threads and its open files."""
     status = Path(f"/proc/{server.pid}/status").read_text()
     found = dict(line.split(":", 1) for line in status.splitlines())
     files = sum(1 for _ in Path(f"/proc/{server.pid}/fd").iterdir())
@@ -95,7 +94,6 @@ def steady(server, address):
 
 
 def asked(client):
-    """Return the requests that the server counted."""
     lines = client.get("/metrics").text.splitlines()
     return sum(
         float(line.rpartition(" ")[2])

@@ -26,7 +26,6 @@ TEXT = {"id": "a", "input": "You are a lovely person."}
 
 @pytest.fixture(scope="module")
 def metric(tmp_path_factory):
-    """Give a metric by a random head."""
     folder = tmp_path_factory.mktemp("heads")
     save_heads([build("toxicity")], folder)
     return EncoderMetric("toxicity", folder)
@@ -103,8 +102,6 @@ def test_what_cannot_be_is_refused_with_its_field(client, name, body, status, me
 
 
 class Stuck:
-    """A metric that waits, or fails."""
-
     def __init__(self, metric, error=None):
         self.definition, self.info, self._error = metric.definition, metric.info, error
         self.called, self.gate, self._metric = threading.Event(), threading.Event(), metric

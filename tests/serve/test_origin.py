@@ -23,13 +23,11 @@ SITE = "https://site.example"
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
-    """Yield a client of a server with a folder of files."""
     with calling(settings=Settings(jobs=tmp_path_factory.mktemp("jobs"))) as client:
         yield client
 
 
 def asked(settings, headers, path="/healthz", method="GET"):
-    """Return the answer of an application to one request."""
     app = create_app(load_judge("token-similarity"), settings)
     return TestClient(app).request(method, path, headers=headers)
 

@@ -37,7 +37,6 @@ def test_each_verdict_has_its_span():
 
 @pytest.fixture
 def span():
-    """Give the span of a verdict with a probability."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))

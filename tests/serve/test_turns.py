@@ -104,29 +104,6 @@ def test_a_list_of_rows_has_no_more_turns_than_one_row():
     asyncio.run(run())
 
 
-def test_equal_requests_end_in_the_order_of_their_arrival():
-    async def run():
-        judge = Pieces()
-        judge.gate.set()
-        async with running(judge) as batcher:
-            await asyncio.gather(*(batcher.submit([row(n, 3)])[0] for n in range(50)))
-        return judge.done
-
-    assert asyncio.run(run()) == list(range(50))
-
-
-def test_a_queue_that_ends_does_no_more_than_the_piece_under_way():
-    async def run():
-        judge = Pieces()
-        async with running(judge) as batcher:
-            batcher.submit([row("long", LONG)])
-            await begun(judge)
-        judge.gate.set()
-        return judge
-
-    assert len(asyncio.run(run()).pieces) <= 2
-
-
 def test_the_backlog_is_what_is_left_of_rows_with_a_deadline():
     async def run():
         judge = Pieces()

@@ -15,7 +15,6 @@ def sqlite(tmp_path):
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory):
-    """Start a PostgreSQL of its own for the session; give its URL."""
     pytest.importorskip("psycopg", reason="the driver psycopg is not installed")
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     found = shutil.which("initdb") or next(map(str, reversed(versions)), None)
@@ -44,7 +43,6 @@ def postgres(tmp_path_factory):
 
 @pytest.fixture
 def empty_postgres(postgres):
-    """Give the URL of PostgreSQL without tables of ours."""
     import sqlalchemy as sa
 
     engine = sa.create_engine(postgres)

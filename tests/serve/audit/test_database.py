@@ -142,13 +142,6 @@ def test_what_is_old_goes_with_what_was_said_of_it(database):
         database.correct(about(old))
 
 
-def test_it_is_opened_again_and_not_made_by_reading(url, database):
-    database.add([given()], texts=False)
-    again = Database(url, make=False)
-    assert again.days()[0].verdicts == 1
-    again.close()
-
-
 @pytest.mark.parametrize(
     ("url", "message"),
     [

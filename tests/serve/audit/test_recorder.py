@@ -10,7 +10,7 @@ import pytest
 
 from moonlynx import Example, load_judge
 from moonlynx.serve.audit import recorder as module
-from moonlynx.serve.audit.database import AuditError, Database, Given, NotKept, now
+from moonlynx.serve.audit.database import AuditError, Database, Given, now
 from moonlynx.serve.audit.recorder import AuditSettings, NoRoom, Recorder
 from moonlynx.serve.wire import Feedback
 
@@ -45,25 +45,6 @@ def record(recorder):
     name = uuid4().hex
     recorder.record(name, ROW, VERDICT)
     return name
-
-
-def test_all_in_line_is_written_before_it_closes(recorder, sqlite, dropped):
-    for _ in range(1_000):
-        record(recorder)
-    recorder.start()
-    recorder.close()
-    assert kept(sqlite) == 1_000
-    assert not dropped
-
-
-def test_feedback_finds_the_verdict_given_just_before(recorder):
-    recorder.start()
-    for _ in range(20):
-        name = record(recorder)
-        word = Feedback(verdict_id=name, label="PASS")
-        assert recorder.correct(word).result(10).verdict_id == name
-    with pytest.raises(NotKept):
-        recorder.correct(Feedback(verdict_id="0" * 32, label="PASS")).result(10)
 
 
 def test_feedback_given_up_is_not_kept(recorder, sqlite):
@@ -108,20 +89,6 @@ def test_a_database_that_comes_back_loses_nothing(recorder, sqlite, dropped, tmp
     assert not dropped
     assert not away.exists()
     assert kept(sqlite) == 1
-
-
-def test_a_database_that_stays_away_is_given_up(recorder, dropped, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(module, "_PAUSES", (0.01, 0.01))
-    with sqlite3.connect(tmp_path / "audit.db") as connection:
-        connection.execute("DROP TABLE moonlynx_verdicts")
-    for _ in range(3):
-        record(recorder)
-    recorder.start()
-    until(lambda: dropped)
-    assert dropped == {"failed": 3}
-    assert "3 verdicts were not stored" in caplog.text
-    assert "no such table" in caplog.text
-    assert "Glasgow" not in caplog.text
 
 
 def test_a_fault_of_ours_leaves_the_thread_alive(recorder, dropped, monkeypatch, caplog):

@@ -20,8 +20,6 @@ def deploy():
 
 @pytest.fixture(scope="session")
 def tool():
-    """Give a function that finds a program; where there is none the test is skipped."""
-
     def find(name, how):
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
         return shutil.which(name, path=path) or pytest.skip(f"no {name} here: {how}")

@@ -36,7 +36,6 @@ ALWAYS = {"Deployment", "Service", "PodDisruptionBudget"}
 
 @pytest.fixture(scope="module")
 def render(deploy):
-    """Give a function from values to the rendered objects, by kind and name."""
     with helm.Chart.load(str(deploy / "chart")) as chart:
 
         def to_objects(values=None):

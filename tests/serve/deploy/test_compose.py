@@ -72,16 +72,6 @@ def test_every_expression_is_promql_over_labels_that_exist(expressions, exported
         assert asked <= exported[name] | {"job"}, text
 
 
-def test_the_dashboard_stands_on_its_own(dashboard):
-    assert dashboard["uid"] == "moonlynx"
-    ids = [panel["id"] for panel in dashboard["panels"]]
-    assert len(ids) == len(set(ids))
-    places = [(p["gridPos"]["x"], p["gridPos"]["y"]) for p in dashboard["panels"]]
-    assert len(places) == len(set(places))
-    variables = {each["name"] for each in dashboard["templating"]["list"]}
-    assert set(re.findall(r"\$\{?(\w+)", json.dumps(dashboard))) == variables | {"__rate_interval"}
-
-
 def test_prometheus_takes_its_configuration(deploy, tool):
     promtool = tool("promtool", "apt-get install prometheus")
     done = subprocess.run(

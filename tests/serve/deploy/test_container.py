@@ -25,7 +25,6 @@ def project(root):
 
 
 def extras(dockerfile):
-    """Give the extras that each target installs."""
     stages = re.split(r"^FROM .* AS (\w+)$", dockerfile, flags=re.MULTILINE)[1:]
     found = {
         stage: re.findall(r"whl\)\[([a-z,]+)\]", text)

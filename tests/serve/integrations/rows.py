@@ -11,8 +11,6 @@ JUDGE = "token-similarity"
 
 
 class Silent:
-    """A judge that never gets an answer."""
-
     info = JudgeInfo(name="silent", version="1")
 
     def __call__(self, examples):

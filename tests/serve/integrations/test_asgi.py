@@ -25,7 +25,6 @@ router = APIRouter()
 
 
 def app(judge=JUDGE):
-    """An app as people write them, with the guard in front."""
     made = FastAPI()
     made.add_middleware(GroundednessGuard, judge=judge)
     made.include_router(router)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moonlynx import BadInput, Unscored
+from moonlynx import Unscored
 
 from .rows import CONTEXT, JUDGE, QUESTION, RIGHT, WRONG, Silent
 
@@ -53,8 +53,3 @@ def test_what_has_no_score_is_no_success():
     (result,) = run(Silent(), case(RIGHT), ignore_errors=True)
     assert not result.success
     assert "took too long" in result.metrics_data[0].error
-
-
-def test_a_case_without_context_is_refused():
-    with pytest.raises(BadInput, match="context"):
-        GroundednessMetric(JUDGE).measure(case(RIGHT, context=None))

@@ -19,7 +19,6 @@ DOCUMENTS = [Document(content=text) for text in CONTEXT]
 
 @pytest.fixture
 def pipeline():
-    """Give a pipeline in which only grounded replies become answers."""
     pipeline = Pipeline()
     pipeline.add_component("judge", GroundednessJudge(JUDGE))
     pipeline.add_component("answers", AnswerBuilder())

@@ -56,18 +56,6 @@ def test_in_this_process(mcp):
     check(*asyncio.run(run()))
 
 
-@pytest.mark.heavy
-def test_over_standard_input_and_output(mcp):
-    from mcp.client.stdio import stdio_client
-
-    async def run():
-        server = mcp.StdioServerParameters(command=sys.executable, args=COMMAND)
-        async with mcp.Client(stdio_client(server)) as client:
-            return await ask(client)
-
-    check(*asyncio.run(run()))
-
-
 def listens(port):
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0

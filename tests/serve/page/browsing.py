@@ -54,7 +54,6 @@ def send(client, method, target, **request):
 
 @contextmanager
 def browsing(folder: Path):
-    """Open a browser whose profile and downloads lie in a folder."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
@@ -73,7 +72,6 @@ def browsing(folder: Path):
 
 
 def show_as(browser, width, height, *, dark=False, mobile=False):
-    """Give the browser another window and colour scheme."""
     scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
     window = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})

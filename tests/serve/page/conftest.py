@@ -12,13 +12,11 @@ CANARY = "canary-5f2c"  # in no response
 
 @pytest.fixture(scope="session")
 def storage(tmp_path_factory):
-    """Return the folder of the server's temporary files."""
     return tmp_path_factory.mktemp("storage")
 
 
 @pytest.fixture(scope="session")
 def server(storage):
-    """Start a server with a page; return its process and address."""
     if find_spec("gradio") is None:
         pytest.skip("needs gradio (the extra `page`)")
     with serving_page("--max-body", str(MAX_BODY), storage=storage) as server:

@@ -16,7 +16,6 @@ _EXAMPLE = "Kettle warranty"
 
 
 def main() -> None:
-    """Take them."""
     if why := missing():
         sys.exit(why)
     _FOLDER.mkdir(exist_ok=True)

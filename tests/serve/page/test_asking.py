@@ -46,12 +46,6 @@ def test_documents_are_parted_by_lines_of_dashes(text, documents):
     assert split_documents(text) == documents
 
 
-def test_judges_stand_side_by_side():
-    html = with_service(lambda service: ask(service, names=("a", "b")))
-    assert html.count("<article") == 2
-    assert html.count(">PASS<") == 2
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -82,18 +76,6 @@ def test_a_full_queue_is_said():
     html = with_service(work, judge, settings)
     assert f"{NAME}: 1 rows are waiting; try again in 1 seconds" in html
     assert 'role="alert"' in html
-
-
-def test_a_judge_that_takes_too_long_is_said():
-    judge = Gated()
-
-    async def work(service):
-        html = await ask(service)
-        judge.gate.set()
-        return html
-
-    html = with_service(work, judge, Settings(timeout=0.1))
-    assert f"{NAME}: no verdict within 0.1 seconds" in html
 
 
 def judge_lines(*lines, **settings):
@@ -130,9 +112,4 @@ def test_a_row_that_cannot_be_read_names_line_and_field():
     assert "line 3, context: is missing" in shown[-1]
     assert "line 4, answer: holds no text to judge" in shown[-1]
     assert "unscored 3</b> (bad_input 2, empty_answer 1)" in shown[-1]
-
-
-def test_a_file_without_rows_is_said():
-    ((html,), verdicts) = judge_lines("", "")
-    assert "the file: holds no rows; write one JSON object a line" in html
-    assert verdicts == []
+    assert "the file: holds no rows" in judge_lines("")[0][0]

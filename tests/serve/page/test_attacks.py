@@ -28,7 +28,6 @@ def client(address):
 
 
 def named(way, secret):
-    """Name the file in one of many ways."""
     if way == "link":
         (secret.parent / "link.jsonl").symlink_to(secret)
     return {

@@ -26,7 +26,6 @@ def started(compare):
 
 @pytest.fixture
 def calling():
-    """Give a function that starts a server with a page and gives a client of it."""
     clients = []
 
     def start(compare=None):
@@ -107,23 +106,6 @@ def test_a_browser_that_shows_the_page_does_not_hold_up_the_end():
             server.send_signal(signal.SIGTERM)
             assert list(filter(None, lines)) == [], "it is closed, though the browser did not"
         assert server.wait(60) == 0
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        *("/nothing", "/v1", "/login", "/docs"),
-        *(
-            f"/gradio_api/{name}"
-            for name in ("run/judge", "call/judge", "upload", "file=/etc/hosts")
-        ),
-    ],
-)
-def test_other_paths_stay_the_apis(calling, monkeypatch, path):
-    monkeypatch.setattr(front, "find_spec", lambda name: None)
-    client = calling()
-    assert client.get(path).json()["error"]["code"] == "not_found"
-    assert client.get("/v1/judge").json()["error"]["code"] == "method_not_allowed"
 
 
 def test_the_browser_is_told_to_ask_nobody_else(calling, monkeypatch):

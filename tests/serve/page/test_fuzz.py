@@ -49,7 +49,6 @@ HEADERS = {
 
 
 def requests(secret):
-    """Return a strategy for a method, a target, headers and a body."""
     texts = st.text(max_size=20) | st.sampled_from([str(secret), secret.as_uri(), "luna", "---"])
     plain = st.none() | st.booleans() | st.integers() | st.floats() | texts
     names = st.sampled_from(["path", "url", "meta", "_type", "data", "is_file"]) | texts
@@ -119,7 +118,6 @@ def verdict(client, body):
 
 
 def memory(process):
-    """Return a process's memory in MiB."""
     shown = subprocess.run(["ps", "-o", "rss=", "-p", str(process.pid)], capture_output=True)
     return int(shown.stdout) / 1024
 

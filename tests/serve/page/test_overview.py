@@ -20,12 +20,6 @@ def test_probabilities_fall_into_tenths():
     assert "Rows by P(hallucinated)" in found.render()
 
 
-def test_a_judge_without_probabilities_has_no_histogram():
-    html = overview(None, None).render()
-    assert "No row has a calibrated probability." in html
-    assert "<figure" not in html
-
-
 def test_ids_are_escaped_and_long_tables_cut():
     html = overview(*[0.5] * 203).render()
     assert html.count("<tr>") == 201

@@ -4,7 +4,7 @@ import pytest
 
 from moonlynx import Example, Verdict, load_judge
 from moonlynx.judge.contract.types import JudgeError, JudgeInfo, Stage
-from moonlynx.serve.page.verdict import render_error, render_verdict
+from moonlynx.serve.page.verdict import render_verdict
 
 ANSWER = "😀 It was built in 1849. It fell."
 DOCUMENTS = ("Built in 1849 <b>by</b> Weiss.", "It stands.")
@@ -89,29 +89,6 @@ def test_sentences_lead_to_their_evidence():
     assert [one["text"] for one in page.all("mx-conflict")] == ["It stands."]
 
 
-def test_evidence_of_two_sentences_names_both():
-    both = verdict(
-        sentences=[
-            sentence(0, 23, "SUPPORTED", (0, 0, 13, "support")),
-            sentence(24, 32, "SUPPORTED", (0, 6, 13, "conflict")),
-        ]
-    )
-    page = Page(render_verdict(both, example(), 1))
-    assert [(one["data-of"], one["text"]) for one in page.all("mx-evidence")] == [
-        ("0", "Built "), ("0 1", "in 1849")
-    ]  # fmt: skip
-
-
-def test_a_span_over_two_sentences_and_sentences_that_overlap_lose_no_text():
-    odd = verdict(
-        spans=[{"start": 20, "end": 27, "text": ANSWER[20:27]}],
-        sentences=[sentence(0, 23, "SUPPORTED"), sentence(10, 32, "UNSUPPORTED")],
-    )
-    page = Page(render_verdict(odd, example(), 1))
-    assert page.all("mx-text")[0]["text"] == ANSWER
-    assert "".join(mark["text"] for mark in page.all("mark")) == ANSWER[20:27]
-
-
 def test_an_unscored_verdict_says_why():
     error = JudgeError(code="too_long", message="9 tokens & more")
     page = Page(render_verdict(verdict(score=None, error=error), example(), 1))
@@ -152,8 +129,3 @@ def test_a_real_verdict_on_an_attack_shows_it_as_text():
     assert not {"onfocus", "onclick"} & {name for entry in page.found for name in entry}
     assert "${" not in html
     assert "{{" not in html
-
-
-def test_an_error_is_an_alert():
-    (alert,) = Page(render_error("answer: <none>")).found
-    assert (alert["role"], alert["text"]) == ("alert", "answer: <none>")

@@ -57,7 +57,6 @@ def cluster(workers, cpus=1):
 
 
 def judging(source, output, *options, address=None):
-    """Start `moonlynx judge --engine ray` in a process of its own."""
     line = [sys.executable, "-m", "moonlynx", "judge", "--input", str(source)]
     line += ["--output", str(output), *options]
     line += ["--address", address] if address else []
@@ -83,6 +82,5 @@ def processes(word):
 
 
 def manifest(output):
-    """Give the manifest's lines for finished partitions."""
     path = output.with_name(f"{output.name}.parts") / "manifest.jsonl"
     return [json.loads(line) for line in path.read_text().splitlines()[1:]] if path.exists() else []

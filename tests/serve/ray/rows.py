@@ -24,7 +24,6 @@ def lines(count):
 
 
 def write_rows(path, count):
-    """Write rows to a JSONL file; give its path."""
     path.write_text("".join(lines(count)), encoding="utf-8")
     return path
 
@@ -46,6 +45,5 @@ def write_parquet(path, count, group):
 
 
 def on_one_machine(source, output, judge_name="token-similarity"):
-    """Judge a file in this process; give the bytes of its verdicts."""
     judge_rows(load_judge(judge_name), read_rows(source), output, run={})
     return output.read_bytes()

@@ -19,7 +19,6 @@ RUN = Run(
 
 @pytest.fixture
 def parts(tmp_path):
-    """Give the verdicts of two partitions."""
     rows = write_rows(tmp_path / "rows.jsonl", 20)
     verdicts = on_one_machine(rows, tmp_path / "alone.jsonl").splitlines(keepends=True)
     return [b"".join(verdicts[:10]), b"".join(verdicts[10:])]

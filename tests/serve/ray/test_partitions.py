@@ -49,18 +49,6 @@ def test_a_partition_is_read_by_the_files_mapping(tmp_path):
     assert [row.example for row in rows] == [Example(context=("c",), answer="a")] * 5
 
 
-def test_faults_are_among_the_rows_and_name_their_line(tmp_path):
-    planned = plan(str(write_rows(tmp_path / "rows.jsonl", 50)), 7)
-    faults = [
-        row
-        for one in planned.partitions
-        for row in read_partition(planned.url, one)
-        if isinstance(row.example, BadInput)
-    ]
-    assert len(faults) > 5
-    assert all(row.example.field.startswith(f"line {row.line}, ") for row in faults)
-
-
 def test_an_empty_file_has_no_partition(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b"\n\n")

@@ -21,7 +21,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.enable_socket, pytest.mark.filterwar
 
 @contextmanager
 def moto(port):
-    """Run moto's server for as long as the context lasts."""
     command = [sys.executable, "-m", "moto.server", "-p", str(port)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:

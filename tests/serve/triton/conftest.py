@@ -35,5 +35,4 @@ def export(tmp_path):
 
 @pytest.fixture(scope="session")
 def rows():
-    """Give the bundled examples, a JSON object each."""
     return ROWS

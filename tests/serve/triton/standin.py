@@ -24,7 +24,6 @@ NUMPY = {"TYPE_INT64": np.int64, "TYPE_FP32": np.float32, "TYPE_STRING": np.obje
 
 
 def read_config(model):
-    """Parse the model's `config.pbtxt` by Triton's own messages."""
     return text_format.Parse((model / "config.pbtxt").read_text(), messages.ModelConfig())
 
 
@@ -140,8 +139,6 @@ def _named(tensors, name):
 
 
 class Request:
-    """What a client asks of the judge."""
-
     def __init__(self, *texts):
         texts = [text.encode() if isinstance(text, str) else text for text in texts]
         self._tensors = [Tensor("EXAMPLE", np.array(texts, dtype=object).reshape(-1, 1))]
@@ -170,7 +167,6 @@ def serving(folder):
 
 
 def ask(judge, *texts):
-    """Give the verdicts' JSON of one request."""
     (response,) = judge.execute([Request(*texts)])
     assert not response.has_error(), response.error().message()
     (tensor,) = response.output_tensors()

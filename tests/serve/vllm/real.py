@@ -61,8 +61,6 @@ def moonlynx_serve(log, *options):
 
 
 def until_ready(server, address, log):
-    """Wait until /readyz says so."""
-
     def ready():
         assert server.poll() is None, log.read_text()[-4000:]
         return httpx.get(f"{address}/readyz").status_code == 200
@@ -76,7 +74,6 @@ def vllm_of(port):
 
 
 def session(leader):
-    """Give the ids of all processes of a session."""
     return [one for one in map(int, _ids()) if _session(one) == leader and _line(one)]
 
 

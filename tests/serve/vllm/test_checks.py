@@ -41,8 +41,6 @@ def machine(tmp_path, monkeypatch):
 
 @pytest.fixture
 def installed(monkeypatch):
-    """Give a function that sets which builds of vLLM are installed."""
-
     def are(**versions):
         monkeypatch.setattr(checks, "_version", lambda name: versions.get(name.replace("-", "_")))
         monkeypatch.setattr(checks, "find_spec", lambda name: versions or None)

@@ -9,20 +9,18 @@ from moonlynx.judge.registry import LYNX_MODEL
 from moonlynx.recipes.runs import SettingsError
 from moonlynx.serve.vllm import choose as choosing
 from moonlynx.serve.vllm.choose import metric_of
-from moonlynx.serve.vllm.deployment import Deployment, DeploymentError, bundled, read_deployment
+from moonlynx.serve.vllm.deployment import DeploymentError, bundled, read_deployment
 from moonlynx.serve.vllm.plan import describe, wrapped
 
 NAMES = sorted(bundled())
 
 
 def choose(judge, name, gpus):
-    """Return the deployment, and the judge's name as text."""
     deployment, spec = choosing.choose(parse_spec(judge) if judge else None, name, gpus)
     return deployment, str(spec)
 
 
 def flag(command, name):
-    """Give the value behind a flag."""
     return command[command.index(f"--{name}") + 1]
 
 
@@ -95,15 +93,9 @@ def test_other_flags_come_as_they_are(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("gpus: 1", "model: Field required"),
         ("model: m\ngpu_count: 8", "gpu_count: Extra inputs"),
-        ("model: m\ngpus: two", "gpus: Input should be a valid integer"),
-        ("model: m\ngpu: v100", "gpu: Input should be 'h100', 'a100' or 'l4'"),
-        ("model: m\nprecision: int3", "precision: Input should be"),
-        ("model: m\nport: 70000", "port: Input should be less"),
         ("model: m\nmemory_share: 1.5", "memory_share: Input should be less"),
         ("model: m\ngpus: 0", "fp32 goes with gpus: 0"),
-        ("model: m\nlora: {adapters: {}}", "lora.adapters: Dictionary should have at least 1"),
         ("model: m\nengine: {port: 1}", "engine: port is set by the field port"),
         ("model: m\nengine: {quantization: fp8}", "set by the field precision"),
         ("model: m\nengine: {trust-remote-code: true}", "trust-remote-code cannot be changed"),
@@ -115,7 +107,6 @@ def test_other_flags_come_as_they_are(tmp_path):
             "kv_heads: 8, vocabulary: 8}",
             "3 cannot share 8 heads",
         ),
-        ("- m", "valid dictionary"),
         ("model: [", "is not YAML"),
     ],
 )
@@ -174,14 +165,8 @@ def test_heads_are_named_by_adapters_or_folders_and_asked_for_later():
     assert judge == f"luna2:./adapters/context_adherence{asked}&threshold=0.5"
     assert choose("luna2:./mine", "luna2-l4", None)[1] == f"luna2:./mine{asked}"
     assert metric_of(deployment, "luna2:pii") == f"luna2:./adapters/pii{asked}"
-
-
-@pytest.mark.parametrize(
-    "name", ["luna2:mine", "luna2:pii@http://far:1/v1", "chainpoll:toxicity@http://far:1/v1"]
-)
-def test_other_metrics_stay_as_they_are(name):
-    assert metric_of(read_deployment("luna2-l4"), name) == name
-    assert metric_of(read_deployment("lynx-8b"), "luna2:pii") == "luna2:pii"
+    for name in ("luna2:mine", "luna2:pii@http://far:1/v1", "chainpoll:toxicity@http://far:1/v1"):
+        assert metric_of(deployment, name) == name
 
 
 def test_an_unknown_model_has_no_shape_and_the_gpus_asked_for():
@@ -212,7 +197,3 @@ def test_a_long_command_is_wrapped_as_a_shell_reads_it():
     assert all(line.endswith(" \\") for line in lines[:-1])
     whole = " ".join(line.removesuffix(" \\") for line in lines)
     assert tuple(shlex.split(whole)) == command
-
-
-def test_a_model_without_a_gpu_kind_shows_its_command_alone():
-    assert describe(Deployment(model="m")) == wrapped(Deployment(model="m").command())

@@ -135,14 +135,6 @@ def test_a_program_that_is_needed_no_more_is_ended_before_it_is_ready(program):
     assert engine.failure is None
 
 
-def test_a_program_that_was_killed_is_named_by_the_signal(program):
-    program("print('up', flush=True); time.sleep(60)")
-    with Engine(deployment()) as engine:
-        until(lambda: "up" in engine._said)
-        os.kill(engine._process.pid, signal.SIGKILL)
-        until(lambda: engine.fault() == "vLLM has ended (SIGKILL)")
-
-
 def test_a_machine_that_is_not_fit_starts_nothing(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(NotFit, match="nvidia-smi is not on the path"), Engine(deployment()):

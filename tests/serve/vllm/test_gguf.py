@@ -29,7 +29,6 @@ signal.pause()
 
 @pytest.fixture(scope="module")
 def llama_cpp(tmp_path_factory):
-    """Give the URL of its API."""
     for package in ("xllamacpp", "gguf"):
         pytest.importorskip(package, reason=f"needs {package}")
     folder = tmp_path_factory.mktemp("gguf")

@@ -1,7 +1,4 @@
-"""A Luna-2 head as the judge and others as metrics, behind a real vLLM that one command starts.
-
-The last test kills the gateway of the first.
-"""
+"""A Luna-2 head as the judge and others as metrics, behind a real vLLM that one command starts."""
 
 import httpx
 import pytest
@@ -9,17 +6,13 @@ import pytest
 from moonlynx import Example, load_judge
 from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.metrics.loading import load_metric
-from moonlynx.serve.vllm.deployment import read_deployment
 
 from ...conftest import START_LIMIT
-from ...waiting import until
 from ..loopback import EXAMPLE
 from .real import (
     moonlynx_serve,
     needs_vllm,
-    session,
     until_ready,
-    vllm_of,
     write_deployment,
 )
 
@@ -31,7 +24,7 @@ TEXT = {"input": "Call me.", "output": "You fool, on 555 0199."}
 
 @pytest.fixture(scope="module")
 def gateway(tiny_llama, heads, tmp_path_factory):
-    """Give a client of a gateway whose judge and metrics were asked before vLLM was ready."""
+    """Give a client of a gateway whose judge was asked before vLLM was ready."""
     folder = tmp_path_factory.mktemp("vllm")
     adapters = ", ".join(f"{name}: {path}" for name, path in heads.items() if name in METRICS)
     lora = f"lora: {{rank: 16, at_once: 3, adapters: {{{adapters}}}}}\n"
@@ -45,7 +38,6 @@ def gateway(tiny_llama, heads, tmp_path_factory):
         assert http.get("/readyz").json()["error"]["message"] == "vLLM is starting"
         http.early = http.post("/v1/judge", json=EXAMPLE)
         until_ready(server, address, log)
-        http.server, http.vllm = server, vllm_of(read_deployment(str(path)).port)
         yield http
 
 
@@ -66,9 +58,3 @@ def test_other_heads_are_metrics_of_the_same_server(gateway, heads):
         (here,) = load_metric(f"luna2:{heads[name]}@transformers")([MetricInput(**TEXT)])
         assert found["error"] is None
         assert found["labels"] == pytest.approx(here.labels, abs=1e-3)
-
-
-def test_a_gateway_that_is_killed_takes_vllm_along(gateway):
-    assert len(session(gateway.vllm)) > 1, "an engine of its own"
-    gateway.server.kill()
-    until(lambda: session(gateway.vllm) == [])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moonlynx.serve.vllm.deployment import bundled, changed, read_deployment
+from moonlynx.serve.vllm.deployment import bundled, read_deployment
 
 from .real import needs_vllm
 
@@ -43,16 +43,3 @@ def test_vllm_reads_what_the_deployment_says(parse, name):
     adapters = deployment.lora.adapters if deployment.lora else {}
     assert {one.name: one.path for one in found.lora_modules or ()} == adapters
     assert bool(found.enable_lora) is bool(adapters)
-
-
-def test_a_flag_that_vllm_does_not_know_fails(parse, capsys):
-    with pytest.raises(SystemExit):
-        parse(changed(read_deployment("lynx-8b"), engine={"guided-decoding-backend": "xgrammar"}))
-    assert "unrecognized arguments: --guided-decoding-backend" in capsys.readouterr().err
-
-
-def test_the_quantisation_is_one_that_vllm_makes_itself(parse):
-    """`fp8` alone would be for weights that were quantised before."""
-    from vllm.config.quantization import _ONLINE_SHORTHANDS
-
-    assert parse(read_deployment("lynx-8b-fp8")).quantization in _ONLINE_SHORTHANDS

@@ -19,7 +19,7 @@ from moonlynx.serve.vllm.deployment import read_deployment
 from moonlynx.serve.vllm.sizing import cache_bytes
 
 from ...conftest import START_LIMIT
-from ..loopback import EXAMPLE, WRONG, metric, serving, until
+from ..loopback import EXAMPLE, metric, serving, until
 from .real import (
     MODEL,
     moonlynx_serve,
@@ -115,31 +115,6 @@ def test_the_openai_package_sees_the_same_from_vllm_and_from_the_encoder(gateway
     texts = [json.loads(answer.choices[0].message.content) for answer in answers]
     assert [sorted(text) for text in texts] == [["REASONING", "SCORE"]] * 2
     assert answers[0].usage.completion_tokens > 0
-
-
-def test_a_streamed_completion_holds_the_same(chat):
-    ask = {"model": chat.models.list().data[0].id}
-    ask["messages"] = [{"role": "user", "content": STRUCTURED}]
-    whole = chat.chat.completions.create(**ask)
-    pieces = [
-        chunk.choices[0].delta.content or ""
-        for chunk in chat.chat.completions.create(**ask, stream=True)
-    ]
-    assert "".join(pieces) == whole.choices[0].message.content
-
-
-def test_our_client_gets_the_same_verdict_each_time(gateway):
-    rows = [Example.from_row(EXAMPLE), Example.from_row(WRONG)]
-    with Client(gateway.address, timeout=START_LIMIT) as client:
-        first, second = client.judge_all(rows), client.judge_all(rows)
-    assert [one.model_dump_json() for one in first] == [one.model_dump_json() for one in second]
-    assert [one.id for one in first] == ["bridge", "wrong"]
-    for verdict in first:
-        assert verdict.score in ("PASS", "FAIL")
-        assert verdict.raw_score is not None
-        assert verdict.usage.calls == 1
-    with serving() as encoder, Client(encoder) as other:
-        assert other.judge(rows[0]).model_dump().keys() == first[0].model_dump().keys()
 
 
 def test_a_row_that_is_too_long_is_unscored_and_says_so(gateway):

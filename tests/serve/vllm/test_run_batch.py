@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 
-import httpx
 import pytest
 from typer.testing import CliRunner
 
@@ -40,7 +39,6 @@ def requests(files, name="requests.jsonl"):
 
 
 def completion(text, tokens=()):
-    """Give a completion as vLLM writes it."""
     logprobs = [
         {"token": one, "logprob": -0.1, "bytes": None, "top_logprobs": []} for one in tokens
     ]
@@ -153,28 +151,6 @@ def test_a_line_that_is_no_reply_is_named(tmp_path):
     (tmp_path / "replies.jsonl").write_text('\n{"id": 1}\n', encoding="utf-8")
     with pytest.raises(BadInput, match=r"line 2: is not a reply; was the file written by"):
         replying_judge(tmp_path / "replies.jsonl", "lynx")
-
-
-@pytest.mark.heavy
-def test_a_real_vllm_takes_the_requests_and_its_replies_are_read(files, vllm_server, tiny_llama):
-    """By its API, whose bodies its batches hold; `test_a_real_vllm_completes_the_file` runs one."""
-    long = EXAMPLE | {"id": "long", "context": "The harbour was closed. " * 3000}
-    with (files / "rows.jsonl").open("a") as rows:
-        rows.write(json.dumps(long) + "\n")
-    run(files, "write", "--output", "requests.jsonl")
-    replies = []
-    for one in requests(files):
-        body = one["body"] | {"model": str(tiny_llama)}
-        answer = httpx.post(f"{vllm_server}/chat/completions", json=body, timeout=300)
-        key = "body" if answer.is_success else "error"
-        replies.append(reply(one, status=answer.status_code, **{key: answer.json()}))
-    assert [one["response"]["status_code"] for one in replies] == [200, 200, 400]
-    _, verdicts = read(files, replies)
-    found = {verdict.id: verdict for verdict in verdicts}
-    for name in ("bridge", "wrong", "again"):
-        assert found[name].usage.output_tokens > 0
-        assert found[name].error is None or found[name].error.code in {"truncated", "unparsed"}
-    assert found["long"].error.code == "too_long", found["long"]
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 import pytest
 
-from moonlynx.serve.vllm.deployment import bundled, read_deployment
+from moonlynx.serve.vllm.deployment import read_deployment
 from moonlynx.serve.vllm.sizing import (
     GPUS,
     Load,
@@ -26,29 +26,6 @@ LLAMA_3B = read_deployment("luna2-l4").shape
 )
 def test_parameters_are_those_of_the_published_models(shape, parameters):
     assert shape.parameters == parameters
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize("name", sorted(bundled()))
-def test_parameters_are_those_of_the_architecture(name):
-    import torch
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    shape = read_deployment(name).shape
-    with torch.device("meta"):
-        model = LlamaForCausalLM(
-            LlamaConfig(
-                vocab_size=shape.vocabulary,
-                hidden_size=shape.hidden,
-                intermediate_size=shape.intermediate,
-                num_hidden_layers=shape.layers,
-                num_attention_heads=shape.heads,
-                num_key_value_heads=shape.kv_heads,
-                head_dim=shape.head_size,
-                tie_word_embeddings=shape.tied,
-            )
-        )
-    assert sum(parameter.numel() for parameter in model.parameters()) == shape.parameters
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,6 @@ def _add_tokenizer(writer, model, size):
 
 
 def _tensors(network):
-    """Give llama.cpp's name and the values of each tensor."""
     state = {name: value.numpy() for name, value in network.state_dict().items()}
     config = network.config
     yield "token_embd", state["model.embed_tokens.weight"]
