@@ -9,45 +9,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from importlib.resources import files
+
+import yaml
 
 _QUOTED = re.compile(r"“[^”]*+”|\"[^\"\n]*+\"")
 _SECTIONS = re.compile(
     r"\b(?:CHANGE[ _]MADE|GOLD[ _]ANSWER|(?i:change_made|gold_answer|unsupported_span|evidence_text"
     r"|new_answer))"
 )
-# What is said of the answer or of a part of it; a context may well speak of altered states.
-_PART = (
-    r"(?:answer|response|statement|claim|sentence|phrase|wording|word|term|number|figure|value|name"
-    r"|date|year|unit|amount|detail|it|this|which)"
-)
-_ALTERED = (
-    r"(?:altered|changed|modified|edited|perturbed|tampered|swapped|substituted|reworded|rewritten"
-    r"|replaced|falsified|manipulated|corrupted)"
-)
-_TELLING = (
-    r"\b(?:change made|gold (?:answer|label)|ground truth)s?\b",
-    # the answer was subtly changed
-    rf"\b{_PART}\s+(?:was|were|is|are|(?:has|have|had) been|being)\s+(?:\w+ly\s+)?{_ALTERED}\b",
-    # the answer changes "5" to "6"
-    r"\banswer\s+(?:\w+ly\s+)?(?:alters|changes|modifies|replaces|swaps|substitutes|reverses|flips"
-    r"|perturbs|misquotes the original)\b",
-    # the altered answer, a perturbation, the change in the answer
-    rf"\b{_ALTERED}\s+(?:version|answer|response|statement|part)\b",
-    r"\bperturb(?:ed|s|ation|ations|ing)\b",
-    r"\b(?:change|alteration|modification|edit|substitution)s?\s+(?:that\s+\w+\s+)?(?:made\s+)?"
-    r"(?:in|of|to)\s+the\s+(?:\w+\s+)?answer\b",
-    # the correct answer is, the original answer says
-    r"\b(?:original|correct|right|true|reference|actual|real|expected|proper|intended)\s+"
-    r"(?:answer|response)\b",
-    r"\b(?:answer|response)\s+(?:originally|previously|formerly)\b",
-    r"\b(?:originally|previously)\s+(?:said|stated|read|correct)\b",
-    r"\bshould have (?:been|said|read|stated)\b",
-    # according to the annotator
-    r"\bannotat(?:ed|or|ors|ion|ions)\b",
-    r"\b(?:labell?ed|marked|flagged|tagged)\s+(?:as|by)\b",
-    r"\b(?:the|a)\s+reader['’]s\s+notes?\b",
-)
-_TELLS = re.compile("|".join(f"(?:{pattern})" for pattern in _TELLING), re.IGNORECASE)
+# What tells, as regular expressions; PART and ALTERED stand for words of the answer and of changes.
+_LISTS = yaml.safe_load(files(__package__).joinpath("leaks.yaml").read_text(encoding="utf-8"))
+_WORDS = {name: "|".join(_LISTS[name].split()) for name in ("PART", "ALTERED")}
+_TELLING = "|".join(f"(?:{pattern})" for pattern in _LISTS["telling"])
+for _name, _words in _WORDS.items():
+    _TELLING = _TELLING.replace(_name, f"(?:{_words})")
+_TELLS = re.compile(_TELLING, re.IGNORECASE)
 
 
 def find_leak(texts: Iterable[str], about: str = "") -> str | None:

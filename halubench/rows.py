@@ -43,25 +43,12 @@ def write_parquet(path: Path, rows: Sequence[QARow]) -> None:
         {"file": text, "sha256": text, "revision": text, "row": text, "licence": text}
     )
     edit = pa.struct({"start": number, "end": number, "old": text, "document": number})
-    schema = pa.schema(
-        {
-            "id": text,
-            "source": text,
-            "question": text,
-            "context": texts,
-            "answer": text,
-            "label": text,
-            "group": text,
-            "provenance": provenance,
-            "excerpt": texts,
-            "gold": text,
-            "kind": text,
-            "change": text,
-            "edits": pa.list_(edit),
-            "annotation": text,
-            "reasoning": texts,
-        }
-    )
+    others = {
+        **dict.fromkeys(("context", "excerpt", "reasoning"), texts),
+        "provenance": provenance,
+        "edits": pa.list_(edit),
+    }
+    schema = pa.schema({name: others.get(name, text) for name in QARow.model_fields})
     table = pa.Table.from_pylist([row.model_dump(mode="json") for row in rows], schema=schema)
     with written_whole(path) as draft:
         parquet.write_table(table, draft, compression="zstd")

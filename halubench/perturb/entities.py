@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from .source import MONTHS, WEEKDAYS, Source, canonical, read
 from .types import Draft, Edit
+from .words import any_of, listed
 
 _CAPITAL = r"(?:(?:St\.\ )?[A-ZÀ-Þ][\wÀ-ÿ]*(?:['’-][A-ZÀ-Þa-z]\w+)*|(?<=\s)[A-Z]\.(?=\s[A-Z]))"
 _NAME = re.compile(
@@ -22,61 +23,18 @@ _NAME = re.compile(
     rf"(?:[ ](?:(?:of|de|van|von|der|del|la|bin|al|of[ ]the)[ ])?{_CAPITAL}){{0,5}}(?![\w@/]|-\w)"
 )
 _POSSESSIVE = re.compile(r"['’]s?$")
-# Words that begin sentences, or are capitalised, without being names.
-NO_NAMES = frozenset(
-    """a about according additionally after all also although among an and another any are as at
-    based because before both but by can common current despite did do does due during each
-    either even every few finally first following for from furthermore given had has have he
-    her here his how however i if in indeed instead is it its just last later let like many
-    may meanwhile more moreover most mr mrs ms much my next no nor not now of often on once
-    one only or other our overall passage please previous remember several she similarly
-    since so some such than that the their then there therefore these they this those though
-    three thus to today two under unlike until use was we were what when where whether which
-    while who why will with within without yes through across against beyond yet you your
-    figure table section note item chapter appendix research development
-    north south east west northern southern eastern western internet web earth god""".split()  # noqa: SIM905
-) | {name.lower() for name in (*MONTHS, *WEEKDAYS)}
+NO_NAMES = listed("no names") | {name.lower() for name in (*MONTHS, *WEEKDAYS)}
 
 _DIRECTIONS = frozenset({"north", "south", "east", "west"})
 
-_TITLE = re.compile(
-    r"\b(?:Mr|Mrs|Ms|Dr|Prof|Professor|Sir|Lord|Lady|President|Senator|Sen|Gov|Governor|Gen|General"
-    r"|Captain|Capt|Judge|Justice|King|Queen|Prince|Princess|Pope|Mayor|Minister|Officer|Detective"
-    r"|Coach|actor|actress|singer|author|director|writer|composer|songwriter|musician|rapper"
-    r"|lawyer|attorney|spokesman|spokeswoman|coach|player|producer|artist)\.?,?\s$"
-)
-_TITLE_WORD = re.compile(
-    r"(?:Mr|Mrs|Ms|Dr|Prof|Professor|Sir|Lord|Lady|President|Senator|Sen|Gov|Governor|Gen|General"
-    r"|Captain|Capt|Judge|Justice|Mayor|Officer|Detective|Coach)\.?\s"
-)
-_SPEAKS = re.compile(
-    r",?\s(?:said|says|told|wrote|writes|was born|died|married|who|whose|played|plays|sang|sings"
-    r"|starred|stars|added|argued|explained|believes|thinks|admitted|tweeted|pleaded)\b"
-)
-_ORGANISATION = re.compile(
-    r"\b(?:Inc|Corp|Corporation|Company|Co|Ltd|LLC|University|College|Institute|Association|Ministry"
-    r"|Agency|Organi[sz]ation|Party|Committee|Department|Press|Court|Bank|FC|Club|Group|Council"
-    r"|Police|School|Hospital|Army|Navy|Force|Records|Studios?|Pictures|Entertainment|Foundation"
-    r"|Society|Union|League|Service|Services|Center|Centre|Commission|Board|Bureau|Office|News"
-    r"|Times|Post|Guardian|Network|Airlines|Music|Team|Band|Congress|Senate|Parliament|Church"
-    r"|United Nations|City FC|Authority|Administration|Federation|Laboratories|Partners|Systems)\b"
-)
-_PLACE = re.compile(
-    r"(?:^|\b(?=\w+$))(?:City|County|River|Lake|Mountains?|Islands?|Street|Avenue|Road|Valley|Bay"
-    r"|Beach|Park"
-    r"|Province|State|States|Sea|Ocean|Peninsula|Desert|Forest|Airport|Station|Bridge|Town|Village"
-    r"|Republic|Kingdom|Hills?|Coast|Harbou?r|Square|Springs|Falls|Canyon|North|South|East|West"
-    r"|Africa|America|Asia|Europe)\b"
-)
-_AT_PLACE = re.compile(
-    r"\b(?:in|near|across|outside|throughout|located in|based in|city of|town of|state of"
-    r"|capital of|north of|south of|east of|west of|visited)\s(?:the\s)?$"
-)
+_TITLE = re.compile(rf"\b(?:{any_of('before a person')})\.?,?\s$")
+_TITLE_WORD = re.compile(rf"(?:{any_of('titles')})\.?\s")
+_SPEAKS = re.compile(rf",?\s(?:{any_of('after a person')})\b")
+_ORGANISATION = re.compile(rf"\b(?:{any_of('organisations')})\b")
+_PLACE = re.compile(rf"(?:^|\b(?=\w+$))(?:{any_of('places')})\b")
+_AT_PLACE = re.compile(rf"\b(?:{any_of('before a place')})\s(?:the\s)?$")
 # A name that stands for itself: no noun follows that it would describe.
-STANDS_ALONE = re.compile(
-    r"\s?(?:$|[.,;)]|\s(?:in|on|at|for|by|to|and|with|as|is|was|has|had|after|before|during|when"
-    r"|while|but|or|because|that|who|which|over|against)\b)"
-)
+STANDS_ALONE = re.compile(rf"\s?(?:$|[.,;)]|\s(?:{any_of('after a whole name')})\b)")
 _INSIDE = re.compile(r",\s[A-Z]")  # a town of a country
 _CONTINENT = re.compile(r"\b(?:Africa|America|Asia|Europe)\b")  # that contain others
 _NO_PLACE = re.compile(r"(?:tion|ment|ical|uring|ness|virus|ogy|sis|idae)$")
@@ -87,11 +45,7 @@ _DEMONYM = re.compile(
 )
 _EXPANDED = re.compile(r"(?P<head>[A-Za-z]{3,})\s\((?P<name>[A-Z]{2,8})\)")
 _JOINED = re.compile(r"\b([A-Z]{2,8}) (?:and|or|than|versus|vs\.?) ([A-Z]{2,8})\b(?!-)")
-_EVENT = re.compile(
-    r"\b(?:War|Cup|Games|Championships?|Olympics|Tournament|Festival|Revolution|Battle|Elections?"
-    r"|Season|Series|Bowl|Open|Grand Prix|Age|Era|Awards?|Trophy|Finals?|Doctrine|Act|Treaty|Day"
-    r"|Album|Show|Movie|Film|Trilogy|Saga|Depression|Crisis|Amendment)\b"
-)
+_EVENT = re.compile(rf"\b(?:{any_of('events')})\b")
 _PLAIN = re.compile(r"[A-ZÀ-Þ][a-zß-ÿ’'.-]+(?:\s(?:of|de|del|la|the|[A-ZÀ-Þ][a-zß-ÿ’'.-]+))*")
 _LOWER_PART = re.compile(r"-[a-zß-ÿ]")  # Tris-buffered
 _LOWER_NEXT = re.compile(r"\s[a-z]")

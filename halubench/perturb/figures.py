@@ -7,6 +7,7 @@ import re
 from moonlynx.judge.text import content_tokens
 
 from .verbs import FORMS, PASTS
+from .words import any_of
 
 _UNITS = r"kg|km|mg|ml|cm|mm|nm|kb|lbs?|oz|ft|mph|bn|hrs?|min|[mglkKMBx°]"
 FIGURE = re.compile(
@@ -15,12 +16,8 @@ FIGURE = re.compile(
     rf"(?P<percent>\s?(?:%|percent\b))?(?P<suffix>st|nd|rd|th)?(?=(?:{_UNITS})\b|(?!\w))"
     r"(?![.,/:]\d|\]|-\d+-|-\w*[A-Z]|['’′+=])"
 )
-# What numbers a thing instead of counting it.
 _LABEL = re.compile(
-    r"\b(?:passages?|figs?|figures?|tables?|sections?|steps?|pages?|pp?|chapters?|items?|notes?"
-    r"|versions?|articles?|parts?|volumes?|no|nos|number|doi|phone|call|fax|ref|zip|id|out of|per)"
-    r"\.?:?\s*(?:\d+(?:,|\s?[-–]|\s(?:and|or|to))\s*)*$",
-    re.IGNORECASE,
+    rf"\b(?:{any_of('labels')})\.?:?\s*(?:\d+(?:,|\s?[-–]|\s(?:and|or|to))\s*)*$", re.IGNORECASE
 )
 _CONFIDENCE = re.compile(r"\s?(?:CI\b|confidence|credible)")
 _CITED = re.compile(r"\((?:\d+\s?[,–-]\s?)*$"), re.compile(r"(?:\s?[,–-]\s?\d+)*\)")

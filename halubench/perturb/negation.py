@@ -9,39 +9,24 @@ from random import Random
 from .source import Sentence, Source, read
 from .types import Draft, Edit
 from .verbs import FORMS, PASTS, Form, third
+from .words import any_of, listed
 
 _AUXILIARY = re.compile(
     r"\b(?P<aux>is|are|was|were|will|would|should|must|can|could|may|might|has|have|had)\b"
     r"(?P<also>\s+also\b)?(?=\s+(?P<next>[\w$€£\"“'-]+))",
 )
 _CANNOT = {"can": "cannot", "may": "cannot", "might": "cannot"}
-_NEVER_BEFORE = re.compile(
-    r"\b(?:to|as|than|so|nor|neither|there|what|how|who|will|would|should|must|can|could|may|might"
-    r"|do|does|did|not)\s+$",
-    re.IGNORECASE,
-)
-_NEVER_AFTER = frozenset(
-    """not never no neither nor only still just either even perhaps probably hardly rarely to have
-    be now it they he she we you i often sometimes""".split()  # noqa: SIM905
-)
+_NEVER_BEFORE = re.compile(rf"\b(?:{any_of('never before not')})\s+$", re.IGNORECASE)
+_NEVER_AFTER = listed("never after not")
 _BEFORE_BE = frozenset({"will", "would", "should", "must", "can", "could"})
 _OBJECTS = frozenset({"to", "it", "they", "he", "she", "we", "you", "i", "no", "even", "just"})
-# A clause whose denial does not contradict it: "some are" and "some are not", "if it is".
-_WEAK = re.compile(
-    r"\b(?:some|many|several|few|little|certain|various|sometimes|often|partly|if|unless|whether|when"
-    r"|whenever|where|until|other|others)\b",
-    re.IGNORECASE,
-)
+_WEAK = re.compile(rf"\b(?:{any_of('weak')})\b", re.IGNORECASE)
 _BRACKETED = re.compile(r"\([^()]*\)")
 _CLAUSE = re.compile(r"[,;:()—]|\b(?:and|but|or|that|which|who)\b")
 _NEGATIVE = re.compile(
     r"\b(?:not|never|no|none|neither|nor|cannot|without)\b|n['’]t\b", re.IGNORECASE
 )
-_PARTICIPLE = re.compile(
-    r"(?:\w+ed|\w+en|been|begun|made|had|found|built|sold|held|kept|led|left|lost|met|paid|said|sent"
-    r"|spent|told|won|come|become|gone|done|known|shown|grown|run|put|set|cut|caught|brought|bought"
-    r"|taught|thought|felt|heard|understood|\w+ly|yet|since|already|recently|always)"
-)
+_PARTICIPLE = re.compile(f"(?:{any_of('participles')})")
 # "Have limited ability": an adjective before its noun, and no participle.
 _ATTRIBUTE = re.compile(
     r"\s+\w+ed\s+(?!\w+ly\b|(?:by|in|into|to|that|the|an?|from|for|as|on|with|at|of|and|or|its|their)\b)"

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping
-from importlib.resources import files
+from collections.abc import Iterator
 from random import Random
 
 from moonlynx.judge.text import content_tokens
 
 from .source import Source
 from .types import Draft, Edit, Kind
+from .words import WORDS, any_of, listed
 
-_LISTS = json.loads(files(__package__).joinpath("opposites.json").read_text(encoding="utf-8"))
 # The other way round a word has other uses: a protein complex, a common cold, lost to follow-up.
-_OPPOSITES: dict[str, str] = dict(_LISTS["one way"])
-for _pair in _LISTS["pairs"]:
+_OPPOSITES: dict[str, str] = dict(WORDS["one way"])
+for _pair in WORDS["pairs"]:
     _one, _other = _pair.split()
     _OPPOSITES.setdefault(_one, _other)
     _OPPOSITES.setdefault(_other, _one)
 _WORDS = "|".join(sorted(_OPPOSITES, key=len, reverse=True))
-# Words for people, whose opposite a pronoun elsewhere in the text would give away.
-_GENDERED = frozenset(
-    """man woman men women male female husband wife father mother son daughter sons daughters
-    brother sister brothers sisters""".split()  # noqa: SIM905
-)
+_GENDERED = listed("gendered")
 _PRONOUN = re.compile(
     r"\b(?:he|his|him|she|her|wife|wives|husbands?|mothers?|fathers?|pregnan\w+|prostat\w+)\b",
     re.IGNORECASE,
@@ -40,11 +34,7 @@ _OTHER_USE = (
 _OPPOSITE = re.compile(rf"(?<![\w-])(?!{_OTHER_USE})(?:{_WORDS})(?![\w'’])", re.IGNORECASE)
 _JOINED_BEFORE = re.compile(r"\b(?P<word>[\w-]+)\s(?P<joint>and/or|and|or|versus|vs\.?)\s$")
 _JOINED_AFTER = re.compile(r"\s(?P<joint>and/or|and|or|versus|vs\.?)\s(?P<word>[\w-]+)")
-# The ends of a range: "moderate to severe".
-_DEGREE = (
-    r"(?:mild|moderate|severe|low|medium|intermediate|high|early|late|small|large|short|long|weak"
-    r"|strong|young|old|advanced|poor|good)"
-)
+_DEGREE = f"(?:{any_of('degrees')})"
 _RANGE = (
     re.compile(rf"\b{_DEGREE}(?:\sto\s|/)$", re.I),
     re.compile(rf"(?:\sto\s|/){_DEGREE}\b", re.I),
@@ -54,19 +44,9 @@ _GRADED = re.compile(r"(?:er|est|ed|es|ing)$|\s|^(?:before|after|above|below|ins
 # What is aimed at is no worse way: "to find better ways".
 _AIM = re.compile(r"\b(?:to|help\w*|should)\s(?:[\w-]+\s){1,4}$", re.IGNORECASE)
 _AIMED_AT = frozenset({"better", "best"})
-# Set phrases in which the word does not order anything.
-_SET_PHRASE = re.compile(
-    r"(?:\b(?:no|any|named|look(?:ed|ing|s)?|shortly|soon|mentioned|described|given|listed|all|at"
-    r"|right|your|more|most|less|least|see|pregnant|\w*menopausal|the (?:information|text|passages?"
-    r"|context))\s|day\s)$",
-    re.IGNORECASE,
-)
+_SET_PHRASE = re.compile(rf"(?:\b(?:{any_of('before a set phrase')})\s|day\s)$", re.IGNORECASE)
 _SET_PHRASE_AFTER = re.compile(
-    r"(?:\s?-|\s(?:a while|school|court|all\b|on\b|behind|of course|out\b|up\b|carolina|dakota"
-    r"|korea|africa|america|sudan|virginia|end\b|york|known as|understand\w*|colds?\b|health\b"
-    r"|blot|tax\b|back\b|as (?:reasonably|possible)|reproduct|of (?:our|my|the authors)"
-    r"|ancestors?\b)|\s*,)",
-    re.IGNORECASE,
+    rf"(?:\s?-|\s(?:{any_of('after a set phrase')})|\s*,)", re.IGNORECASE
 )
 _MORE = re.compile(
     r"(?<![\w-])(?P<word>more|less|fewer)(?=\s+(?P<next>[\w$€£]+))(?!\s+or\b|\s+and\b)", re.I
@@ -174,63 +154,15 @@ _CLAUSE_START = re.compile(
     r"(?:^|[.!?;:,]\s|\b(?:that|and|but|with|because|while|whereas|although|if|as|was|were|are)\s)$"
 )
 _NOT_SET = "(?<!of )(?<!at )(?<!after )"  # of all, at all, after all
-# What is looked for, and what it may become; \g<> takes groups over.
-_QUANTIFIERS: Mapping[str, tuple[str, ...]] = {
-    r"\ball of (?=the|its|his|her|their|these|those)": ("none of ", "few of "),
-    rf"{_NOT_SET}(?<!above )\ball (?=(?:the|its|his|her|their|these|those) \w+s\b)": (
-        "none of ",
-        "few of ",
-    ),
-    rf"{_NOT_SET}(?<!are )(?<!were )\ball (?={_PLURAL})(?!others|this|was|is|his)": (
-        "no ",
-        "few ",
-    ),
-    r"\bnone of ": ("all of ", "most of "),
-    r"\bsome of ": ("all of ", "none of "),
-    rf"\bsome (?={_PLURAL})(?!times|others|was|is)": ("no ",),
-    r"\bmost of ": ("few of ", "none of "),
-    rf"(?<!the )(?<!second )(?<!third )\bmost (?=(?:[a-z]+ )?{_PLURAL})(?!\w+(?:ly|us)\b)": (
-        "few ",
-        "no ",
-    ),
-    r"\b(?:many|numerous) of ": ("few of ", "none of "),
-    r"(?<!how )(?<!as )(?<!so )(?<!too )(?<!the )\b(?:many|numerous) (?=[a-z]+)(?!of|more)": (
-        "few ",
-        "no ",
-    ),
-    rf"(?<!a )(?<!the )(?<!last )(?<!first )(?<!next )(?<!past )\bfew (?={_PLURAL})": ("many ",),
-    rf"\ba few (?={_PLURAL})": ("hundreds of ",),
-    r"\bboth (?!(?:in|on|at|for|by|with|to|of|from) )(?P<a>[\w’' -]{2,40}?) and ": (
-        r"neither \g<a> nor ",
-    ),
-    r"\bneither (?P<a>[\w’' -]{2,40}?) nor ": (r"both \g<a> and ",),
-    r"\bboth of ": ("neither of ",),
-    r"\bneither of ": ("both of ",),
-    r"\bat least (?=[\d$€£]|one|two|three|four|five|six|seven|eight|nine|ten)": ("at most ",),
-    r"\bat most (?=[\d$€£]|one|two|three|four|five)": ("at least ",),
-    r"\bup to (?=[\d$€£])": ("at least ",),
-    r"\balways\b": ("never", "rarely"),
-    rf"{_NO_DEGREE}\boften\b(?! than)": ("never", "rarely"),
-    rf"{_NO_DEGREE}\b(?:usually|typically|generally|frequently|commonly)\b(?= [a-z]+)": (
-        "rarely",
-        "never",
-    ),
-    r"\b(?:rarely|seldom|hardly ever)\b": ("often", "always"),
-    r"(?<!can )\bsometimes\b": ("always", "never"),
-    r"\b(?:entirely|completely|fully|exclusively|solely)\b": ("only partly",),
-    r"\b(?:only partly|partially|partly)\b": ("entirely",),
-    r"(?<=\w |, )\b(?:mainly|mostly|primarily|largely|predominantly)\b": ("only rarely",),
-    r"\bhalf of ": ("a quarter of ", "three quarters of ", "nearly all of "),
-    r"\b(?:a|one)[ -]third of ": ("half of ", "two thirds of "),
-    r"\btwice (?=a|as|the|per|in)": ("three times ", "four times "),
-    r"\beveryone\b": ("no one",),
-    r"\bno one\b": ("everyone",),
-    r"\bno (?=(?:evidence|information|changes?|effects?|differences?|cases?|signs?|symptoms?)\b)": (
-        "some ",
-        "considerable ",
-    ),
-}
-_COMPILED = [(re.compile(form, re.IGNORECASE), news) for form, news in _QUANTIFIERS.items()]
+
+
+def _pattern(form: str) -> re.Pattern[str]:
+    for name, written in (("PLURAL", _PLURAL), ("NOT_SET", _NOT_SET), ("NO_DEGREE", _NO_DEGREE)):
+        form = form.replace(name, written)
+    return re.compile(form, re.IGNORECASE)
+
+
+_COMPILED = [(_pattern(form), tuple(news)) for form, news in WORDS["quantifiers"].items()]
 
 
 def quantifiers(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # noqa: ARG001

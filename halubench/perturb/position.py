@@ -16,16 +16,13 @@ from .held import is_outlook
 from .source import Sentence, Source, canonical, read
 from .types import Draft
 from .verbs import FORMS, PASTS
+from .words import any_of
 
 OPENING = re.compile(r"\s*(?P<word>yes|no|maybe)(?=[,.:;!]|\s*$|\s*[—–]\s)", re.IGNORECASE)
 AROUND_OPENING = " ,.:;!—–\n"
 _TURNED = frozenset({"negation", "comparative", "quantifier", "yes-no"})
 # What sets a part of a sentence against another, or gives it as reason or consequence of another.
-_CONTRAST = (
-    r"but|however|although|though|whereas|while|yet|nevertheless|nonetheless|despite|in spite of"
-    r"|instead|rather than|not only|on the (?:contrary|other hand)"
-)
-_CONCLUSION = r"therefore|thus|hence|consequently|accordingly|as a result|in conclusion|so"
+_CONTRAST, _CONCLUSION = any_of("contrast"), any_of("conclusion")
 _JOINED = re.compile(
     rf"\b(?:{_CONTRAST}|because|since|thereby|so that|due to|owing to|leads? to|and this"
     rf"|which (?!is |was |has )(?:\w+ly )?[a-z]+s|we (?:\w+ ){{0,2}}(?:recommend|propose|advise)"

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 
 from .source import Source
 from .types import Draft, Edit
+from .words import WORDS
 
-_DIMENSIONS = (
-    ("second", "minute", "hour", "day", "week", "month", "year", "decade"),
-    ("millimeter", "centimeter", "inch", "meter", "foot", "yard", "kilometer", "mile"),
-    ("nm", "µm", "mm", "cm", "m", "km"),
-    ("milligram", "gram", "ounce", "pound", "kilogram", "ton"),
-    ("mg", "g", "kg"),
-    ("teaspoon", "tablespoon", "cup", "pint", "quart", "gallon", "liter", "milliliter"),
-    ("thousand", "million", "billion", "trillion"),
-    ("dollar", "euro", "pound"),
-    ("acre", "hectare"),
-    ("Fahrenheit", "Celsius"),
-    ("calorie", "kilojoule"),
-    ("kilobyte", "megabyte", "gigabyte", "terabyte"),
-)
+_DIMENSIONS: Sequence[Sequence[str]] = WORDS["dimensions"]
 _SINGULAR_ONLY = frozenset({"thousand", "million", "billion", "trillion", "Fahrenheit", "Celsius"})
 _UNITS_OF = {unit: dimension for dimension in reversed(_DIMENSIONS) for unit in dimension}
 _PLURALS = {"inch": "inches", "foot": "feet"}

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Literal, NamedTuple
+
+from .words import WORDS
 
 Tense = Literal["third", "past"]
 
-# Irregular ones as base and past; a trailing + marks pasts that are never participles, so finite.
-_WORDS: Mapping[str, list[str]] = json.loads(
-    files(__package__).joinpath("verbs.json").read_text(encoding="utf-8")
-)
-_DOUBLING = frozenset(_WORDS["doubling"])
-_NOUNS = frozenset(_WORDS["third persons that are plural nouns"])
+_VERBS: Mapping[str, list[str]] = WORDS["verbs"]
+_DOUBLING = frozenset(_VERBS["doubling"])
+_NOUNS = frozenset(_VERBS["third persons that are plural nouns"])
 
 
 class Form(NamedTuple):
@@ -44,11 +41,11 @@ def _regular_past(base: str) -> str:
 
 
 def _tables() -> tuple[dict[str, str], dict[str, Form]]:
-    irregular = dict(pair.split() for pair in _WORDS["irregular"])
+    irregular = dict(pair.split() for pair in _VERBS["irregular"])
     pasts = {base: past.rstrip("+") for base, past in irregular.items()}
     finite = {past.rstrip("+") for past in irregular.values() if past.endswith("+")}
     same = {"beat": "beat", "cost": "cost", "seek": "sought", "sleep": "slept", "have": "had"}
-    pasts = {base: _regular_past(base) for base in _WORDS["regular"]} | pasts | same
+    pasts = {base: _regular_past(base) for base in _VERBS["regular"]} | pasts | same
     forms = {
         past: Form(base, "past", past in finite) for base, past in pasts.items() if past != base
     }
