@@ -136,11 +136,6 @@ def write_released(path, rows):
     return path
 
 
-def test_a_file_is_the_same_as_itself_released(file, rows, tmp_path):
-    official = write_released(tmp_path / "official.jsonl", released(rows))
-    assert f"| all | {ROWS} | {ROWS} | 0 | 0 | 0 | 0 | 0 |" in compare(file, official)
-
-
 def test_what_differs_is_told_apart(file, rows, tmp_path):
     official = list(released(rows))
     drop = [index for index, row in enumerate(rows) if row.source == "DROP"]

@@ -1,6 +1,5 @@
 import json
 
-import pytest
 from typer.testing import CliRunner
 
 from moonlynx.cli import app
@@ -55,20 +54,6 @@ def test_a_chat_model_makes_answers_wrong_and_is_asked_once(data, tmp_path):
     call(*command)
     assert (output / "test.jsonl").read_bytes() == whole
     assert (output / "asked.jsonl").read_bytes() == asked
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--split", "dev"], "'dev' is not one of"),
-        (["--contexts", "none"], "'none' is not one of"),
-        (["--data", "nowhere"], "does not exist"),
-        (["--against", "nothing.jsonl"], "does not exist"),
-        (["--seed", "-1"], "greater than or equal to 0"),
-    ],
-)
-def test_wrong_usage_is_named(options, said, tmp_path):
-    assert said in " ".join(call("build", "--output", tmp_path / "out", *options, code=2).split())
 
 
 def test_an_error_that_can_be_mended_is_no_fault_of_ours(tmp_path):

@@ -106,3 +106,17 @@ def test_an_api_that_is_not_there_is_said(rows):
     with pytest.raises(BackendError, match=r"row made/1: cannot reach .*; 0 of 3 rows are done"):
         run("perturb", rows, *options)
     assert not rows.with_name("out.jsonl").exists()
+
+
+@pytest.mark.heavy
+def test_a_model_that_writes_nonsense_leaves_every_row_made_or_dropped(
+    vllm_server, tiny_llama, rows
+):
+    model = ["--model", f"{tiny_llama}@{vllm_server}", "--max-tokens", "150"]
+    for command in ("perturb", "trace"):
+        journal = rows.with_name("out.jsonl.asked.jsonl")
+        done, _ = run(command, rows, *model)
+        assert re.search(r"3 rows: \d made, \d dropped", done.stderr)
+        assert journal.read_text().count("\n") == 3
+        journal.unlink()
+        write_rows(rows, [row.model_copy(update={"label": "PASS"}) for row in read_rows(rows)])

@@ -1,6 +1,4 @@
-import pytest
-
-from moonlynx.halubench.annotate.agreement import AgreementError, compare_annotators
+from moonlynx.halubench.annotate.agreement import compare_annotators
 from moonlynx.halubench.annotate.records import Annotation, LabelledSentence
 
 LETTER = {"P": "PASS", "F": "FAIL", "S": "SUPPORTED", "U": "UNSUPPORTED", "N": "NO_INFO"}
@@ -98,11 +96,6 @@ def test_a_check_is_compared_and_its_share_given():
     assert "The reasoning is right" not in report
     row_labels = lines(report, "Row label")
     assert row_labels["Anna and Ben", "all"][2:] == ["1.00 [0.63, 1.00]", "–"]
-
-
-def test_nothing_to_compare_is_told():
-    with pytest.raises(AgreementError, match="no annotations yet"):
-        compare_annotators([])
 
 
 def test_annotators_without_a_row_in_common_are_not_compared():

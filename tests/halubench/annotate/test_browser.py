@@ -100,30 +100,3 @@ def test_rows_are_labelled_by_keys_alone(address, browser, press, arrive, file, 
     assert [
         entry for entry in browser.get_log("browser") if "favicon" not in entry["message"]
     ] == []
-
-
-def test_nothing_in_a_row_runs(address, browser):
-    from selenium.common.exceptions import NoAlertPresentException
-
-    browser.get(f"{address}annotators/Anna/rows/3")
-    assert "<script>alert(4)</script>" in browser.find_element("css selector", "legend").text
-    assert "alert(2)" in browser.find_element("css selector", "article").text
-    with pytest.raises(NoAlertPresentException):
-        _ = browser.switch_to.alert.text
-
-
-def test_a_page_of_another_site_cannot_label(address, browser, arrive, tmp_path, file, database):
-    other = tmp_path / "other.html"
-    fields = "".join(
-        f'<input name="{name}" value="{value}">'
-        for name, value in (
-            ("sentence-1", "SUPPORTED"), ("sentence-2", "SUPPORTED"), ("label", "PASS"),
-        )
-    )  # fmt: skip
-    action = f"{address}annotators/Anna/rows/1/labels"
-    other.write_text(f'<form method="post" action="{action}">{fields}<button>Go</button></form>')
-    browser.get(other.as_uri())
-    browser.find_element("css selector", "button").click()
-    arrive("/labels$")
-    assert "sent from another site" in browser.find_element("css selector", "body").text
-    assert Store(database, file).annotations() == []

@@ -51,21 +51,6 @@ def test_labels_are_taken_out_and_compared(labelled, tmp_path):
     assert "| Anna and Ben | all | 1 | 1 | 0.00 [0.00, 0.97] | 0.00 |" in report.output
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["annotate", "nothing.jsonl", "--database", "x.sqlite"], "does not exist"),
-        (["annotate"], "Missing argument"),
-        (["annotations", "nothing.sqlite", "--export", "x.jsonl"], "does not exist"),
-        (["agreement", "nothing.sqlite"], "does not exist"),
-    ],
-)
-def test_wrong_usage_is_named(arguments, said):
-    done = call(*arguments)
-    assert done.exit_code == 2
-    assert said in " ".join(done.output.split())
-
-
 def test_a_file_that_nobody_can_label_is_refused(tmp_path, file):
     database = tmp_path / "x.sqlite"
     broken = tmp_path / "broken.jsonl"
@@ -82,13 +67,6 @@ def test_a_file_that_nobody_can_label_is_refused(tmp_path, file):
     write_rows(broken, [make_row(answer=" ")])
     assert "made/1, answer: holds no text" in complaint("annotate", broken, "--database", database)
     assert not database.exists()
-
-
-def test_a_database_of_something_else_is_refused(labelled, file, tmp_path):
-    file.write_text(file.read_text() + "\n")
-    assert "another file" in complaint("annotate", file, "--database", labelled)
-    assert "not a database" in complaint("agreement", file)
-    assert "not a database" in complaint("annotations", file, "--export", tmp_path / "x.jsonl")
 
 
 def test_nothing_labelled_yet_is_told(store):

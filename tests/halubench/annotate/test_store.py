@@ -5,32 +5,13 @@ from contextlib import closing
 import pytest
 
 from moonlynx.halubench.annotate.records import Annotation, LabelledSentence
-from moonlynx.halubench.annotate.store import AlreadyLabelled, Store, StoreError
+from moonlynx.halubench.annotate.store import Store, StoreError
 
 
 def annotation(annotator="Anna", label="PASS", row="a/1", **fields):
     sentences = (LabelledSentence(start=0, end=29, label="SUPPORTED"),)
     known = {"id": row, "source": "a", "row_label": "PASS", "label": label, "sentences": sentences}
     return Annotation(**known | {"annotator": annotator} | fields)
-
-
-def test_what_is_saved_is_there_in_the_next_session(store, file):
-    said = annotation(note="é \N{OWL}", reasoning_right=False)
-    store.save(1, said, done=True, replace=False)
-    again = Store(store.path, file)
-    assert again.find("Anna", 1) == said
-    assert again.done("Anna") == {1}
-    assert again.find("Anna", 2) is again.find("Ben", 1) is None
-
-
-def test_an_annotation_is_written_over_only_where_that_is_meant(store):
-    store.save(1, annotation(), done=False, replace=False)
-    with pytest.raises(AlreadyLabelled, match="row 1 was labelled before"):
-        store.save(1, annotation(label="FAIL"), done=True, replace=False)
-    assert store.find("Anna", 1).label == "PASS"
-    assert store.done("Anna") == set()
-    store.save(1, annotation(label="FAIL"), done=True, replace=True)
-    assert store.find("Anna", 1).label == "FAIL"
 
 
 def test_several_servers_save_at_once(store, file):

@@ -4,11 +4,7 @@ import re
 import jsonschema
 import pytest
 
-from moonlynx.halubench.asking import Asker
-from moonlynx.halubench.halves import ModelPerturber, make_halves
-from moonlynx.halubench.perturb import Rejections
 from moonlynx.halubench.perturb.by_model import Perturbation
-from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.batch.chat_tasks import Fault
 from moonlynx.judge.contract.types import BadInput
 
@@ -87,13 +83,3 @@ def test_what_cannot_be_used_is_a_fault(text, reason):
 def test_a_wrong_answer_is_not_made_wrong():
     with pytest.raises(BadInput, match="row made/1, label: is FAIL already"):
         Perturbation().request(make_row(label="FAIL"), 0)
-
-
-def test_a_build_takes_the_model_in_the_place_of_the_rules(tmp_path):
-    rows = [make_row(id=f"made/{number}") for number in range(4)]
-    model = FakeBackend([reply(ANSWER), *[reply(WRONG)] * 3, reply(ANSWER), reply(ANSWER)])
-    asker = Asker(Perturbation(), model, tmp_path / "asked.jsonl")
-    perturber = ModelPerturber(model.name, asker)
-    halves = make_halves(iter(rows), 2, 2, perturber)
-    assert sorted(row.label for row in halves.rows) == ["FAIL", "FAIL", "PASS", "PASS"]
-    assert perturber.rejections == Rejections({("fake", "same"): 3})

@@ -6,7 +6,7 @@ import pytest
 from moonlynx.halubench.perturb import KINDS, Rejections, changes, perturb
 from moonlynx.halubench.perturb.source import read
 
-from ...tables import table
+from ...cases import cases
 
 SEEDS = range(12)
 
@@ -56,9 +56,10 @@ CONTEXTS = {
 }
 
 
-@pytest.mark.parametrize("case", table(__file__, "kinds.jsonl"), ids=lambda case: case["text"])
+@pytest.mark.parametrize("case", cases(__file__, "kinds"), ids=lambda case: case["text"])
 def test_a_rule_makes_these_changes_and_no_others(case):
-    found = made(case["kind"], case["text"], CONTEXTS[case.get("context")])
+    context = case.get("given") or CONTEXTS[case.get("context")]
+    found = made(case["kind"], case["text"], context)
     olds, news, texts = ({change[at] for change in found} for at in range(3))
     if "form" in case:
         assert olds == {case["old"]}
@@ -69,12 +70,6 @@ def test_a_rule_makes_these_changes_and_no_others(case):
         for found, name in ((olds, "olds"), (news, "news"), (texts, "texts")):
             assert found == set(case.get(name, found))
         assert case.keys() & {"olds", "news", "texts"}
-
-
-def test_a_whole_number_with_decimals_stays_whole():
-    found = made("number", "It was $1577.00 in all.", "It cost 318.25 and 2113.00 elsewhere.")
-    assert found
-    assert all(new.endswith(".00") for _, new, _ in found)
 
 
 def test_pieces_of_lists_and_codes_are_no_figures_of_the_context():
@@ -106,59 +101,6 @@ def test_a_date_can_be():
         assert new not in ("February", "April", "June", "September", "November")
     for old, new, _ in made("date", "It ran from 2010 to 2012.", NEWS):
         assert (int(new) < 2012) if old == "2010" else (int(new) > 2010)
-
-
-def test_entities_of_the_same_type():
-    assert texts("entity", "She later lived in Paris.", CURIE) == {
-        "She later lived in Warsaw.",
-        "She later lived in Vienna.",
-    }
-    assert texts("entity", "The prize went to Otto Hahn.", CURIE) == {
-        "The prize went to Marie Curie.",
-        "The prize went to Lise Meitner.",
-    }
-
-
-def test_what_is_no_place_takes_no_place_of_one():
-    context = (
-        "She was born in Warsaw and lived in Vienna. It rose in Research and in Restructuring of "
-        "North America. It was kept in Tris-buffered saline in Asia. She knew Warsaw and Vienna."
-    )
-    assert texts("entity", "He worked in Warsaw.", context) == {"He worked in Vienna."}
-    assert made("entity", "It was in Warsaw, Poland.", context) == set()
-    assert texts("entity", "It rose in North America.", context) <= {"It rose in Asia."}
-
-
-def test_a_place_gives_way_to_none_that_it_lies_in():
-    context = (
-        "She was born in Graz. It was in the Anglia region of England. He was in England. He came "
-        "from Graz to Anglia."
-    )
-    assert texts("entity", "He worked in Anglia.", context) == {"He worked in Graz."}
-
-
-def test_an_entity_that_makes_a_true_sentence_is_refused():
-    assert "Lise Meitner was born in Vienna." not in texts(
-        "entity", "Marie Curie was born in Vienna.", CURIE
-    )
-
-
-def test_a_noun_like_a_verb_is_left():
-    assert texts("negation", "We found that influences on it grew.", "Nothing of it.") == {
-        "We did not find that influences on it grew.",
-        "We found that influences on it did not grow.",
-    }
-
-
-def test_a_negation_that_the_context_states_is_refused():
-    context = "The old bridge is not open to cars."
-    assert made("negation", "The old bridge is open to cars.", context) == set()
-
-
-def test_an_adjective_before_its_noun_needs_a_contrary_that_the_context_names():
-    text = "It hit those with low signal intensity."
-    assert made("comparative", text, "Nothing of the sort.") == set()
-    assert {new for _, new, _ in made("comparative", text, "Others had a high one.")} == {"high"}
 
 
 def test_an_invented_clause_is_the_whole_span():

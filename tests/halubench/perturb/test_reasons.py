@@ -6,7 +6,7 @@ import pytest
 
 from moonlynx.halubench.perturb import Rejections, changes
 
-from ...tables import table
+from ...cases import cases
 
 QUESTION = "Does the drug help patients?"
 CONTEXTS = {
@@ -28,7 +28,7 @@ def made(rules, kind, text, question=QUESTION, context=()):
     return {change.text for change in found}, {reason for _, reason in rejections}
 
 
-@pytest.mark.parametrize("case", table(__file__, "reasons.jsonl"), ids=lambda case: case["text"])
+@pytest.mark.parametrize("case", cases(__file__, "reasons"), ids=lambda case: case["text"])
 def test_an_answer_is_changed_or_left_for_a_reason(case):
     question = QUESTION if case["rules"] == "position" else ""
     found, reasons = made(case["rules"], case["kind"], case["text"], question)

@@ -7,7 +7,7 @@ from moonlynx.halubench.perturb.source import read
 from moonlynx.halubench.perturb.types import Draft, Edit
 from moonlynx.halubench.perturb.verify import realise
 
-from ...tables import table
+from ...cases import cases
 
 CONTEXT = ("The Blues won 5 games. The Reds won 3 games. The hall is in Vienna.",)
 
@@ -23,7 +23,7 @@ def edit(text, old, new):
     return text.index(old), text.index(old) + len(old), new
 
 
-@pytest.mark.parametrize("case", table(__file__, "verdicts.jsonl"), ids=lambda case: case["text"])
+@pytest.mark.parametrize("case", cases(__file__, "verdicts"), ids=lambda case: case["text"])
 def test_a_draft_becomes_a_text_or_is_refused_for_a_reason(case):
     draft = edit(case["text"], case["old"], case["new"])
     assert verdict(case["kind"], case["text"], draft) == case["verdict"]

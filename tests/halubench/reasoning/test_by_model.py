@@ -4,10 +4,8 @@ import re
 import jsonschema
 import pytest
 
-from moonlynx.halubench.asking import Asker
 from moonlynx.halubench.reasoning import Tracing
 from moonlynx.halubench.records import Edited
-from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.batch.chat_tasks import Fault
 from moonlynx.judge.contract.types import BadInput
 
@@ -125,12 +123,3 @@ def test_a_verdict_that_is_the_labels_is_fine(row, said):
 def test_a_row_that_nothing_is_known_of_is_said(fields, message):
     with pytest.raises(BadInput, match=message):
         Tracing().request(make_row(**fields), 0)
-
-
-def test_a_leak_is_asked_for_again(tmp_path):
-    leak = reply(["The answer was changed."])
-    model = FakeBackend(lambda request: reply(BULLETS) if request.seed else leak)
-    asker = Asker(Tracing(), model, tmp_path / "asked.jsonl")
-    (made,) = asker.ask([WRONG_ROW])
-    assert made.reasoning == tuple(BULLETS)
-    assert (asker.tally.faults, asker.tally.retries) == ({"leak": 1}, 1)

@@ -28,44 +28,61 @@ def said(row, seed=0):
     return " ".join(trace(row, seed).reasoning)
 
 
-def test_a_right_answer_is_traced_claim_by_claim():
-    text = said(make_row(label="PASS"))
-    assert "“The bridge was built in 1894”" in text
-    assert "“The bridge over the Tamsel was built in 1894”" in text
-    assert "“Anna Weiss drew the plans for the tower”" in text
+BUILT = "“The bridge over the Tamsel was built in 1894”"
+DREW = "“Anna Weiss drew the plans for the tower”"
+WHO = "Who drew the plans for the tower?"
+RATE, LOSS = "The rate was 10% in May.", "The loss was $5 million in June."
 
 
-def test_a_wrong_answer_is_traced_from_what_has_no_support():
-    text = said(wrong("1894", "1902"))
-    assert "“The bridge was built in 1902”" in text
-    assert "“The bridge over the Tamsel was built in 1894”" in text
-    assert "“1902”" in text
-    assert "“1894”" in text
+@pytest.mark.parametrize(
+    ("row", "has", "lacks"),
+    [
+        (make_row(label="PASS"), [BUILT, DREW, "“The bridge was built in 1894”"], []),
+        (wrong("1894", "1902"), ["“The bridge was built in 1902”", BUILT, "“1902”", "“1894”"], []),
+        # What the document has instead is named only where it has it.
+        (
+            wrong("wood", "copper", answer="The bridge was built in 1894 of wood."),
+            ["“copper”"],
+            ["“wood”"],
+        ),
+        # Signs that belong to a value are named with it.
+        (wrong("10", "28", answer=RATE, context=(f"{RATE} {LOSS}",)), ["“28%”", "“10%”"], []),
+        (wrong("5", "7", answer=LOSS, context=(f"{RATE} {LOSS}",)), ["“$7”", "“$5”"], []),
+        (
+            wrong("was built", "was not built"),
+            ["“The bridge was not built in 1894”", BUILT],
+            ["“was not built”"],
+        ),
+        # A short answer is read with its question.
+        (make_row(question=WHO, answer="Anna Weiss", label="PASS"), [f"“{WHO}”", DREW], []),
+        (
+            wrong("Anna Weiss", "Emil Brandt", answer="Anna Weiss", question=WHO),
+            [DREW, "“Emil Brandt”"],
+            [],
+        ),
+        # Without edits the faithful answer shows where to look.
+        (wrong("1894", "1902").model_copy(update={"edits": ()}), ["“1902”"], []),
+        # Where no claim is found, what speaks of the question is quoted.
+        (
+            make_row(
+                question="How long is the bridge?",
+                answer="About three hundred feet overall, give or take",
+                label="PASS",
+            ),
+            ["“It is ninety metres long and made of steel”"],
+            [],
+        ),
+    ],
+)
+def test_a_trace_quotes_the_claims_and_what_the_document_says(row, has, lacks):
+    text = said(row)
+    assert [quoted for quoted in has if quoted not in text] == []
+    assert [quoted for quoted in lacks if quoted in text] == []
 
 
 def test_the_answers_order_is_kept():
     text = said(wrong("Anna Weiss drew the plans for", "Emil Brandt drew the plans for"))
     assert text.index("built in 1894") < text.index("Emil Brandt drew")
-    assert "“Anna Weiss”" in text
-
-
-def test_what_the_document_has_instead_is_named_only_where_it_stands_there():
-    row = wrong("wood", "copper", answer="The bridge was built in 1894 of wood.")
-    text = said(row)
-    assert "“wood”" not in text
-    assert "“copper”" in text
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "theirs", "ours"),
-    [("10", "28", "“10%”", "“28%”"), ("5", "7", "“$5”", "“$7”")],
-)
-def test_signs_that_belong_to_a_value_are_named_with_it(old, new, theirs, ours):
-    context = "The rate was 10% in May. The loss was $5 million in June."
-    answer = "The rate was 10% in May." if old == "10" else "The loss was $5 million in June."
-    text = said(wrong(old, new, answer=answer, context=(context,)))
-    assert ours in text
-    assert theirs in text
 
 
 def test_an_addition_is_said_to_stand_nowhere():
@@ -74,22 +91,6 @@ def test_an_addition_is_said_to_stand_nowhere():
     text = said(row)
     assert "“at a cost of forty million crowns”" in text
     assert re.search(r"nowhere|Nothing in|not mention", text)
-
-
-def test_a_negation_is_set_against_the_document():
-    text = said(wrong("was built", "was not built"))
-    assert "“The bridge was not built in 1894”" in text
-    assert "“The bridge over the Tamsel was built in 1894”" in text
-    assert "“was not built”" not in text
-
-
-def test_a_short_answer_is_read_with_its_question():
-    row = make_row(question="Who drew the plans for the tower?", answer="Anna Weiss", label="PASS")
-    assert "“Who drew the plans for the tower?”" in said(row)
-    assert "“Anna Weiss drew the plans for the tower”" in said(row)
-    row = wrong("Anna Weiss", "Emil Brandt", answer="Anna Weiss", question=row.question)
-    assert "“Anna Weiss drew the plans for the tower”" in said(row)
-    assert "“Emil Brandt”" in said(row)
 
 
 def test_a_noted_span_is_found_in_the_answer():
@@ -102,11 +103,6 @@ def test_a_noted_span_is_found_in_the_answer():
     text = said(make_row(answer=answer, label="FAIL", annotation=note))
     assert "“It is closed on Sundays”" in text
     assert "HIGH" not in text
-
-
-def test_without_edits_the_right_answer_shows_where_to_look():
-    row = wrong("1894", "1902").model_copy(update={"edits": ()})
-    assert "“1902”" in said(row)
 
 
 def test_a_wide_edit_is_narrowed_to_what_it_changed():
@@ -124,15 +120,6 @@ def test_where_nothing_can_be_named_there_is_no_trace():
     assert trace(odd, 0) == Fault(reason="no evidence")
     with pytest.raises(BadInput, match="row made/1, label: is missing"):
         trace(make_row(), 0)
-
-
-def test_where_no_claim_is_found_what_speaks_of_the_question_is_quoted():
-    row = make_row(
-        question="How long is the bridge?",
-        answer="About three hundred feet overall, give or take",
-        label="PASS",
-    )
-    assert "“It is ninety metres long and made of steel”" in said(row)
 
 
 def test_an_answer_that_claims_nothing_says_so():
