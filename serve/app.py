@@ -35,11 +35,7 @@ def create_app(
     compare: Mapping[str, Settings] | None = None,
     metrics: Mapping[str, Metric] = MappingProxyType({}),
 ) -> FastAPI:
-    """Create the application that serves a judge.
-
-    `compare` has the names of the page's other judges, and how each is asked; without it there is
-    no page. `metrics` are served at /v1/metrics, by the names that they were requested by.
-    """
+    """Create the application; `compare` names the page's other judges, None: there is no page."""
     service = Service(judge, settings, tracing)
     jobs = Jobs(settings.jobs, service) if settings.jobs else None
     page = Page(service, compare) if compare is not None else None

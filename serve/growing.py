@@ -1,8 +1,7 @@
 """A growing answer: which of its sentences are whole, and how each is judged once.
 
-A sentence is judged as an answer of its own. What the answer says before it, up to a bound, follows
-the question, so that "it" and "she" still mean something; it is never judged again. So the
-cost of an answer grows with its length, not with its square.
+What the answer says before a sentence, up to a bound, follows the question, so that "it" and "she"
+still mean something. So the cost of an answer grows with its length, not with its square.
 """
 
 from __future__ import annotations

@@ -94,10 +94,7 @@ def serve(
 
 @contextmanager
 def _sure_end(settings: Settings) -> Iterator[None]:
-    """End the process some time after the signal, whatever a judge's thread is still doing.
-
-    Python waits for its threads, and a judge can be busy with rows that no client waits for.
-    """
+    """End the process some time after the signal: a judge's thread may still be busy."""
     ended = threading.Event()
 
     def watch() -> None:

@@ -106,10 +106,7 @@ class Service:
         return await self.finish(request, asyncio.gather(*self.submit(examples, ids)))
 
     async def finish(self, request: Request, work: Future[Result]) -> Result:
-        """Wait for work on a request, unless its client goes away or the time is up.
-
-        Abandoned work is cancelled, and its rows in the queue are dropped.
-        """
+        """Wait for work on a request; cancel it once its client goes away or the time is up."""
         seconds = self.settings.timeout
         gone = asyncio.ensure_future(_disconnected(request))
         try:

@@ -1,9 +1,7 @@
 """OpenTelemetry: a span for each judgement, whose verdict is a `gen_ai.evaluation.result` event.
 
-The span is an evaluator's of OpenInference too, by which Phoenix and others show it.
-
-Off unless the environment says where spans go (OTEL_EXPORTER_OTLP_ENDPOINT). A span holds scores,
-codes and counts, never a text: so no explanation either, for reasons quote the answer.
+It is an evaluator's span of OpenInference too. It holds scores, codes and counts, never a text.
+Off unless the environment says where spans go (OTEL_EXPORTER_OTLP_ENDPOINT).
 """
 
 from __future__ import annotations

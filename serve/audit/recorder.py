@@ -1,8 +1,7 @@
 """Writes to the audit's database from a thread of its own, so that judging never waits for it.
 
-Writes go through one queue, so feedback finds the verdict it is about, returned just before. The
-queue is bounded; what does not fit, or cannot be written after some attempts, is counted and
-dropped. A verdict is returned either way.
+One bounded queue: feedback finds the verdict returned just before; what does not fit, or cannot be
+written after some attempts, is counted and dropped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What `/` shows: a notice while Gradio is being loaded, and then the page.
-
-The API answers from the start; Gradio takes seconds to import, so it is imported beside it.
-"""
+"""What `/` shows: a notice while Gradio is imported beside the API, and then the page."""
 
 from __future__ import annotations
 

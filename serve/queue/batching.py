@@ -1,11 +1,8 @@
 """The queue before a judge: requests take turns, a bounded piece of work at a time.
 
-Rows that wait are put together until their texts fill a budget of characters, or the oldest has
-waited long enough, and judged in the judge's steps (`judge.contract.steps`). Between two of them
-the next turn goes to the request that had the fewest, so that a short answer does not wait for a
-long one to end; every fourth goes to the oldest, so that a long one is not starved. What no client
-waits for any more is dropped there. A verdict does not depend on what is judged beside it, so none
-of this changes one.
+Rows are put together up to a budget of characters, and judged in the judge's steps
+(`judge.contract.steps`). Each turn goes to the request that had the fewest, so that a short answer
+does not wait for a long one; every fourth to the oldest, so that a long one is not starved.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Batch files: each is a folder on disk, judged in the background and resumed after a stop.
 
 `FOLDER/ID/` holds `input.jsonl` as it was sent, `output.jsonl` with a Verdict a line, and
-`job.json` with how far it came. Files are judged one after the other, through the same queue as
-requests.
+`job.json` with how far it came. They are judged one after the other.
 """
 
 from __future__ import annotations

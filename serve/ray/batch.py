@@ -1,9 +1,7 @@
 """Judge a file of rows on a Ray cluster: `moonlynx judge --engine ray`.
 
-Ray Data sends partitions of the input to a pool of workers, which grows and shrinks with the
-work, and reassigns those of a lost worker or node. Each worker loads the judge once and reads its
-partitions itself. The verdicts come back to this process, which alone writes; so each partition is
-written once, however often it was judged.
+Ray Data sends partitions of the input to a pool of workers, and again those of a lost one. Only
+this process writes; so each partition is written once, however often it was judged.
 """
 
 from __future__ import annotations
@@ -132,11 +130,7 @@ def _dataset(ray: Any, planned: Plan, todo: Sequence[Partition], fields: FieldMa
 
 
 def _whole(planned: Plan, pieces: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, bytes]]:
-    """Yield number and verdicts of each partition, once all its pieces are in, in any order.
-
-    A piece holds `lines`, the verdicts of `rows` rows of a `partition`, the first of them its
-    row number `at`.
-    """
+    """Yield number and verdicts of each partition, once all its pieces are in, in any order."""
     waiting: dict[int, dict[int, tuple[int, bytes]]] = {}
     for piece in pieces:
         number = int(piece["partition"])

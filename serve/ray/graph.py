@@ -1,8 +1,6 @@
 """The server on Ray Serve: gateways, which take requests, before replicas of the judge.
 
-`serve deploy serve.yaml` runs it, from the file beside this one, which names `build`. Ray Serve
-starts and ends replicas with the load, replaces them one after the other at an update, and lets
-each finish what it has begun.
+`serve deploy serve.yaml` runs it, from the file beside this one, which names `build`.
 """
 
 from __future__ import annotations

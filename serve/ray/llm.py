@@ -1,8 +1,7 @@
 """Lynx on a Ray cluster, through Ray Data's own processor for vLLM: `lynx:MODEL@vllm`.
 
-The judge's own code writes each prompt and reads each reply; between the two, Ray Data's processor
-keeps the engines fed. The judge runs twice over a row: once to say what it asks, once more with
-the reply in hand.
+The judge runs twice over a row: once to say what it asks, once more with the reply in hand. Between
+the two, the processor keeps the engines fed.
 """
 
 from __future__ import annotations

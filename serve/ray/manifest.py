@@ -1,9 +1,8 @@
 """What a run on a cluster has done, partition by partition, and its verdicts so far.
 
-Beside the output is a folder `OUTPUT.parts`: the verdicts of each finished partition in a file,
-and `manifest.jsonl`, whose first line says what is judged by what, and each other line which
-partition is done, with its file's hash. A file that has not the hash is not done. So the folder
-may be copied, cut off or lose files: what is missing is judged again, and nothing twice.
+Beside the output is a folder `OUTPUT.parts`: a file of verdicts for each finished partition, and
+`manifest.jsonl`: the run, then a line for each of them with its hash. A file without that hash is
+judged again, so the folder may be copied, cut off or lose files.
 """
 
 from __future__ import annotations

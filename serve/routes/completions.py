@@ -1,9 +1,8 @@
 """`POST /v1/chat/completions` and `GET /v1/models`: any judge as a chat model that answers as Lynx.
 
-The last message asks: either Lynx's prompt (`judge.judges.lynx.build_prompt`), or an Example's
-fields as a JSON object. What comes before it, a system message for instance, is ignored. The
-answer's text is `{"REASONING": [...], "SCORE": "PASS" | "FAIL"}`; what could not be scored is
-answered with 422 and the verdict's error, streamed or not.
+The last message is either Lynx's prompt (`judge.judges.lynx.build_prompt`), or an Example's fields
+as a JSON object. The answer is `{"REASONING": [...], "SCORE": "PASS" | "FAIL"}`; what could not be
+scored is answered with 422 and the verdict's error, streamed or not.
 """
 
 import json

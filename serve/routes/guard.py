@@ -1,10 +1,8 @@
 """`POST /v1/guard`: judges an answer while it is being written, sentence by sentence.
 
-The client sends the answer so far and how much of it was judged before, as often as it likes; the
-reply is a stream of server-sent events (`GuardEvent`), one for each sentence that has become whole.
-The server keeps nothing between two requests: any of several servers may answer the next one, a
-request may be sent again, and it takes no more than plain HTTP. (A body that is streamed while the
-reply comes in would send the documents once only, but few clients and proxies can do both at once.)
+The client sends the answer so far and how much of it was judged before; the reply is a stream of
+server-sent events (`GuardEvent`), one for each sentence that has become whole. The server keeps
+nothing between two requests: any server may answer the next one, and one may be sent again.
 """
 
 import asyncio

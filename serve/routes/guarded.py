@@ -1,11 +1,9 @@
 """`POST /v1/guarded/chat/completions`: a chat endpoint whose answers pass the guard.
 
-A request is one of OpenAI's chat completions with the documents that the answer should keep to in
-`documents` (and `halt_at`, as the guard takes it). It is forwarded to the chat endpoint; of what
-comes back, a sentence is sent once it is judged. At the first confident hallucination the
-answer ends before that sentence, with the finish reason `content_filter`. Each chunk has its
-sentence's `GuardEvent` in the field `moonlynx`. A sentence that could not be scored is sent:
-its event says so.
+A chat completion with `documents` (and `halt_at`) is forwarded; of what comes back, a sentence is
+sent once it is judged, with its `GuardEvent` in the field `moonlynx`. At the first confident
+hallucination the answer ends with the finish reason `content_filter`. A sentence that could not be
+scored is sent: its event says so.
 """
 
 import json

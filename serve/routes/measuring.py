@@ -1,8 +1,7 @@
 """`POST /v1/metrics/{name}`: a MetricInput in, a MetricVerdict out, or a list of each.
 
-The metrics are those of Luna-2 that the server was started with. Each has its own name, `tone`, and
-the one that it was requested by, `luna2:tone`. An input that cannot be read is
-refused with 422; in a list it becomes a verdict with an error, in its place.
+A metric has its own name, `tone`, and the one that it was requested by, `luna2:tone`. An input that
+cannot be read is refused with 422; in a list it becomes a verdict with an error, in its place.
 """
 
 import asyncio

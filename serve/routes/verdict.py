@@ -1,7 +1,6 @@
 """`POST /v1/judge`: an Example in, a Verdict out; a list of Examples in, a list of Verdicts out.
 
-An Example that cannot be judged is refused with 422. In a list it becomes an unscored verdict in
-its place, and the others are judged.
+A bad Example is refused with 422; in a list it becomes an unscored verdict in its place.
 """
 
 from typing import Annotated, Any

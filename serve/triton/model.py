@@ -1,8 +1,7 @@
 """The model that Triton's Python backend runs: an Example's JSON in, its Verdict's JSON out.
 
-The `model.py` of an exported repository imports it from here. Claims, windows and verdicts are the
-package's own code, so that Triton's verdicts are those of `load_judge`; a copy beside the weights
-would diverge. The package must thus be installed where Triton runs.
+The `model.py` of an exported repository imports it from the package, which is installed there too,
+so that Triton's verdicts cannot diverge from those of `load_judge`.
 """
 
 from __future__ import annotations

@@ -42,10 +42,7 @@ DeploymentOption = Annotated[
 def engine_of(
     spec: Spec | None, deployment: str | None, tensor_parallel: int | None, *, dry_run: bool
 ) -> tuple[Engine, Spec]:
-    """Return the engine for what the command line names, and the judge that asks it.
-
-    A dry run shows the deployment and what it needs, and goes no further.
-    """
+    """Return the engine, and the judge that asks it; a dry run shows both, and ends there."""
     from .checks import check, require
     from .choose import choose
     from .engine import Engine

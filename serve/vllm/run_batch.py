@@ -1,9 +1,8 @@
 """Rows to vLLM's batch files and back: many answers judged offline, by one command of vLLM's.
 
-`write` makes a file of chat completions in OpenAI's batch format, a request a line; `vllm
-run-batch` completes it; `read` makes verdicts of the replies. Request and reply are those of the
-Lynx judge over HTTP, and so are the verdicts. A request's `custom_id` is the hash of its body: a
-reply is found by what was asked, in whatever order replies come.
+`write` makes a file of chat completions, `vllm run-batch` completes it, and `read` makes the
+verdicts that the Lynx judge over HTTP would give. A request's `custom_id` is the hash of its body:
+replies may come in any order.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a deployment takes, before it is started: memory of each GPU, and throughput by roofline.
 
 Memory is counted from the model's shape; only the workspace is a rule of thumb. Throughput is an
-estimate and nothing else: reading prompts is taken to be bound by arithmetic, writing replies by
-memory bandwidth, each at a stated share of the GPU's peak (the roofline of Williams et al. 2009).
+estimate: prompts are bound by arithmetic, replies by memory bandwidth, each at a stated share of
+the GPU's peak (the roofline of Williams et al. 2009).
 """
 
 from __future__ import annotations

@@ -1,8 +1,12 @@
-"""The server on the loopback, in a thread: real uvicorn, real HTTP."""
+"""The server on the loopback, in a thread or as the command: real uvicorn, real HTTP."""
 
+import json
+import os
 import socket
+import subprocess
+import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import httpx
 import uvicorn
@@ -21,6 +25,45 @@ EXAMPLE = {
     "answer": "The bridge was built in 1849.",
 }
 WRONG = EXAMPLE | {"id": "wrong", "answer": "Peter Smith tore down two towers near Glasgow."}
+HEAD = "POST /v1/judge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def connect(address):
+    url = httpx.URL(address)
+    return socket.create_connection((url.host, url.port), timeout=300)
+
+
+def raw(body):
+    """Return the bytes of a request to judge a row, or rows."""
+    content = json.dumps(body).encode()
+    return f"{HEAD}Content-Length: {len(content)}\r\n\r\n".encode() + content
+
+
+def read(connection):
+    with connection:
+        return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+@contextmanager
+def command(*options, program=("-m", "moonlynx"), env=None, log=None):
+    """Run `moonlynx serve` on any free port; yield the process and its address."""
+    line = [sys.executable, "-u", *program, "serve", "--port", "0", *options]
+    pipes = {"stdout": subprocess.PIPE, "text": True, "env": os.environ | (env or {})}
+    with (
+        log.open("w") if log else nullcontext(subprocess.PIPE) as errors,
+        subprocess.Popen(line, stderr=errors, **pipes) as server,
+    ):
+        try:
+            said = server.stdout.readline()
+            assert " at http" in said, log.read_text() if log else server.stderr.read()
+            yield server, said.split(" at ")[-1].partition("/v1")[0]
+        finally:
+            server.kill()
 
 
 @contextmanager

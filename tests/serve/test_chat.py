@@ -60,25 +60,6 @@ def test_the_judge_is_listed(chat):
         chat.chat.completions.create(**ask(json.dumps(EXAMPLE)) | {"model": "gpt"})
 
 
-@pytest.mark.parametrize(
-    ("request_", "param", "fix"),
-    [
-        (ask("Is this right?"), "messages.0.content", "is neither Lynx's prompt nor"),
-        (ask('{"context": "a"}'), "answer", "every row needs 'answer'"),
-        (ask("[1, 2]"), "messages.0.content", "is neither"),
-        (ask([{"type": "image_url"}]), "messages.0.content", "not text"),
-        (ask("{}") | {"messages": []}, "messages", "at least 1"),
-        (ask("{}", n=2), "n", "less than or equal to 1"),
-        (ask("{}") | {"messages": [{"role": "assistant"}]}, "messages.0.role", "the user's"),
-    ],
-)
-def test_what_cannot_be_judged_is_refused(chat, request_, param, fix):
-    with pytest.raises(openai.UnprocessableEntityError) as refused:
-        chat.chat.completions.create(**request_)
-    assert refused.value.param == param
-    assert fix in refused.value.message
-
-
 class Abstains:
     info = load_judge(MODEL).info
 
@@ -133,16 +114,8 @@ def test_a_prompt_with_a_forged_mark_is_refused(client):
     assert "two ways" in reply.json()["error"]["message"]
 
 
-def test_a_chats_row_is_read_as_a_files_row_is(client):
+def test_a_chats_row_is_read_as_a_files_row_is():
     row = {"user_input": "Q?", "retrieved_contexts": STRUCTURED["context"], "response": "No."}
     assert read_example(ChatRequest.model_validate(ask(json.dumps(row)))) == Example(
         question="Q?", context=STRUCTURED["context"], answer="No."
     )
-    twice = '{"context": "a", "answer": "a", "answer": "b"}'
-    reply = client.post("/v1/chat/completions", json=ask(twice))
-    assert reply.status_code == 422
-    assert "has the key 'answer' twice" in reply.json()["error"]["message"]
-    content = json.dumps(ask("x")).replace('"model"', '"model": "other", "model"')
-    json_type = {"Content-Type": "application/json"}
-    reply = client.post("/v1/chat/completions", content=content, headers=json_type)
-    assert (reply.status_code, reply.json()["error"]["param"]) == (422, "body")

@@ -18,7 +18,7 @@ import httpx
 import pytest
 from hypothesis import given, settings
 
-from .loopback import WRONG, metric, until
+from .loopback import WRONG, command, metric, until
 from .odd_requests import BODIES, MOST, requests
 from .test_guard import GOOD
 from .test_proxy import chat_endpoint
@@ -35,22 +35,13 @@ def gateway(folder, *without):
     program = f"import sys; sys.modules.update(dict.fromkeys({without}))\n"
     program += "from moonlynx.cli import main; main()"
     with chat_endpoint(GOOD) as (upstream, _):
-        line = [sys.executable, "-u", "-c", program, "serve", "--port", "0", "--timeout", "20"]
-        line += ["--max-body", str(MOST), "--metric", "luna2:tone", "--upstream", upstream]
-        line += ["--jobs", folder / "jobs", "--audit", f"sqlite:///{folder / 'audit.db'}"]
-        log = folder / "log"
-        with (
-            log.open("wb") as errors,
-            subprocess.Popen(line, stdout=subprocess.PIPE, stderr=errors, text=True) as server,
-        ):
-            try:
-                said = server.stdout.readline()
-                assert " at http" in said, log.read_text()
-                yield server, said.split(" at ")[1].partition("/v1")[0]
-                server.send_signal(signal.SIGTERM)
-                assert server.wait(DEADLINE) == 0
-            finally:
-                server.kill()
+        options = ["--timeout", "20", "--max-body", str(MOST), "--metric", "luna2:tone"]
+        options += ["--upstream", upstream, "--jobs", folder / "jobs"]
+        options += ["--audit", f"sqlite:///{folder / 'audit.db'}"]
+        with command(*options, program=("-c", program), log=folder / "log") as (server, address):
+            yield server, address
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(DEADLINE) == 0
 
 
 def vitals(server):

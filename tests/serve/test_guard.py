@@ -143,22 +143,6 @@ def test_when_a_sentence_is_whole(answer, whole):
     assert may_be_judged(answer, 0) is whole
 
 
-@pytest.mark.parametrize(
-    ("body", "code", "param"),
-    [
-        ({"context": " ", "answer": "a"}, "empty_context", "context"),
-        ({"context": "a", "answer": "a", "judged": 2}, "bad_input", "judged"),
-        ({"context": "a"}, "bad_input", "answer"),
-        ({"context": "a", "answer": "a", "judge": 2}, "bad_input", "judge"),
-    ],
-)
-def test_a_bad_request_is_refused(client, body, code, param):
-    reply = client.post("/v1/guard", json=body)
-    assert reply.status_code == 422
-    assert reply.json()["error"]["code"] == code
-    assert reply.json()["error"]["param"] == param
-
-
 def test_a_slow_judge_ends_the_stream_with_an_error():
     judge = Gated()
     with calling(judge, Settings(timeout=0.2)) as client:

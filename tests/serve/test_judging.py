@@ -8,6 +8,7 @@ from moonlynx import Example, Verdict, load_judge
 from moonlynx.judge.batch.judging import judge_batch
 from moonlynx.judge.rows.examples import read_jsonl
 
+from ..cases import cases
 from .loopback import EXAMPLE, WRONG, metric
 
 
@@ -69,26 +70,9 @@ def test_a_bad_row_of_many_gets_its_own_error(client):
 JSON = {"Content-Type": "application/json"}
 
 
-@pytest.mark.parametrize(
-    ("body", "code", "param", "fix"),
-    [
-        (b"{", "bad_input", "body", "is not JSON"),
-        (b"", "bad_input", "body", "send a JSON object"),
-        (b'"text"', "bad_input", "body", "must be an Example"),
-        (b"null", "bad_input", "body", "send a JSON object"),
-        (b'{"context": "a"}', "bad_input", "answer", "every row needs 'answer'"),
-        (b'{"context": ["a"], "answer": ""}', "empty_answer", "answer", "holds no text"),
-        (b'{"context": "", "answer": "a"}', "empty_context", "context", "at least one document"),
-        (b'{"context": [1], "answer": "a"}', "bad_input", "context.0", "valid string"),
-        (b'{"context": "a", "\\ud800": 1}', "bad_input", "answer", "found context, \\ud800"),
-        (b'{"context": "a", "answer": "a", "answer": "b"}', "bad_input", "body", "'answer' twice"),
-        (b'{"contexts": "a", "completion": "a"}', "bad_input", "answer", "answer=completion"),
-        (b'{"context": "a", "documents": "b", "answer": "a"}', "bad_input", "context", "twice, as"),
-        (b'{"context": "a", "answer": "\\ud800"}', "bad_input", "answer", "lone surrogate"),
-    ],
-)
-def test_a_bad_body_is_refused_by_field_and_fix(client, body, code, param, fix):
-    reply = client.post("/v1/judge", content=body, headers=JSON)
+@pytest.mark.parametrize(("path", "body", "code", "param", "fix"), cases(__file__, "refused"))
+def test_a_bad_body_is_refused_by_field_and_fix(client, path, body, code, param, fix):
+    reply = client.post(path, content=body, headers=JSON)
     assert reply.status_code == 422
     error = reply.json()["error"]
     assert (error["code"], error["param"]) == (code, param)

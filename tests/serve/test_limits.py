@@ -14,9 +14,7 @@ from moonlynx.serve.http.middleware import Observe, read_keys
 from moonlynx.serve.queue.batching import Batching
 from moonlynx.serve.service import Settings
 
-from .loopback import EXAMPLE, WRONG, Gated, calling, metric, until
-
-HEAD = "POST /v1/judge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+from .loopback import EXAMPLE, HEAD, WRONG, Gated, calling, connect, metric, serving, until
 
 
 def judge_rows(client, *rows):
@@ -55,6 +53,12 @@ def test_a_large_body_is_refused_announced_or_not():
             assert reply.json()["error"]["code"] == "too_large"
             assert "1,000,000 bytes" in reply.json()["error"]["message"]
         assert judge_rows(client, EXAMPLE).json()["score"] == "PASS"
+
+
+def test_a_body_that_does_not_come_in_is_given_up():
+    with serving(settings=Settings(timeout=0.2)) as address, connect(address) as slow:
+        slow.sendall(f"{HEAD}Content-Length: 100\r\n\r\n{{".encode())
+        assert slow.recv(1000).startswith(b"HTTP/1.1 408")
 
 
 def test_only_known_keys_open(tmp_path):

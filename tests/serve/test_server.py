@@ -1,13 +1,14 @@
 """The command itself, in a process of its own: up, under load, and down."""
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from importlib import reload
 
 import httpx
@@ -21,22 +22,7 @@ from moonlynx.serve.client import Client, ServerError
 from moonlynx.serve.server import ServeError, serve, waits_on_network
 from moonlynx.serve.service import Settings
 
-from .loopback import EXAMPLE, WRONG, metric, until
-
-
-@contextmanager
-def command(*options):
-    """Run `moonlynx serve` on any free port; give the process and its address."""
-    line = [sys.executable, "-u", "-m", "moonlynx", "serve", "--port", "0", *options]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(line, **pipes) as server:
-        try:
-            said = server.stdout.readline()
-            if " at http" not in said:
-                pytest.fail(server.stderr.read())
-            yield server, said.split(" at ")[1].partition("/v1")[0]
-        finally:
-            server.kill()
+from .loopback import EXAMPLE, WRONG, command, connect, metric, raw, read, until
 
 
 def accepted(client):
@@ -47,30 +33,49 @@ def accepted(client):
 @pytest.mark.heavy
 def test_sigterm_under_load_loses_no_accepted_request():
     """300 requests are in when the signal comes; each gets its verdicts, and then all is over."""
-    replies = []
     options = ("--batch-characters", "1", "--queue", "2000", "--timeout", "300")
     with command(*options) as (server, address):
-        split = httpx.URL(address)
-        body = httpx.Request("POST", address, json=[EXAMPLE, WRONG] * 2).read()
-        head = "POST /v1/judge HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        request = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
-        connections = [socket.create_connection((split.host, split.port)) for _ in range(300)]
+        connections = [connect(address) for _ in range(300)]
         with httpx.Client(base_url=address) as client:
             for connection in connections:
-                connection.sendall(request)
+                connection.sendall(raw([EXAMPLE, WRONG] * 2))
             until(lambda: accepted(client) >= 4 * 300, seconds=60)
             assert metric(client, "moonlynx_queue_rows") > 400
         server.send_signal(signal.SIGTERM)
-        for connection in connections:
-            with connection:
-                connection.settimeout(300)
-                replies.append(b"".join(iter(lambda c=connection: c.recv(65_536), b"")))
+        replies = [read(connection) for connection in connections]
         assert server.wait(30) == 0
         assert server.stderr.read() == ""
     assert sum(reply.startswith(b"HTTP/1.1 200") for reply in replies) == 300
     assert {reply.count(b'"score":"PASS"') for reply in replies} == {2}
     with Client(address) as own, pytest.raises(ServerError, match="is `moonlynx serve` running"):
         own.judge_all([])
+
+
+@pytest.mark.heavy
+def test_a_thousand_connections_get_a_verdict_or_are_told_to_come_back():
+    """More than the queue holds: whoever finds no room hears so, and nobody hears nothing."""
+    with command("--judge", "token-similarity", "--queue", "50") as (server, address):
+        connections = [connect(address) for _ in range(1_000)]
+        request = raw([EXAMPLE] * 10).replace(b"Host:", b"Connection: close\r\nHost:")
+        for connection in connections:
+            connection.sendall(request)
+        replies = [read(connection) for connection in connections]
+        assert httpx.get(f"{address}/readyz").status_code == 200
+        assert httpx.post(f"{address}/v1/judge", json=EXAMPLE).json()["score"] == "PASS"
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(60) == 0
+        assert server.stderr.read() == ""
+    statuses = Counter(int(reply.split()[1]) for reply in replies)
+    assert statuses[200] > 0
+    assert statuses[429] > 0
+    assert statuses.total() == statuses[200] + statuses[429] == 1_000
+    for reply in replies:
+        head, _, body = reply.partition(b"\r\n\r\n")
+        if b" 429 " in head:
+            assert b"retry-after: " in head.lower()
+            assert json.loads(body)["error"]["code"] == "busy"
+        else:
+            assert [verdict["score"] for verdict in json.loads(body)] == ["PASS"] * 10
 
 
 @pytest.mark.heavy

@@ -1,12 +1,9 @@
 """Requests take turns by pieces of work: told by the row of each piece, never by the clock."""
 
 import asyncio
-import json
-import socket
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -15,7 +12,7 @@ from moonlynx.serve.queue.batching import Batcher, Batching
 from moonlynx.serve.service import Settings
 
 from ..waiting import until_async
-from .loopback import EXAMPLE, Pieces, calling, metric, until
+from .loopback import EXAMPLE, Pieces, calling, connect, metric, raw, until
 
 ALONE = Batching(characters=1)  # every row is a batch of its own
 LONG = 500  # pieces
@@ -142,12 +139,8 @@ def test_a_request_over_its_time_is_worked_at_no_more():
 def test_a_request_whose_client_is_gone_is_worked_at_no_more():
     judge = Pieces()
     with calling(judge) as client:
-        address = urlsplit(str(client.base_url))
-        body = json.dumps(EXAMPLE | {"id": "gone", "answer": "b" * LONG}).encode()
-        with socket.create_connection((address.hostname, address.port)) as leaving:
-            head = "POST /v1/judge HTTP/1.1\r\nHost: localhost\r\n"
-            head += "Content-Type: application/json\r\n"
-            leaving.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        with connect(str(client.base_url)) as leaving:
+            leaving.sendall(raw(EXAMPLE | {"id": "gone", "answer": "b" * LONG}))
             until(lambda: judge.pieces)
         until(lambda: metric(client, "moonlynx_requests_total", status="499") == 1)
         judge.gate.set()

@@ -1,11 +1,12 @@
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from ..loopback import free_port
 
 
 @pytest.fixture
@@ -27,9 +28,7 @@ def postgres(tmp_path_factory):
         options = {"user": "postgres", "cwd": "/"}
     # Not under pytest's folder, which another user may not enter.
     folder = Path(subprocess.check_output(["mktemp", "-d"], text=True, **options).strip())
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     quiet = options | {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     data = ["-D", folder / "data"]
     subprocess.run([programs / "initdb", *data, "--auth=trust", "-U", "postgres"], **quiet)

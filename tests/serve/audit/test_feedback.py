@@ -87,11 +87,7 @@ def test_the_clients_name_an_example_by_its_hash(audited, sqlite):
     ("change", "param"),
     [
         ({"label": "WRONG"}, "label"),
-        ({"label": None}, "label"),
-        ({"verdict_id": None}, "verdict_id"),
-        ({"verdict_id": "7"}, "verdict_id"),
         ({"spans": [{"start": 0, "end": 4_000}]}, "spans.0.end"),
-        ({"score": "PASS"}, "score"),
     ],
 )
 def test_a_bad_word_is_refused_by_field(audited, change, param):

@@ -148,11 +148,6 @@ def test_the_chart_is_of_this_version(deploy):
     assert chart["appVersion"] == moonlynx.__version__
 
 
-def test_the_dashboard_is_the_file(render, deploy):
-    (data,) = render(FULL)["ConfigMap", "demo-moonlynx-dashboard"]["data"].values()
-    assert data == (deploy / "chart" / "dashboard.json").read_text()
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

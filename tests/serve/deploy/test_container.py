@@ -80,13 +80,6 @@ def test_every_package_is_pinned_within_its_range(dockerfile, project, deploy, t
     assert ("torch" in names) is (target == "cuda")
 
 
-def test_the_extras_exist(dockerfile, project):
-    assert extras(dockerfile) == {"cpu": ["serve"], "cuda": ["serve", "transformers"]}
-    assert {name for names in extras(dockerfile).values() for name in names} <= set(
-        project["optional-dependencies"]
-    )
-
-
 def test_what_runs_is_no_root_and_has_a_pinned_base(dockerfile):
     last = re.split(r"^FROM ", dockerfile, flags=re.MULTILINE)
     for stage in last[-2:]:

@@ -131,11 +131,8 @@ def test_a_sentence_comes_before_the_next_is_written(served):
         assert "".join(pieces) == " It is 90 m long — and"
 
 
-def test_what_has_no_documents_passes_as_it_is(served):
+def test_failures_and_what_has_no_documents_pass_as_they_are(served):
     assert ask(served[1], "/bare", WRONG) == WRONG
-
-
-def test_a_failure_passes_as_it_is(served):
     assert served[1].get("/refused").json() == {"detail": "no such town"}
 
 

@@ -39,14 +39,6 @@ def run(judge, *cases, **errors):
     ).test_results
 
 
-def test_an_evaluation_keeps_score_and_reason():
-    right, wrong = run(JUDGE, case(RIGHT), case(WRONG))
-    assert (right.success, right.metrics_data[0].score) == (True, 1.0)
-    assert (wrong.success, wrong.metrics_data[0].score) == (False, 0.0)
-    assert "Peter Smith" in wrong.metrics_data[0].reason
-    assert wrong.metrics_data[0].evaluation_model == "token-similarity 1-overlap"
-
-
 def test_what_has_no_score_is_no_success():
     with pytest.raises(Unscored, match="took too long"):
         GroundednessMetric(Silent()).measure(case(RIGHT))

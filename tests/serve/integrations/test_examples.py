@@ -25,11 +25,6 @@ NEEDS = {
 }
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
-def test_an_example_is_short(path):
-    assert path.read_text(encoding="utf-8").count("\n") <= 25
-
-
 def run(*command, folder, **environment):
     """Run a command as someone at a shell would, with our commands on the path."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])

@@ -8,7 +8,7 @@ from moonlynx import BadInput, Example, Unscored, Verdict, load_judge
 from moonlynx.serve.integrations.explain import explain
 from moonlynx.serve.integrations.grounding import Grounding, faithfulness, read_example, reason
 
-from .rows import CONTEXT, JUDGE, RIGHT, WRONG
+from .rows import CONTEXT, JUDGE, RIGHT
 
 INFO = load_judge(JUDGE).info
 FAILED = {"score": None, "error": {"code": "timeout", "message": "took too long"}}
@@ -16,13 +16,6 @@ FAILED = {"score": None, "error": {"code": "timeout", "message": "took too long"
 
 def verdict(**fields):
     return Verdict.model_validate({"judge": INFO, **fields})
-
-
-def test_both_ways_of_asking_say_the_same():
-    grounding = Grounding(JUDGE)
-    example = read_example(WRONG, CONTEXT)
-    assert grounding.check(example) == asyncio.run(grounding.acheck(example))
-    assert grounding.check(example).score == "FAIL"
 
 
 class Remote:

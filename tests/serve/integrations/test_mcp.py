@@ -14,6 +14,7 @@ from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.serve.integrations.mcp import make_server
 
 from ...waiting import until
+from ..loopback import free_port
 from .rows import CONTEXT, JUDGE, QUESTION, RIGHT, WRONG
 
 COMMAND = ["-m", "moonlynx", "mcp", "--judge", JUDGE]
@@ -63,8 +64,7 @@ def listens(port):
 
 @contextmanager
 def serving_http():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [sys.executable, *COMMAND, "--port", str(port)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:

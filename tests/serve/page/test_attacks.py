@@ -152,17 +152,6 @@ def test_each_client_gets_the_verdicts_of_its_own_file(client):
     assert client.get(FILES).status_code == 404
 
 
-def test_a_path_in_a_file_is_text(client, secret):
-    rows = [
-        as_file(str(secret)),
-        {"context": as_file(str(secret)), "answer": as_file(str(secret))},
-        EXAMPLE | {"answer": secret.as_uri(), "context": [str(secret)]},
-    ]
-    answer = client.post(FILES, content="\n".join(map(json.dumps, rows)), headers=LINES)
-    assert [verdict.score for verdict in verdicts(answer)][:2] == [None, None]
-    assert CANARY not in answer.text
-
-
 @pytest.mark.parametrize("judge", ["", "token-similarity%00", "lynx:x@http://127.0.0.1:9/v1", "x"])
 def test_a_file_is_judged_only_by_a_judge_that_is_offered(client, judge):
     answer = client.post(
@@ -170,26 +159,6 @@ def test_a_file_is_judged_only_by_a_judge_that_is_offered(client, judge):
     )
     assert_refused(answer)
     assert "choose one of luna, token-similarity" in answer.text
-
-
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        ({}, 200),
-        ({"Origin": "{own}"}, 200),
-        ({"Origin": "http://evil.example"}, 403),
-        ({"Origin": "null"}, 403),
-        ({"Origin": "http://127.0.0.1:1"}, 403),
-        ({"Content-Type": "text/plain"}, 415),
-        ({"Host": "evil.example"}, 421),
-    ],
-)
-def test_another_sites_page_cannot_use_it(client, address, headers, status):
-    headers = {name: value.format(own=address) for name, value in headers.items()}
-    answer = client.post(JOIN, json=call(["x"] * 5), headers=JSON | headers)
-    assert answer.status_code == status
-    answer = client.post(FILES, content=json.dumps(EXAMPLE), headers=LINES | headers)
-    assert answer.status_code == status
 
 
 @pytest.mark.parametrize(

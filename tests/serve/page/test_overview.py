@@ -14,12 +14,6 @@ def overview(*probabilities, rows=None):
     return found
 
 
-def test_probabilities_fall_into_tenths():
-    found = overview(0.0, 0.05, 0.1, 0.99, 1.0, None)
-    assert found.bins == [2, 1, 0, 0, 0, 0, 0, 0, 0, 2]
-    assert "Rows by P(hallucinated)" in found.render()
-
-
 def test_ids_are_escaped_and_long_tables_cut():
     html = overview(*[0.5] * 203).render()
     assert html.count("<tr>") == 201

@@ -2,13 +2,14 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+
+from ..loopback import free_port
 
 # On a busy machine a node's helpers may take longer to come up than Ray waits by default.
 ENVIRONMENT = {
@@ -34,11 +35,6 @@ def parameters():
         "object_store_memory": 100 << 20,
         **{f"{name}_port": free_port() for name in helpers},
     }
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
 
 
 @contextmanager

@@ -20,8 +20,8 @@ from moonlynx.serve.ray.graph import Arguments, build
 
 from ...conftest import VLLM_ENVIRONMENT
 from ...waiting import until
-from ..loopback import EXAMPLE, WRONG
-from .nodes import cluster, free_port, processes
+from ..loopback import EXAMPLE, WRONG, free_port
+from .nodes import cluster, processes
 
 FILE = Path(moonlynx.serve.ray.__file__).with_name("serve.yaml")
 APPLICATION = "moonlynx"

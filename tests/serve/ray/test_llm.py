@@ -60,17 +60,6 @@ def test_replies_become_the_verdicts_of_one_machine(tiny_llama, asked):
 
 
 @pytest.mark.heavy
-def test_a_row_is_asked_by_token_ids_greedily_and_bound_to_the_schema(asked):
-    rows, _ = asked
-    row = next(row for row in rows if row["example"])
-    assert len(row["tokenized_prompt"]) > 100
-    parameters = row["sampling_params"]
-    assert (parameters["temperature"], parameters["max_tokens"]) == (0.0, MAX_TOKENS)
-    assert parameters["logprobs"] == 20
-    assert "SCORE" in json.loads(parameters["structured_outputs"]["json"])["properties"]
-
-
-@pytest.mark.heavy
 def test_faults_of_the_engine_and_cut_replies_are_unscored(tiny_llama, asked):
     row = next(row for row in asked[0] if row["example"])
     reading = Reading(str(tiny_llama), None)

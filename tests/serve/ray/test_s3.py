@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from ...waiting import until
-from .nodes import cluster, ended, free_port, judging
+from ..loopback import free_port
+from .nodes import cluster, ended, judging
 from .rows import on_one_machine, write_parquet, write_rows
 
 s3fs = pytest.importorskip("s3fs", reason="needs an environment of its own: make test-frameworks")

@@ -1,6 +1,5 @@
 """The exported files: read by Triton's own messages, and what cannot be exported."""
 
-import json
 import os
 import re
 import shutil
@@ -105,13 +104,6 @@ def test_each_step_can_be_switched_off(export, tiny):
     for step in STEPS:
         (line,) = (line for line in said.splitlines() if f"`{step}`" in line)
         assert "| off |" in line
-
-
-def test_another_window_is_another_version(export, tiny):
-    folder, _ = export("--judge", f"luna:{tiny}", "--window", "128")
-    config = json.loads((folder / "models" / "luna" / "1" / "luna.json").read_text())
-    assert (config["window"], config["version"]) == (128, "tiny-128")
-    assert "$" not in (folder / "README.md").read_text().replace("$PWD", "")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import json
 import os
 import platform
 import shutil
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -22,6 +21,7 @@ import pytest
 from moonlynx import Example, load_judge
 
 from ...waiting import until
+from ..loopback import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 PEER = Path(os.environ.get("MOONLYNX_TRITON", ROOT / "build" / "triton"))
@@ -79,8 +79,7 @@ def triton(models, folder):
     backend = folder / "backends" / "python"
     shutil.copytree(server / "backends" / "python", backend)
     shutil.copy(STUB, backend)
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [server / "bin" / "tritonserver", f"--model-repository={models}"]
     command += [f"--backend-directory={backend.parent}", "--http-address=127.0.0.1"]
     command += [f"--http-port={port}", "--allow-grpc=false", "--allow-metrics=false"]

@@ -1,9 +1,6 @@
 """`moonlynx serve` over a real vLLM on the CPU: processes of their own, real HTTP between them."""
 
 import os
-import socket
-import subprocess
-import sys
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,16 +10,12 @@ import pytest
 
 from ...conftest import START_LIMIT, VLLM_ENVIRONMENT
 from ...waiting import until
+from ..loopback import command, free_port
 
 MODEL = "tiny-lynx"
 needs_vllm = pytest.mark.skipif(
     find_spec("vllm") is None, reason="needs vLLM: tests/requirements-optional.txt"
 )
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
 
 
 def write_deployment(folder, model, more=""):
@@ -39,22 +32,10 @@ def write_deployment(folder, model, more=""):
 
 @contextmanager
 def moonlynx_serve(log, *options):
-    """Run `moonlynx serve` on any free port; give the process and its address."""
-    line = [sys.executable, "-u", "-m", "moonlynx", "serve", "--port", "0", *options]
-    with (
-        log.open("w") as errors,
-        subprocess.Popen(
-            line,
-            env=os.environ | VLLM_ENVIRONMENT,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        ) as server,
-    ):
+    """Run `moonlynx serve` on any free port; yield the process and its address."""
+    with command(*options, env=VLLM_ENVIRONMENT, log=log) as (server, address):
         try:
-            said = server.stdout.readline()
-            assert " at http" in said, log.read_text()[-4000:]
-            yield server, said.split(" at ")[-1].partition("/v1")[0]
+            yield server, address
         finally:
             server.terminate()
             server.wait(120)

@@ -10,14 +10,15 @@ from moonlynx.serve.vllm import checks
 from moonlynx.serve.vllm.checks import NotFit, check, find_gpus, require
 from moonlynx.serve.vllm.deployment import Deployment, changed, read_deployment
 
+from ..loopback import free_port
+
 H100 = "NVIDIA H100 80GB HBM3, 81559, 81008"
 T4 = "Tesla T4, 15360, 15109"
 
 
-@pytest.fixture
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
+@pytest.fixture(name="free_port")
+def any_port():
+    return free_port()
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from moonlynx.serve.vllm.checks import NotFit
 from moonlynx.serve.vllm.deployment import Deployment
 from moonlynx.serve.vllm.engine import Engine, WaitingJudge, WaitingMetric
 
-from ..loopback import EXAMPLE, calling, until
-from .real import free_port, session
+from ..loopback import EXAMPLE, calling, free_port, until
+from .real import session
 
 
 @pytest.fixture

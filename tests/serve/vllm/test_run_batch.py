@@ -38,23 +38,11 @@ def requests(files, name="requests.jsonl"):
     return [json.loads(line) for line in (files / name).read_text().splitlines()]
 
 
-def completion(text, tokens=()):
-    logprobs = [
-        {"token": one, "logprob": -0.1, "bytes": None, "top_logprobs": []} for one in tokens
-    ]
+def completion(text):
+    message = {"role": "assistant", "content": text, "refusal": None}
     return {
         "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "lynx",
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": text, "refusal": None},
-                "logprobs": {"content": logprobs},
-                "finish_reason": "stop",
-            }
-        ],
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 300, "total_tokens": 320, "completion_tokens": 20},
     }
 
