@@ -11,10 +11,14 @@ from jsonschema import validate
 
 from moonlynx.judge.contract.base import AsyncJudge, Judge
 from moonlynx.judge.contract.schemas import load_schema
-from moonlynx.judge.contract.types import ERROR_CODES, Example, Usage, Verdict
+from moonlynx.judge.contract.types import ERROR_CODES, Example, JudgeInfo, Usage, Verdict
 from moonlynx.judge.decision.calibration import load_calibration
+from moonlynx.judge.decision.policy import Policy
+from moonlynx.judge.files.stored import save_record
+from moonlynx.judge.judges.detectors.token_similarity import TokenSimilarity
 from moonlynx.judge.judges.luna.weights import CALIBRATION, EMBEDDED
 from moonlynx.judge.judges.raghalu import weights as raghalu
+from moonlynx.judge.judges.rules import VERSION as RULES
 from moonlynx.judge.registry import all_factories, load_judge
 
 from ..tables import table
@@ -27,6 +31,19 @@ ANSWERS = json.loads(
     Path(__file__).with_name("text").joinpath("answers.json").read_text(encoding="utf-8")
 )
 REPLY = {"REASONING": ["It says so.", "Nothing else does."], "SCORE": "FAIL"}
+# Word overlap stands where all words are found, and where hardly any is.
+POLICY = Policy(
+    first=TokenSimilarity().info,
+    second=JudgeInfo(name="lynx:fake", version="lynx-v1"),
+    pass_up_to=0.1,
+    fail_from=0.9,
+    chosen_for="accuracy with share<=0.5",
+    rows=100,
+    fails=50,
+    handed_on=0.5,
+    accuracy=0.8,
+    data_sha256="0" * 64,
+)
 # What a model would reply to each of the prompts, found by words that only that one has.
 PROMPTED = Path(__file__).with_name("replies.jsonl")
 
@@ -46,6 +63,9 @@ def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         script = tmp_path / f"{name}.jsonl"
         script.write_text(json.dumps({"text": text}) + "\n")
         template = template.replace(f"{{{name}}}", str(script))
+    if "{policy}" in template:
+        save_record(POLICY, tmp_path / "policy.json")
+    template = template.replace("{policy}", str(tmp_path / "policy.json"))
     template = template.replace("{prompted}", str(PROMPTED))
     if "{nli}" in template:
         template = template.replace("{nli}", str(build_generator(tmp_path / "nli")))
@@ -64,6 +84,7 @@ def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 CALIBRATED = [
     load_calibration(folder / CALIBRATION).judge for folder in (EMBEDDED, raghalu.EMBEDDED)
 ]
+CALIBRATED += [one.model_copy(update={"version": f"{one.version}+{RULES}"}) for one in CALIBRATED]
 FAST = [
     "token-similarity",
     "token-similarity?metric=bleu",
@@ -98,7 +119,12 @@ HEAVY = [
     "nli:{nli}",
     "luna2:context_adherence@transformers?backbone={tiny_llama}",
 ]
-ALL = [*FAST, *(pytest.param(name, marks=pytest.mark.heavy) for name in HEAVY)]
+CASCADE = "cascade(token-similarity,lynx@fake?script={lynx})?policy={policy}"
+COMPOSED = [
+    *("token-similarity?rules=on", "luna?rules=on", "lynx@fake?script={lynx}&rules=on"),
+    *(CASCADE, f"{CASCADE}&on-failure=keep", f"{CASCADE}&rules=on"),
+]
+ALL = [*FAST, *COMPOSED, *(pytest.param(name, marks=pytest.mark.heavy) for name in HEAVY)]
 every_judge = pytest.mark.parametrize("spec", ALL, indirect=True)
 
 
@@ -165,7 +191,7 @@ def test_what_is_not_language_is_unscored_and_nobody_is_asked(spec: str) -> None
         keeps_the_contract(example, verdict)
         assert verdict.error is not None
         assert verdict.error.code == "bad_input"
-        assert verdict.error.message.startswith("answer: ")
+        assert verdict.error.message.removeprefix("lynx:fake: ").startswith("answer: ")
         assert verdict.usage == Usage()
     assert judge(examples[:1] + EXAMPLES)[1:] == judge(EXAMPLES)
 

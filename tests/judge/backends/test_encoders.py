@@ -12,7 +12,6 @@ from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.backends.encoder import EncoderBackend, load_encoder
 from moonlynx.judge.backends.onnx_encoder import MODEL
 from moonlynx.judge.backends.torch_encoder import HEADS, TRUNK
-from moonlynx.judge.contract.spec import SpecError
 
 from ...tiny_encoder import build_tiny_encoder, random_inputs
 
@@ -65,18 +64,6 @@ def test_token_types_are_read(encoder):
 
 
 @pytest.mark.heavy
-def test_the_padding_of_a_batch_does_not_count(folder):
-    from moonlynx.judge.backends.torch_encoder import TorchEncoder
-
-    encoder = TorchEncoder(folder, device="cpu")
-    alone = encoder.encode(INPUTS)
-    padded = encoder._run(INPUTS, rows=len(INPUTS) + 2, width=64)
-    for one, other in zip(alone, padded, strict=True):
-        assert other.claim == pytest.approx(one.claim, abs=1e-4)
-        np.testing.assert_allclose(other.tokens, one.tokens, atol=1e-4)
-
-
-@pytest.mark.heavy
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_half_precision_is_near_the_full_one(folder, precision):
     from moonlynx.judge.backends.torch_encoder import TorchEncoder
@@ -110,11 +97,6 @@ def test_onnx_needs_no_torch(folder):
         [sys.executable, "-c", program, str(folder)], capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout) == []
-
-
-def test_an_unknown_backend_is_refused(tmp_path):
-    with pytest.raises(SpecError, match="'vllm'; use onnx or torch"):
-        load_encoder(tmp_path, "vllm")
 
 
 def test_onnx_weights_that_are_missing_or_broken_are_named(tmp_path):

@@ -6,7 +6,7 @@ from moonlynx.judge.backends.base import BackendError, ChatReply, ChatRequest
 from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.spec import SpecError
-from moonlynx.judge.contract.types import JudgeError, Turn
+from moonlynx.judge.contract.types import Turn
 
 
 def ask(text, **settings):
@@ -34,11 +34,6 @@ def test_a_function_replies_with_text_or_a_whole_reply():
     assert bound is refused
 
 
-def test_a_text_is_cut_after_max_tokens_words():
-    (reply,) = FakeBackend(["one two\nthree four"]).complete([ask("a", max_tokens=3)])
-    assert (reply.text, reply.finish, reply.output_tokens) == ("one two\nthree", "length", 3)
-
-
 def test_the_first_row_that_fits_the_last_message_answers(tmp_path):
     backend = scripted(
         tmp_path / "script.jsonl",
@@ -51,32 +46,6 @@ def test_the_first_row_that_fits_the_last_message_answers(tmp_path):
     texts = [(reply.text, reply.finish) for reply in replies]
     tower = ("of the tower", "length")
     assert texts == [tower, ("of the bridge", "stop"), ("of neither\u2028", "stop"), tower]
-
-
-def test_a_script_can_hold_tokens_and_errors(tmp_path):
-    tokens = [
-        {"text": "PA", "logprob": -0.1, "top": [["PA", -0.1], ["FA", -2.3]]},
-        {"text": "SS", "logprob": 0.0},
-    ]
-    error = {"code": "too_long", "message": "9000 tokens"}
-    backend = scripted(
-        tmp_path / "script.jsonl",
-        {"match": "long", "finish": "error", "error": error},
-        {"text": "PASS", "tokens": tokens},
-    )
-    long, silent, spoken, cut = backend.complete(
-        [
-            ask("a long one"),
-            ask("a"),
-            ask("a", logprobs=True),
-            ask("a", logprobs=True, max_tokens=1),
-        ]
-    )
-    assert long.error == JudgeError(code="too_long", message="9000 tokens")
-    assert (silent.tokens, silent.output_tokens) == (None, 2)
-    assert [token.text for token in spoken.tokens] == ["PA", "SS"]
-    assert spoken.tokens[0].top == (("PA", -0.1), ("FA", -2.3))
-    assert (cut.text, cut.finish, len(cut.tokens)) == ("PA", "length", 1)
 
 
 def test_a_prompt_that_no_row_fits_is_an_error(tmp_path):

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moonlynx.judge.backends.base import ReplyToken
-from moonlynx.judge.backends.replies import aligned, reply_token, spell
+from moonlynx.judge.backends.replies import spell
 
 END = 256
 
@@ -18,17 +18,6 @@ def name(token):
 
 def spelled(ids, steps=None):
     return list(spell(decode, name, ids, steps or [(0.0, [])] * len(ids)))
-
-
-def test_what_a_schema_rules_out_is_no_alternative():
-    token = reply_token("a", -1.0, [("b", -0.5), ("c", float("-inf")), ("d", -9999.0)])
-    assert token == ReplyToken("a", -1.0, (("b", -0.5), ("a", -1.0)))
-
-
-def test_tokens_join_to_the_text_but_for_special_tokens_at_the_end():
-    tokens = [ReplyToken("PA", 0.0), ReplyToken("SS", 0.0), ReplyToken("<eos>", 0.0)]
-    assert aligned(tokens, "PASS") == tuple(tokens)
-    assert aligned(tokens[:1], "PASS") is None
 
 
 def test_a_token_within_a_character_leaves_its_text_to_the_next():

@@ -48,18 +48,6 @@ def ask(text, **settings):
     return ChatRequest((Turn(role="user", content=text),), **{"max_tokens": 12, **settings})
 
 
-def test_a_batch_gives_the_replies_of_its_requests_alone(backend, tiny_llama):
-    requests = [ask(prompt, logprobs=True) for prompt in PROMPTS]
-    requests.insert(1, ask("Sampled.", temperature=1.0, seed=5, logprobs=True))
-    alone = backend.complete(requests)
-    together = load(tiny_llama, batch="3").complete(requests)
-    assert together[1] == alone[1], "sampled requests run alone"
-    for one, other in zip(alone, together, strict=True):
-        assert one.text == other.text
-        logprobs = [token.logprob for token in other.tokens]
-        assert [token.logprob for token in one.tokens] == pytest.approx(logprobs, abs=1e-4)
-
-
 def test_a_batch_that_fails_is_done_one_by_one(tiny_llama, monkeypatch):
     backend = load(tiny_llama, batch="3")
     expected = backend.complete([ask(prompt) for prompt in PROMPTS])
@@ -111,11 +99,6 @@ def test_sampling_leaves_the_programs_own_random_numbers_alone(backend):
     assert torch.rand(3).tolist() == expected
 
 
-def test_sampling_without_a_seed_is_free(backend):
-    request = ask(PROMPTS[0], temperature=2.0)
-    assert len({reply.text for reply in backend.complete([request] * 3)}) == 3
-
-
 def test_messages_that_the_template_refuses_fail_alone(checkpoint):
     template = checkpoint / "chat_template.jinja"
     guard = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
@@ -150,11 +133,6 @@ def test_pickled_weights_are_refused(checkpoint):
     weights.unlink()
     with pytest.raises(BackendError, match="safetensors"):
         load(checkpoint)
-
-
-def test_a_hub_id_that_is_not_here_is_refused():
-    with pytest.raises(BackendError, match="cannot load nobody/nothing"):
-        load("nobody/nothing")
 
 
 def test_int8_is_not_batched(tiny_llama):

@@ -80,25 +80,6 @@ def test_a_finished_run_is_not_judged_again(tmp_path):
     assert again == first
 
 
-def test_a_judge_that_breaks_down_loses_nothing_done(tmp_path):
-    class BreaksDown(TokenSimilarity):
-        left = 3
-
-        def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
-            self.left -= 1
-            if self.left < 0:
-                raise RuntimeError("the model went away")
-            return super().__call__(examples)
-
-    path = make_input(tmp_path / "in.jsonl", 60)
-    run(path, tmp_path / "whole.jsonl")
-    with pytest.raises(RuntimeError, match="went away"):
-        judge_rows(BreaksDown(), read_rows(path), tmp_path / "out.jsonl", run=RUN, batch_size=10)
-    assert len(list(read_verdicts(tmp_path / "out.jsonl"))) == 30
-    run(path, tmp_path / "out.jsonl")
-    assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
-
-
 def test_runs_are_never_mixed(tmp_path):
     path = make_input(tmp_path / "in.jsonl", 20)
     output = tmp_path / "out.jsonl"
@@ -191,15 +172,6 @@ def test_two_runs_at_once_are_refused(tmp_path):
     assert len(lines_of(output)) == len(lines_of(times)) == 20
 
 
-def test_timings_lie_apart_and_cover_every_row(tmp_path):
-    path = make_input(tmp_path / "in.jsonl", 30)
-    run(path, tmp_path / "out.jsonl", timings=tmp_path / "t.jsonl", batch_size=8)
-    timings = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
-    assert [t["line"] for t in timings] == list(range(1, 31))
-    assert all(t["seconds"] >= 0 for t in timings)
-    assert b"seconds" not in (tmp_path / "out.jsonl").read_bytes()
-
-
 def test_a_run_cut_anywhere_has_the_time_of_each_row(tmp_path):
     path = make_input(tmp_path / "in.jsonl", 20)
     output, times = tmp_path / "out.jsonl", tmp_path / "t.jsonl"
@@ -214,6 +186,7 @@ def test_a_run_cut_anywhere_has_the_time_of_each_row(tmp_path):
             run(path, output, timings=times, batch_size=5)
             assert output.read_bytes() == verdicts
             assert len(read_timings(times)) == 20
+    assert b"seconds" not in verdicts
 
 
 @pytest.mark.parametrize("text", ["not mine", '{"id": 1}\n', '{"a": 1}'])

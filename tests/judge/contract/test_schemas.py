@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
 
 from moonlynx.judge.contract import schemas
-from moonlynx.judge.contract.types import ERROR_CODES, Example, JudgeError, JudgeInfo, Verdict
+from moonlynx.judge.contract.types import Example
 
 from ...strategies import examples, filled, metric_inputs, metric_verdicts, texts, verdicts
 from ...tables import table
@@ -60,13 +60,6 @@ def test_the_example_schema_accepts_what_a_row_may_hold(context, answer):
     row = {"context": context, "answer": answer}
     Example.from_row(row)
     VALIDATORS["example"].validate(row)
-
-
-def test_the_verdict_schema_names_every_error_code():
-    for code in ERROR_CODES:
-        error = JudgeError(code=code, message="m")
-        verdict = Verdict(score=None, judge=JudgeInfo(name="j", version="1"), error=error)
-        VALIDATORS["verdict"].validate(json.loads(verdict.model_dump_json()))
 
 
 @pytest.mark.parametrize("case", table(__file__, "schemas_refuse.jsonl"), ids=json.dumps)

@@ -78,17 +78,6 @@ def test_a_minimal_row_has_defaults_and_one_string_is_one_document():
     assert example.id is example.label is example.spans is example.source is None
 
 
-def test_blank_documents_are_kept_beside_one_with_text():
-    assert Example.from_row(row(context=["", " ", "text"])).context == ("", " ", "text")
-
-
-@pytest.mark.parametrize("example_id", ["a", "", 7, -1, 2**80])
-def test_ids_keep_their_kind(example_id):
-    example = Example.from_row(row(id=example_id))
-    assert example.id == example_id
-    assert type(example.id) is type(example_id)
-
-
 BAD_ROWS = [
     *table(__file__, "bad_rows.jsonl"),
     *(

@@ -12,33 +12,19 @@ from typer.testing import CliRunner
 from moonlynx import cli as top
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.contract.base import AsyncJudge, Judge, unscored
+from moonlynx.judge.contract.base import AsyncJudge, unscored
 from moonlynx.judge.contract.spec import SpecError
-from moonlynx.judge.contract.types import Example, JudgeError, JudgeInfo, Usage, Verdict
+from moonlynx.judge.contract.types import Example, JudgeError, Usage, Verdict
 from moonlynx.judge.decision.cascade import Cascade
-from moonlynx.judge.decision.policy import Policy, PolicyError, load_policy
+from moonlynx.judge.decision.policy import PolicyError, load_policy
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.detectors.token_similarity import TokenSimilarity
 from moonlynx.judge.judges.lynx import LynxJudge
 from moonlynx.judge.registry import load_judge
 
-from ..test_conformance import CLAIMLESS, EXAMPLES, REPLY, keeps_the_contract
+from ..test_conformance import POLICY, REPLY
 
 FIRST = TokenSimilarity()
-LYNX = JudgeInfo(name="lynx:fake", version="lynx-v1")
-# Word overlap stands where all words are found, and where hardly any is.
-POLICY = Policy(
-    first=FIRST.info,
-    second=LYNX,
-    pass_up_to=0.1,
-    fail_from=0.9,
-    chosen_for="accuracy with share<=0.5",
-    rows=100,
-    fails=50,
-    handed_on=0.5,
-    accuracy=0.8,
-    data_sha256="0" * 64,
-)
 SURE_PASS = Example(id="sure pass", context="The fee is 3.50.", answer="The fee is 3.50.")
 SURE_FAIL = Example(id="sure fail", context="The fee is 3.50.", answer="Tourists adore lanterns.")
 UNSURE = Example(
@@ -49,8 +35,6 @@ SAYS_FAIL = json.dumps(REPLY)
 
 
 class Recording:
-    """A Lynx judge over scripted replies that writes down its batches."""
-
     def __init__(self, reply: str | ChatReply = SAYS_FAIL) -> None:
         self.batches: list[list[str]] = []
         self._judge = LynxJudge(FakeBackend(lambda request: reply), model="fake")
@@ -111,25 +95,15 @@ def test_where_the_second_judge_fails_the_answer_is_unscored(code: str) -> None:
     assert unsure.error.message.startswith("lynx:fake: ")
     assert not any(stage.decided or stage.degraded for stage in unsure.stages)
     assert unsure.usage.calls == 1
-
-
-@pytest.mark.parametrize("code", FAILURES)
-def test_or_the_first_verdict_is_kept_and_marked(code: str) -> None:
-    cascade = Cascade([FIRST, failing(code)], POLICY, on_failure="keep")
-    unsure = cascade([UNSURE])[0]
-    alone = FIRST([UNSURE])[0]
-    assert (unsure.score, unsure.sentences, unsure.spans) == (
-        alone.score,
-        alone.sentences,
-        alone.spans,
-    )
-    assert [(s.decided, s.degraded) for s in unsure.stages] == [(True, True), (False, False)]
-    assert unsure.usage.calls == 1, "what failed has cost too"
+    # Or the first judge's verdict is kept and marked.
+    kept, alone = Cascade([FIRST, failing(code)], POLICY, on_failure="keep")(ALL)[1], FIRST(ALL)[1]
+    same = {"score", "sentences", "spans"}
+    assert kept.model_dump(include=same) == alone.model_dump(include=same)
+    assert [(s.decided, s.degraded) for s in kept.stages] == [(True, True), (False, False)]
+    assert kept.usage.calls == 1, "what failed has cost too"
 
 
 class Broken:
-    """A judge that scores nothing."""
-
     info = FIRST.info
 
     def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
@@ -146,7 +120,7 @@ def test_what_the_first_judge_cannot_score_is_handed_on() -> None:
 
 def test_a_score_without_a_raw_score_never_stands() -> None:
     second = Recording()
-    policy = POLICY.model_copy(update={"first": LYNX})
+    policy = POLICY.model_copy(update={"first": POLICY.second})
     Cascade([Recording(), second], policy)(ALL)
     assert len(second.batches[0]) == 3
 
@@ -165,8 +139,6 @@ def test_cascades_nest_and_their_stages_stand_side_by_side() -> None:
 
 
 class AsyncRecording(Recording):
-    """The same as an async judge."""
-
     async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
         return self(examples)
 
@@ -206,25 +178,6 @@ def policy(tmp_path: Path) -> Path:
     path = tmp_path / "policy.json"
     save_record(POLICY, path)
     return path
-
-
-@pytest.mark.parametrize("options", ["", "&on-failure=keep", "&rules=on"])
-def test_the_contract(script: Path, policy: Path, options: str) -> None:
-    name = f"cascade(token-similarity,lynx@fake?script={script})?policy={policy}{options}"
-    judge = load_judge(name)
-    assert isinstance(judge, Judge)
-    assert judge([]) == []
-    together = judge(EXAMPLES)
-    for example, verdict in zip(EXAMPLES, together, strict=True):
-        keeps_the_contract(example, verdict)
-        assert verdict.judge == judge.info
-    claimless = together[EXAMPLES.index(CLAIMLESS)]
-    assert claimless.score == "PASS"
-    assert {sentence.label for sentence in claimless.sentences} == {"NO_INFO"}
-    assert judge(EXAMPLES[::-1]) == together[::-1]
-    assert [judge([example])[0] for example in EXAMPLES] == together
-    if isinstance(judge, AsyncJudge):
-        assert asyncio.run(judge.acall(EXAMPLES)) == together
 
 
 def test_the_version_names_all_that_can_change_a_verdict(policy: Path) -> None:

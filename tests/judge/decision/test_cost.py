@@ -52,11 +52,6 @@ def test_a_verdict_is_priced_stage_by_stage(tmp_path):
     assert table.of(whole.model_copy(update={"stages": (first, other)})) is None
 
 
-def test_the_packages_own_table_is_read():
-    table = load_prices()
-    assert table.models["gpt-4o"].output > table.models["gpt-4o"].input > 0
-
-
 @pytest.mark.parametrize("text", [None, "no", '{"models": {}}', TABLE.replace("2.0", "-1")])
 def test_what_is_no_price_table_is_said(tmp_path, text):
     path = tmp_path / "prices.json"

@@ -105,11 +105,6 @@ def test_a_pipe_is_only_written_to(tmp_path):
     assert list(tmp_path.iterdir()) == [pipe]
 
 
-def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(IsADirectoryError), resume(tmp_path, RUN):
-        pass
-
-
 def test_a_held_file_is_refused_by_name_until_it_is_let_go(path):
     says = rf"run\.jsonl is being written by process {os.getpid()} on .* since 2.* UTC; wait"
     with held(path):

@@ -54,11 +54,6 @@ def test_the_threshold_itself_fails_by_the_score_that_is_shown(raw, score, label
     assert verdict.raw_score == verdict.sentences[0].raw_score == round(raw, 4)
 
 
-def test_an_answer_that_claims_nothing_passes():
-    verdict = to_verdict(EXAMPLE, INFO, [Finding(HELLO, None)], 0.0)
-    assert (verdict.score, verdict.raw_score) == ("PASS", 0.0)
-
-
 def test_long_sentences_are_quoted_short():
     example = Example(context="x", answer="word " * 40 + "end.")
     (piece,) = split_sentences(example.answer)

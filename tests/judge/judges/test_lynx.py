@@ -208,10 +208,6 @@ def test_no_raw_score_where_the_alternatives_give_none(
     assert verdict.score == "FAIL", "the model's own word"
 
 
-def test_no_logprobs_no_raw_score() -> None:
-    assert judge_one(REPLY).raw_score is None
-
-
 def test_a_score_of_several_tokens_is_decided_at_the_first() -> None:
     tokens = (
         ReplyToken(HEAD[:-1], 0.0, (("PASS", 0.0), ("FAIL", -5.0))),
@@ -229,22 +225,6 @@ def test_a_score_of_several_tokens_is_decided_at_the_first() -> None:
 def test_the_threshold_decides_where_it_is_given(threshold: float | None, score: str) -> None:
     verdict = judge_one(reply_with(("FAIL", -0.5), ("PASS", -1.5)), threshold)
     assert (verdict.raw_score, verdict.score) == (1.0, score)
-
-
-def test_a_threshold_can_turn_pass_to_fail() -> None:
-    reply = reply_with(("PASS", -0.5), ("FAIL", -1.0), said="PASS")
-    assert judge_one(reply, threshold=-0.6).score == "FAIL"
-    assert judge_one(reply).score == "PASS"
-
-
-def test_an_answer_that_claims_nothing_is_pass_and_costs_nothing() -> None:
-    backend = Asking()
-    idle = EXAMPLE.model_copy(update={"answer": "I'm sorry, but I don't know."})
-    verdicts = LynxJudge(backend, model="m")([idle, EXAMPLE, idle])
-    assert [verdict.score for verdict in verdicts] == ["PASS", "FAIL", "PASS"]
-    assert len(backend.requests) == 1
-    assert verdicts[0].usage == Usage()
-    assert [sentence.label for sentence in verdicts[0].sentences] == ["NO_INFO"]
 
 
 @pytest.mark.parametrize(("text", "expected"), cases(__file__, "neutralised"))

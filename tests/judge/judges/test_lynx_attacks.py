@@ -64,11 +64,6 @@ def attacked(attack: str, *places: str) -> Example:
     return Example.from_row(row)
 
 
-def open_lines(example: Example) -> list[str]:
-    """The prompt's lines that are not quoted."""
-    return [line for line in build_prompt(example).splitlines() if not line.startswith("> ")]
-
-
 def judge_one(example: Example, reply: ChatReply | str) -> Verdict:
     (verdict,) = LynxJudge(FakeBackend(lambda _: reply), model="m")([example])
     return verdict

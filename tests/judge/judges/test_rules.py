@@ -1,6 +1,5 @@
 """The rule tier: what is held in another form stays, what no document holds is named."""
 
-import asyncio
 import json
 from datetime import date
 from pathlib import Path
@@ -9,9 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from moonlynx.judge.contract.base import AsyncJudge, Judge
 from moonlynx.judge.contract.steps import finish
-from moonlynx.judge.contract.types import Example, Verdict
+from moonlynx.judge.contract.types import Example
 from moonlynx.judge.judges.rules import VERSION
 from moonlynx.judge.registry import load_judge
 from moonlynx.judge.text.absent import find_absent
@@ -19,7 +17,7 @@ from moonlynx.judge.text.quantities import find_literals
 
 from ...cases import cases
 from ...strategies import examples, prose
-from ..test_conformance import CLAIMLESS, EXAMPLES, REPLY, keeps_the_contract
+from ..test_conformance import REPLY
 
 
 def absent(context: str, answer: str, question: str = "") -> list[str]:
@@ -181,31 +179,3 @@ def test_a_failure_of_the_judge_does_not_hide_what_was_found(tmp_path: Path) -> 
     right = WRONG.model_copy(update={"answer": "It opened in 1932."})
     verdicts = judge([WRONG, right])
     assert [verdict.score for verdict in verdicts] == ["FAIL", None]
-
-
-def test_rules_are_off_unless_asked_for() -> None:
-    assert load_judge("token-similarity?rules=off").info == load_judge("token-similarity").info
-    with pytest.raises(ValueError, match="must be one of on, off"):
-        load_judge("token-similarity?rules=yes")
-
-
-def held_to_the_contract(judge: Judge) -> list[Verdict]:
-    together = judge(EXAMPLES)
-    for example, verdict in zip(EXAMPLES, together, strict=True):
-        keeps_the_contract(example, verdict.model_copy(update={"probability": None}))
-        assert verdict.judge == judge.info
-    claimless = together[EXAMPLES.index(CLAIMLESS)]
-    assert claimless.score == "PASS"
-    assert {sentence.label for sentence in claimless.sentences} == {"NO_INFO"}
-    assert judge(EXAMPLES[::-1]) == together[::-1]
-    assert [judge([example])[0] for example in EXAMPLES] == together
-    return together
-
-
-@pytest.mark.parametrize("name", ["token-similarity", "luna", "lynx"])
-def test_the_contract(name: str, lynx: str) -> None:
-    judge = load_judge(f"{lynx}&rules=on" if name == "lynx" else f"{name}?rules=on")
-    verdicts = held_to_the_contract(judge)
-    assert verdicts[0].score == "FAIL", "it opened in 1932, not in 1950"
-    if isinstance(judge, AsyncJudge):
-        assert asyncio.run(judge.acall(EXAMPLES)) == verdicts

@@ -109,12 +109,6 @@ def test_the_stage_is_in_json_only_where_there_is_a_warning() -> None:
     assert Verdict.model_validate_json(warned.model_dump_json()) == warned
 
 
-def test_the_rule_tier_reads_no_noise() -> None:
-    (verdict,) = load_judge("luna?rules=on")([NOISE])
-    assert verdict.error is not None
-    assert verdict.error.code == "bad_input"
-
-
 def test_a_cascade_hands_on_what_its_first_judge_does_not_read() -> None:
     cascade = load_judge("cascade(luna?abstain=0.1,token-similarity)?languages=strict")
     noise, chinese = cascade([NOISE, CHINESE])

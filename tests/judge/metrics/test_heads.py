@@ -4,7 +4,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.files.stored import MANIFEST
@@ -23,7 +22,6 @@ from moonlynx.judge.metrics.encoder.head import (
     join,
     pack,
     save_heads,
-    unpack,
 )
 from moonlynx.judge.metrics.encoder.metric import EncoderMetric
 from moonlynx.judge.metrics.encoder.parts import read_parts
@@ -124,11 +122,6 @@ def test_states_as_outputs_leave_the_logit_as_it_is():
     assert states.layers.shape == (2, 6, 384)
     plain = OnnxEncoder(luna.EMBEDDED).encode([(ids, types)])[0]
     assert states.claim == pytest.approx(plain.claim, abs=1e-5)
-
-
-def test_a_tensor_that_the_network_lacks_is_named():
-    with pytest.raises(BackendError, match="nosuch"):
-        StateEncoder(luna.EMBEDDED, ["nosuch"])
 
 
 def test_a_long_text_is_read_in_windows_and_the_worst_counts(folder):
@@ -237,21 +230,10 @@ def test_a_metric_without_a_head_is_refused(folder):
         EncoderMetric.load("toxicity", None, {"a": "b"})
 
 
-def test_arrays_come_back_as_they_were_packed():
-    for array in (np.array([1.5, -2], dtype=np.float16), np.array([-128, 127], dtype=np.int8)):
-        assert unpack(pack(array), array.dtype.type).tolist() == array.tolist()
-
-
 def test_probabilities_of_classes_sum_to_one_and_of_labels_stand_alone():
     logits = np.array([1000.0, 0.0, -1000.0])
     assert join("multi-class", logits).tolist() == [1, 0, 0]
     assert join("multi-label", logits).tolist() == [1, 0.5, 0]
-
-
-def test_words_are_hashed_alike_in_every_process():
-    words = hash_words("Call 555 0199!")
-    assert words.buckets.tolist() == sorted(set(words.buckets.tolist()))
-    assert np.array_equal(hash_words("call 123 4567!").buckets, words.buckets)
 
 
 def test_the_cues_of_a_call_count_its_faults():

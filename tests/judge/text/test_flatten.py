@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moonlynx.judge.text.flatten import flatten, row_text
+from moonlynx.judge.text.flatten import flatten
 
 from ...cases import cases
 from ...strategies import any_strings, prose
@@ -77,11 +77,6 @@ def test_a_wide_row_goes_over_several_lines():
     for row in rows:
         for cell in row:
             assert any(f": {cell}" in text for text, _ in lines)
-
-
-def test_row_text_leaves_out_what_is_empty():
-    assert row_text(["Team", "", "Won"], [" Reds ", "x", ""]) == "Team: Reds; x"
-    assert row_text([], ["1", "2"]) == "1; 2"
 
 
 def check(document):

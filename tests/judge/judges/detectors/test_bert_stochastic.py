@@ -111,13 +111,6 @@ def test_the_judged_answer_is_not_shown_to_the_model():
     assert "user: Tell me of bridges.\nassistant: Yes?\nuser: When was" in prompts[0]
 
 
-def test_a_sentence_no_sample_shares_fails():
-    judge = BertStochastic(FakeBackend(lambda _: "In 1894."), OneVectorPerWord(), 2)
-    (verdict,) = judge([ask("In 1894. Sailors paid for everything.")])
-    assert [s.label for s in verdict.sentences] == ["SUPPORTED", "UNSUPPORTED"]
-    assert [span.text for span in verdict.spans] == ["Sailors paid for everything."]
-
-
 FAULTS = {
     "backend": ChatReply("", "error", error=JudgeError(code="backend", message="gone")),
     "timeout": ChatReply("", "error", error=JudgeError(code="timeout", message="late")),
@@ -156,30 +149,3 @@ def test_without_samples_and_model_there_is_no_score():
     assert "no chat model" in none.error.message
     assert some.score == "PASS"
     assert judge.info.version == "1-words"
-
-
-def test_each_text_is_embedded_once_for_a_batch():
-    words = OneVectorPerWord()
-    samples = ("In 1894. It is long.", "In 1894.")
-    BertStochastic(None, words)([ask("In 1894.", samples=samples), ask("Hello!", samples=("Hi.",))])
-    assert words.asked == [["In 1894.", "It is long."]]
-
-
-@pytest.mark.heavy
-def test_with_a_real_encoder_and_given_samples(minilm):
-    from moonlynx.judge.backends.embeddings import SentenceEncoder
-
-    samples = (
-        "The bridge was finished in 1894. It crosses the river.",
-        "It was completed in 1894 and crosses the river.",
-    )
-    examples = [
-        ask("The bridge was completed in 1894.", samples=samples),
-        ask("The engineer kept eleven parrots in a cellar.", samples=samples),
-        ask("It crosses the river. Nobody ever paid for it with a cow.", samples=samples),
-    ]
-    judge = BertStochastic(None, SentenceEncoder(minilm))
-    together = judge(examples)
-    assert [v.score for v in together] == ["PASS", "FAIL", "FAIL"]
-    assert [s.label for s in together[2].sentences] == ["SUPPORTED", "UNSUPPORTED"]
-    assert [judge([example])[0] for example in examples[::-1]] == together[::-1]

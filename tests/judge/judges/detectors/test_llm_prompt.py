@@ -46,12 +46,6 @@ def test_each_sentence_that_claims_something_is_scored():
     assert (judge.info.name, judge.info.version) == ("llm-prompt:fake", "llm-prompt-v1")
 
 
-def test_the_threshold_decides():
-    backend = FakeBackend(lambda _: "0.4")
-    assert LlmPrompt(backend, "m")([EXAMPLE])[0].score == "PASS"
-    assert LlmPrompt(backend, "m", 0.4)([EXAMPLE])[0].score == "FAIL"
-
-
 def test_requests_ask_for_a_short_greedy_reply_that_obeys_the_schema():
     requests = []
 

@@ -124,34 +124,3 @@ def test_an_outage_leaves_what_makes_claims_unscored_after_one_call(code):
     assert [v.score for v in verdicts] == [None, "PASS", None]
     assert [v.id for v in verdicts] == [None, 2, 3]
     assert len(table.asked) == 1
-
-
-@pytest.mark.heavy
-def test_with_a_real_encoder(minilm):
-    from moonlynx.judge.backends.embeddings import load_embeddings
-
-    context = (
-        "The ferry to the island leaves every two hours from the north pier.",
-        "Bicycles travel free of charge. Dogs need a ticket and have to be on a lead.",
-    )
-    examples = [
-        ask(answer, context)
-        for answer in (
-            "You can take a bike along for free.",
-            "The museum shows paintings from the last century.",
-            "Ferries start at the north pier every two hours. The captain was born in Norway.",
-            "Dogs need a ticket. " + "They have to be on a lead, " * 100 + "always.",
-            "Thank you!",
-        )
-    ]
-    judge = SemanticSimilarity(load_embeddings(minilm, None, {"device": "cpu"}))
-    together = judge(examples)
-    assert [v.score for v in together[:3]] == ["PASS", "FAIL", "FAIL"]
-    assert [s.label for s in together[2].sentences] == ["SUPPORTED", "UNSUPPORTED"]
-    assert together[0].sentences[0].evidence[0].document == 1
-    assert together[1].raw_score > together[2].raw_score > together[0].raw_score
-    # The same to the last digit, alone, in other company, and with documents read before.
-    fresh = SemanticSimilarity(load_embeddings(minilm, None, {"device": "cpu"}))
-    assert [fresh([example])[0] for example in examples[::-1]] == together[::-1]
-    assert judge(examples[1:]) == together[1:]
-    assert judge.info.version == "1-53aa5117-be50c362"

@@ -31,11 +31,6 @@ def test_words_that_stand_in_the_documents_support():
     assert "not found: today, brewery" in verdict.reasoning[1]
 
 
-def test_tokens_are_words_and_not_characters():
-    # Every letter of it occurs in the documents.
-    assert judge("Sailors adore the ocean.").raw_score == 1.0
-
-
 @pytest.mark.parametrize("answer", ["No", "42", "Gas.", "Tin"])
 def test_short_answers_are_judged(answer):
     supported = answer == "Gas."
@@ -91,12 +86,6 @@ def test_a_copied_answer_is_supported(metric):
 def test_one_word(metric):
     assert judge("Museum.", metric=metric).raw_score == 0.0
     assert judge("Castle.", metric=metric).raw_score == 1.0
-
-
-def test_the_threshold_is_kept():
-    answer = "Today the house is a brewery of 1990."
-    assert judge(answer, threshold=0.51).score == "PASS"
-    assert judge(answer, threshold=0.5).score == "FAIL"
 
 
 TEXT = st.text(st.sampled_from("ab 1.,\n'’-é語🎉\u0301%?!"), min_size=1, max_size=60).filter(

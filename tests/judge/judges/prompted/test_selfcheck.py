@@ -1,7 +1,5 @@
 """SelfCheckGPT by prompt; the NLI form is in test_nli.py."""
 
-import pytest
-
 from moonlynx.judge.judges.prompted.selfcheck import SelfCheck
 
 from .scripted import EXAMPLE, judged, section
@@ -56,14 +54,3 @@ def test_a_comparison_that_cannot_be_read_is_no_support():
 
     _, verdict = judge_one(mostly, example)
     assert (verdict.score, verdict.raw_score) == ("FAIL", 0.6667)
-
-
-def test_what_changes_a_verdict_is_in_the_version():
-    assert SelfCheck("m", samples=3).info.version == "selfcheck-v1-answer-v1-3"
-    assert SelfCheck("m").info.name == "selfcheck:m"
-
-
-@pytest.mark.parametrize("threshold", [0.2, 0.9])
-def test_the_threshold_decides(threshold):
-    _, verdict = judge_one(Model(), samples=2, threshold=threshold)
-    assert verdict.score == ("FAIL" if threshold < 0.5 else "PASS")
