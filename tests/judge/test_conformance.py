@@ -21,11 +21,11 @@ from moonlynx.judge.judges.raghalu import weights as raghalu
 from moonlynx.judge.judges.rules import VERSION as RULES
 from moonlynx.judge.registry import all_factories, load_judge
 
-from ..tables import table
+from ..cases import cases
 from .judges.luna.tiny import build_tiny_luna
 from .judges.prompted.tiny_nli import build_generator
 
-EXAMPLES = [Example.from_row(row) for row in table(__file__, "conformance.jsonl")]
+EXAMPLES = [Example.from_row(row) for row in cases(__file__, "conformance")]
 CLAIMLESS = EXAMPLES[2]
 ANSWERS = json.loads(
     Path(__file__).with_name("text").joinpath("answers.json").read_text(encoding="utf-8")
@@ -57,7 +57,6 @@ def minilm() -> str:
 
 @pytest.fixture
 def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A judge's name, with the paths that only a test knows filled in."""
     template: str = request.param
     for name, text in (("lynx", json.dumps(REPLY)), ("score", '{"score": 0.75}')):
         script = tmp_path / f"{name}.jsonl"

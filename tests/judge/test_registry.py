@@ -10,7 +10,7 @@ from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Example, MoonlynxError
 from moonlynx.judge.registry import Factory, all_factories, find_factory, load_judge
 
-from ..tables import table
+from ..cases import cases
 
 PLUGIN = Path(__file__).parents[1] / "plugin"
 EXAMPLE = Example(context="The bridge is long.", answer="The bridge is green.")
@@ -31,9 +31,7 @@ def test_threshold_decides():
     assert lax([EXAMPLE])[0].score == "PASS"
 
 
-@pytest.mark.parametrize(
-    "case", table(__file__, "bad_judges.jsonl"), ids=lambda case: case["judge"]
-)
+@pytest.mark.parametrize("case", cases(__file__, "bad_judges"), ids=lambda case: case["judge"])
 def test_a_name_that_cannot_work_says_why(case):
     with pytest.raises(MoonlynxError) as caught:
         load_judge(case["judge"])

@@ -21,7 +21,6 @@ BACKENDS = ("onnx", "torch")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Give a folder that holds one encoder in both forms."""
     from moonlynx.recipes.luna.export import export
 
     folder = build_tiny_encoder(tmp_path_factory.mktemp("encoder"))

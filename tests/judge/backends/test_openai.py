@@ -127,21 +127,30 @@ def test_what_does_not_pass_is_that_replys_error(server):
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "message"),
+    ("status", "body", "code", "message"),
     [
-        (400, error("top_logprobs is too large"), "HTTP 400: top_logprobs is too large"),
-        (401, error("no such key"), "HTTP 401: no such key"),
-        (403, {"detail": "not for you"}, "HTTP 403: not for you"),
-        (404, {"error": "no such model"}, "HTTP 404: no such model (is the URL the API's base"),
-        (418, "", "HTTP 418: an empty body"),
-        (422, "<html>", "HTTP 422: <html>"),
+        (400, error("top_logprobs is too large"), "backend", "HTTP 400: top_logprobs is too large"),
+        (401, error("no such key"), "backend", "HTTP 401: no such key"),
+        (403, {"detail": "not for you"}, "backend", "HTTP 403: not for you"),
+        (404, {"error": "no such model"}, "backend", "no such model (is the URL the API's base"),
+        (418, "", "backend", "HTTP 418: an empty body"),
+        (422, "<html>", "backend", "HTTP 422: <html>"),
+        (400, error("You sent 9 tokens.", code="context_length_exceeded"), "too_long", "9 tokens"),
+        (400, error("This model's maximum context length is 2048 tokens."), "too_long", "2048"),
+        (400, error("exceeds the size", type="exceed_context_size_error"), "too_long", "the size"),
+        (400, error("prompt is too long: 210000 tokens > 200000 maximum"), "too_long", "210000"),
+        (400, {"message": "`inputs` must have less: max_input_tokens"}, "too_long", "`inputs`"),
+        (200, "<html>hello</html>", "backend", "no chat completion: <html>hello</html>"),
+        (200, error("overloaded"), "backend", "overloaded"),
+        (200, {"choices": []}, "backend", "no chat completion"),
+        (200, completion("", "tool_calls"), "backend", "for the reason 'tool_calls'"),
     ],
 )
-def test_what_cannot_pass_is_not_tried_again(server, status, body, message):
+def test_what_cannot_pass_is_an_error_and_not_tried_again(server, status, body, code, message):
     server.answer = lambda _: (status, body)
     (reply,) = server.load().complete([ask()])
-    assert reply.error.code == "backend"
-    assert reply.error.message.startswith(message)
+    assert (reply.finish, reply.error.code) == ("error", code)
+    assert message in reply.error.message
     assert len(server.requests) == 1
 
 
@@ -179,54 +188,18 @@ def test_a_reply_that_never_comes_is_a_timeout(server):
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("answer", "finish", "text"),
     [
-        error("You sent 9 tokens.", code="context_length_exceeded"),
-        error("This model's maximum context length is 2048 tokens. However, you requested 4096."),
-        error("the request exceeds the available context size", type="exceed_context_size_error"),
-        error("prompt is too long: 210000 tokens > 200000 maximum"),
-        {"message": "`inputs` must have less than 4096 tokens: max_input_tokens", "code": 422},
+        ((200, completion("half a", "length")), "length", "half a"),
+        ((200, completion("part", "content_filter")), "refused", "part"),
+        ((200, completion(None, "stop", refusal="I will not.")), "refused", "I will not."),
+        ((400, error("filtered", code="content_filter")), "refused", ""),
     ],
 )
-def test_a_prompt_that_is_too_long_is_told_apart(server, body):
-    server.answer = lambda _: (400, body)
-    (reply,) = server.load().complete([ask()])
-    assert (reply.finish, reply.error.code) == ("error", "too_long")
-
-
-@pytest.mark.parametrize(
-    ("answer", "text"),
-    [
-        ((200, completion("part", "content_filter")), "part"),
-        ((200, completion(None, "stop", refusal="I will not.")), "I will not."),
-        ((400, error("filtered", code="content_filter")), ""),
-    ],
-)
-def test_a_refusal_is_told_apart(server, answer, text):
+def test_a_cut_and_a_refusal_are_told_apart(server, answer, finish, text):
     server.answer = lambda _: answer
     (reply,) = server.load().complete([ask()])
-    assert (reply.finish, reply.text, reply.error) == ("refused", text, None)
-
-
-def test_a_reply_that_was_cut_says_so(server):
-    server.answer = lambda _: (200, completion("half a", "length"))
-    assert server.load().complete([ask()])[0].finish == "length"
-
-
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        ("<html>hello</html>", "no chat completion: <html>hello</html>"),
-        (error("overloaded"), "overloaded"),
-        ({"choices": []}, "no chat completion"),
-        (completion("", "tool_calls"), "for the reason 'tool_calls'"),
-    ],
-)
-def test_an_answer_that_holds_no_reply_is_an_error(server, answer, message):
-    server.answer = lambda _: (200, answer)
-    (reply,) = server.load().complete([ask()])
-    assert reply.error.code == "backend"
-    assert message in reply.error.message
+    assert (reply.finish, reply.text, reply.error) == (finish, text, None)
 
 
 def test_an_empty_reply_without_usage_is_still_a_reply(server):

@@ -160,8 +160,6 @@ def test_two_runs_at_once_are_refused(tmp_path):
     output, times = tmp_path / "out.jsonl", tmp_path / "t.jsonl"
 
     class Meets(TokenSimilarity):
-        """Starts the other runs in the middle of its own."""
-
         def __call__(self, examples):
             for other in (output, tmp_path / "other.jsonl"):
                 with pytest.raises(InUse, match=f"process {os.getpid()} on "):

@@ -21,8 +21,6 @@ JUDGE = ("--judge", "token-similarity")
 
 @pytest.fixture
 def run(monkeypatch, capsysbinary):
-    """Run the command line as a user does; give exit code, standard output and error."""
-
     def call(*arguments, stdin=None):
         monkeypatch.setattr(sys, "argv", ["moonlynx", *map(str, arguments)])
         if stdin is not None:
@@ -60,7 +58,6 @@ def renamed(tmp_path, **names):
 
 @pytest.fixture
 def wanted(run, tmp_path):
-    """Return the verdicts on the labelled rows as they are."""
     output = tmp_path / "wanted.jsonl"
     assert run("judge", *JUDGE, "--input", LABELLED, "--output", output)[0] == 0
     return output.read_bytes()

@@ -162,7 +162,6 @@ def test_wrong_usage_ends_with_2_and_a_message(arguments, says, tmp_path, monkey
 
 @pytest.fixture
 def rows(tmp_path, monkeypatch):
-    """Return a file of rows, in the folder that commands run in."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "rows.jsonl"
     path.write_bytes(EXAMPLES.read_bytes())
@@ -339,9 +338,6 @@ def test_a_reader_that_goes_away_is_no_fault(tmp_path):
     result = subprocess.run(f"{command} | head -n 1", shell=True, capture_output=True)
     assert json.loads(result.stdout)["id"] == "library-hours"
     assert b"Traceback" not in result.stderr
-
-
-LABELLED = EXAMPLES.with_name("labelled.jsonl")
 
 
 @pytest.mark.heavy

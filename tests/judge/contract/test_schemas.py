@@ -9,8 +9,8 @@ from jsonschema import Draft202012Validator, ValidationError
 from moonlynx.judge.contract import schemas
 from moonlynx.judge.contract.types import Example
 
+from ...cases import cases
 from ...strategies import examples, filled, metric_inputs, metric_verdicts, texts, verdicts
-from ...tables import table
 
 NAMES = ["example", "lynx", "metric_input", "metric_verdict", "verdict"]
 VALIDATORS = {name: Draft202012Validator(schemas.load_schema(name)) for name in NAMES}
@@ -36,7 +36,6 @@ def test_schemas_are_valid_and_closed(name):
 
 
 def dumped(records):
-    """What a file or a response holds of a record."""
     return records.map(lambda record: json.loads(record.model_dump_json()))
 
 
@@ -62,7 +61,7 @@ def test_the_example_schema_accepts_what_a_row_may_hold(context, answer):
     VALIDATORS["example"].validate(row)
 
 
-@pytest.mark.parametrize("case", table(__file__, "schemas_refuse.jsonl"), ids=json.dumps)
+@pytest.mark.parametrize("case", cases(__file__, "schemas_refuse"), ids=json.dumps)
 def test_schemas_refuse_what_the_records_refuse(case):
     with pytest.raises(ValidationError):
         VALIDATORS[case["schema"]].validate(case["value"])

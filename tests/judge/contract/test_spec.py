@@ -10,53 +10,22 @@ from moonlynx.judge.contract.spec import (
     parse_spec,
 )
 
+from ...cases import cases
 from ...strategies import any_strings, filled, texts
-from ...tables import table
+
+
+def built(spec):
+    """Return the spec of a case: name, model, backend and options, or a cascade's stages."""
+    if isinstance(spec, list):
+        return JudgeSpec(*spec)
+    return CascadeSpec(tuple(map(built, spec["stages"])), spec["options"])
+
 
 # Every form of the grammar, with what it means.
-SPECS = {
-    "luna": JudgeSpec("luna"),
-    "token-similarity": JudgeSpec("token-similarity"),
-    "luna2:toxicity": JudgeSpec("luna2", "toxicity"),
-    "luna:./weights@torch": JudgeSpec("luna", "./weights", "torch"),
-    "luna@onnx": JudgeSpec("luna", backend="onnx"),
-    "lynx:ORG/Model-8B@http://localhost:8001/v1": JudgeSpec(
-        "lynx", "ORG/Model-8B", "http://localhost:8001/v1"
-    ),
-    "lynx@https://example.org/v1?seed=1": JudgeSpec(
-        "lynx", backend="https://example.org/v1", options={"seed": "1"}
-    ),
-    "lynx@http://[::1]:8001/v1": JudgeSpec("lynx", backend="http://[::1]:8001/v1"),
-    "lynx:m@transformers?load=nf4&seed=1": JudgeSpec(
-        "lynx", "m", "transformers", {"load": "nf4", "seed": "1"}
-    ),
-    "a?x=": JudgeSpec("a", options={"x": ""}),
-    "a?x=1=2": JudgeSpec("a", options={"x": "1=2"}),
-    "a?x=%26%3D+%3F": JudgeSpec("a", options={"x": "&= ?"}),
-    "a?path=C:/x@y": JudgeSpec("a", options={"path": "C:/x@y"}),
-    " a ": JudgeSpec("a"),
-    "cascade(a,b)": CascadeSpec((JudgeSpec("a"), JudgeSpec("b"))),
-    "cascade(luna, lynx:m@vllm?x=1)": CascadeSpec(
-        (JudgeSpec("luna"), JudgeSpec("lynx", "m", "vllm", {"x": "1"}))
-    ),
-    "cascade(a,cascade(b,c),d)": CascadeSpec(
-        (JudgeSpec("a"), CascadeSpec((JudgeSpec("b"), JudgeSpec("c"))), JudgeSpec("d"))
-    ),
-    "cascade(a?x=1,b)?policy=dir/p.json&on-failure=keep": CascadeSpec(
-        (JudgeSpec("a", options={"x": "1"}), JudgeSpec("b")),
-        {"policy": "dir/p.json", "on-failure": "keep"},
-    ),
-    "cascade(a,cascade(b,c)?y=2)": CascadeSpec(
-        (JudgeSpec("a"), CascadeSpec((JudgeSpec("b"), JudgeSpec("c")), {"y": "2"}))
-    ),
-    "cascade(a:dir(1)/m,b)": CascadeSpec((JudgeSpec("a", "dir(1)/m"), JudgeSpec("b"))),
-}
-
-
-@pytest.mark.parametrize(("text", "spec"), SPECS.items())
+@pytest.mark.parametrize(("text", "spec"), cases(__file__, "specs"))
 def test_every_form_of_the_grammar_is_read(text, spec):
-    assert parse_spec(text) == spec
-    assert parse_spec(str(spec)) == spec
+    assert parse_spec(text) == built(spec)
+    assert parse_spec(str(built(spec))) == built(spec)
 
 
 judge_specs = st.builds(
@@ -107,7 +76,7 @@ def test_every_string_is_a_spec_that_round_trips_or_a_spec_error(text):
 
 
 BAD_NAMES = [
-    *table(__file__, "bad_names.jsonl"),
+    *cases(__file__, "bad_names"),
     *({"name": "cascade(a," * n + "b" + ")" * n, "says": "at most 16"} for n in (17, 20_000)),
 ]
 

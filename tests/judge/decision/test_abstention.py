@@ -47,8 +47,6 @@ FITTED = calibration()
 
 
 class Scoring:
-    """Gives a verdict for each raw score it was told, in turn, as a detector decides."""
-
     info = OVERLAP
 
     def __init__(self, *raw_scores: float | None) -> None:

@@ -27,6 +27,8 @@ from moonlynx.judge.decision.calibration import (
 )
 from moonlynx.judge.files.stored import save_record
 
+from ...cases import cases
+
 INFO = JudgeInfo(name="lynx:m", version="lynx-v1")
 SHA256 = hashlib.sha256(b"rows").hexdigest()
 METHODS = ["temperature", "isotonic"]
@@ -54,27 +56,17 @@ def fit(
     )
 
 
-def balanced_accuracy(scores: Sequence[float], labels: Sequence[str], threshold: float) -> float:
-    caught = [
-        score >= threshold for score, label in zip(scores, labels, strict=True) if label == "FAIL"
-    ]
-    passed = [
-        score < threshold for score, label in zip(scores, labels, strict=True) if label == "PASS"
-    ]
-    return sum(caught) / len(caught) / 2 + sum(passed) / len(passed) / 2
-
-
-def precision_recall(
-    scores: Sequence[float], labels: Sequence[str], threshold: float
-) -> tuple[float, float]:
+def rates(scores: Sequence[float], labels: Sequence[str], threshold: float) -> tuple[float, ...]:
     raised = [label for score, label in zip(scores, labels, strict=True) if score >= threshold]
-    caught = raised.count("FAIL")
-    return caught / len(raised) if raised else 0.0, caught / list(labels).count("FAIL")
+    caught, alarms = raised.count("FAIL"), raised.count("PASS")
+    recall = caught / list(labels).count("FAIL")
+    specificity = 1 - alarms / list(labels).count("PASS")
+    return caught / max(len(raised), 1), recall, (recall + specificity) / 2
 
 
-def at_every_threshold(scores: Sequence[float], labels: Sequence[str]) -> list[tuple[float, float]]:
-    """Precision and recall at each threshold that halves between -3 and 3 can be told apart by."""
-    return [precision_recall(scores, labels, step / 4) for step in range(-13, 15)]
+def at_every_threshold(scores: Sequence[float], labels: Sequence[str]) -> list[tuple[float, ...]]:
+    """Return the rates at each threshold that halves between -3 and 3 can be told apart by."""
+    return [rates(scores, labels, step / 4) for step in range(-13, 15)]
 
 
 def test_temperature_maximises_platts_likelihood() -> None:
@@ -150,9 +142,8 @@ def test_no_threshold_has_better_balanced_accuracy(pairs: list[tuple[float, str]
         calibration = fit(scores, labels, "isotonic")
     except CalibrationError:
         return
-    found = balanced_accuracy(scores, labels, calibration.threshold)
-    others = [balanced_accuracy(scores, labels, step / 4) for step in range(-13, 15)]
-    assert found == pytest.approx(max(others))
+    *_, found = rates(scores, labels, calibration.threshold)
+    assert found == pytest.approx(max(best for *_, best in at_every_threshold(scores, labels)))
 
 
 @given(LABELLED, st.sampled_from([0.5, 0.75, 0.9, 1.0]))
@@ -164,12 +155,12 @@ def test_no_threshold_of_that_precision_has_more_recall(
         calibration = fit(scores, labels, "isotonic", f"precision>={wanted}")
     except CalibrationError as error:
         if "no threshold has" in str(error):
-            assert all(precision < wanted for precision, _ in at_every_threshold(scores, labels))
+            assert all(precision < wanted for precision, *_ in at_every_threshold(scores, labels))
         return
     every = at_every_threshold(scores, labels)
-    precision, recall = precision_recall(scores, labels, calibration.threshold)
+    precision, recall, _ = rates(scores, labels, calibration.threshold)
     assert precision >= wanted
-    assert recall == max(recall for precision, recall in every if precision >= wanted)
+    assert recall == max(recall for precision, recall, _ in every if precision >= wanted)
 
 
 def test_the_threshold_stands_midway_and_highest_among_equals() -> None:
@@ -271,58 +262,12 @@ def test_a_file_of_the_version_before_is_still_read(tmp_path: Path) -> None:
     assert load_calibration(path) == older
 
 
-def _damaged(**changes: object) -> str:
-    return json.dumps(fit(*rows(60)).model_dump(mode="json") | changes)
-
-
-KNOTS = {"method": "isotonic", "raw_scores": [0.0, 1.0], "probabilities": [0.1, 0.9]}
-CURVE_OF_TWO = {
-    "raw_scores": [0.0, 1.0],
-    "proposing_rows": [2, 5],
-    "proposing_fails": [0, 3],
-    "testing_rows": [8, 15],
-    "testing_fails": [1, 9],
-}
-DAMAGED = {
-    "not JSON": ("{", "Invalid JSON"),
-    "not text": (b"\xff\xfe\x00", "Invalid JSON"),
-    "not an object": ("[1]", "Input should be an object"),
-    "a verdict": ('{"score": "PASS"}', r"judge: .* `moonlynx calibrate`"),
-    "another version": (_damaged(schema_version="2.0"), "schema_version: .*'1.0' or '1.1'"),
-    "a field too many": (_damaged(note="x"), "note: Extra"),
-    "no threshold": (_damaged(threshold=None), "threshold"),
-    "a threshold of infinity": (_damaged(threshold=math.inf), "threshold"),
-    "no such method": (_damaged(parameters={"method": "x"}), "parameters: .*temperature"),
-    "temperature 0": (
-        _damaged(parameters={"method": "temperature", "bias": 0, "temperature": 0}),
-        "temperature.*greater than 0",
-    ),
-    "knots that fall": (_damaged(parameters=KNOTS | {"probabilities": [0.9, 0.1]}), "not fall"),
-    "knots out of order": (_damaged(parameters=KNOTS | {"raw_scores": [1.0, 0.0]}), "must rise"),
-    "a knot too few": (_damaged(parameters=KNOTS | {"raw_scores": [0.0]}), "differ in length"),
-    "a probability of 2": (_damaged(parameters=KNOTS | {"probabilities": [0, 2]}), "probabilities"),
-    "a hash that is none": (_damaged(data_sha256="x"), "data_sha256"),
-    "an objective that is none": (_damaged(objective="luck"), "objective"),
-    "no curve": (_damaged(curve=None), r"curve belongs to version 1\.1"),
-    "a curve too early": (_damaged(schema_version="1.0"), r"curve belongs to version 1\.1"),
-    "scores of the curve out of order": (
-        _damaged(curve=CURVE_OF_TWO | {"raw_scores": [1.0, 0.0]}),
-        "curve: raw_scores must rise",
-    ),
-    "counts that fall": (_damaged(curve=CURVE_OF_TWO | {"testing_rows": [15, 8]}), "not fall"),
-    "a count too few": (_damaged(curve=CURVE_OF_TWO | {"testing_rows": [15]}), "differ in length"),
-    "more fails than rows": (_damaged(curve=CURVE_OF_TWO | {"proposing_fails": [3, 3]}), "more"),
-    "an empty curve": (_damaged(curve={key: [] for key in CURVE_OF_TWO}), "at least 1 item"),
-}
-
-
-@pytest.mark.parametrize(("content", "message"), DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_file_says_what_is_wrong(
-    tmp_path: Path, content: str | bytes, message: str
-) -> None:
+@pytest.mark.parametrize("case", cases(__file__, "damaged"), ids=lambda case: case["name"])
+def test_a_damaged_file_says_what_is_wrong(tmp_path: Path, case: dict) -> None:
     path = tmp_path / "calibration.json"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(CalibrationError, match=message) as raised:
+    whole = fit(*rows(60)).model_dump(mode="json") | case.get("changes", {})
+    path.write_text(case.get("text", json.dumps(whole)), encoding="latin-1")
+    with pytest.raises(CalibrationError, match=case["says"]) as raised:
         load_calibration(path)
     assert str(path) in str(raised.value)
     assert isinstance(raised.value, MoonlynxError)
@@ -338,8 +283,6 @@ CURVE = fit(*rows())
 
 
 class Scoring:
-    """Gives a verdict for each raw score it was told, in turn; null stays null."""
-
     info = INFO
 
     def __init__(self, *raw_scores: float | None) -> None:

@@ -144,8 +144,6 @@ class AsyncRecording(Recording):
 
 
 class Gated(TokenSimilarity):
-    """Word overlap that waits until someone opens its gate."""
-
     gate = threading.Event()
 
     def __call__(self, examples: Sequence[Example]) -> list[Verdict]:

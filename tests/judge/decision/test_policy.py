@@ -31,7 +31,6 @@ LABELS: tuple[Score, Score] = ("PASS", "FAIL")
 
 
 def first(raw_score: float | None, score: Score | None = None) -> Verdict:
-    """Give a verdict of a judge whose threshold is 0.5."""
     if raw_score is None and score is None:
         return unscored(FIRST, None, "too_long", "too long")
     said = score or ("FAIL" if (raw_score or 0) >= 0.5 else "PASS")

@@ -29,15 +29,11 @@ TRACED = {module.__file__ for module in (batch, files, journal, chat_tasks)}
 
 
 class Made(Record):
-    """What was made of a number."""
-
     number: int
     text: str
 
 
 class Dropped(Record):
-    """A number of which nothing was made."""
-
     number: int
 
 
@@ -72,7 +68,6 @@ WRITERS = {"judge": judge, "make": make}
 
 
 def act_at(step: int, act: str) -> None:
-    """Do `act` when so many lines of the traced modules have run."""
     seen = 0
 
     def trace(frame, event, _):

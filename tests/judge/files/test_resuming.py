@@ -20,8 +20,6 @@ DONE, IN_USE = "0", "2"
 
 
 class Runs:
-    """Runs of one writer in one folder."""
-
     def __init__(self, server, writer, folder):
         self._server, self._writer, self.folder = server, writer, folder
 
@@ -40,12 +38,10 @@ class Runs:
         return {path.name: path.read_bytes() for path in self.folder.glob("out.jsonl*")}
 
     def lines(self):
-        """Return the lines of the files that are records."""
         found = self.files()
         return {name: found[name] for name in found if name.endswith(".jsonl")}
 
     def held(self):
-        """Say whether a run holds the output."""
         try:
             with (self.folder / "out.jsonl.run.lock").open("rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -68,7 +64,6 @@ def server():
 
 @pytest.fixture(scope="module")
 def undisturbed(server, tmp_path_factory):
-    """Return the files of a run that nothing disturbs, by writer."""
     found = {}
     for writer in ("judge", "make"):
         runs = Runs(server, writer, tmp_path_factory.mktemp(writer))

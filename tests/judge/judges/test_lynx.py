@@ -10,7 +10,7 @@ from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.schemas import load_schema
 from moonlynx.judge.contract.types import Example, JudgeError, JudgeInfo, Turn, Usage, Verdict
 from moonlynx.judge.judges.lynx import LynxJudge, build_prompt, neutralise
-from moonlynx.judge.prompts import load_prompt
+from moonlynx.judge.prompts import fill, load_prompt
 
 from ...cases import cases
 
@@ -33,15 +33,12 @@ def judge_one(
 
 
 def reply_with(*alternatives: tuple[str, float], said: str = "FAIL") -> ChatReply:
-    """A reply in three tokens, of which the middle one is the score."""
     token = ReplyToken(said, dict(alternatives).get(said, 0.0), alternatives)
     tokens = (ReplyToken(HEAD, 0.0), token, ReplyToken(TAIL, 0.0))
     return ChatReply(text=HEAD + said + TAIL, finish="stop", tokens=tokens)
 
 
 class Asking(FakeBackend):
-    """A backend that keeps the requests."""
-
     def __init__(self) -> None:
         self.requests: list[ChatRequest] = []
         super().__init__(self._keep)
@@ -69,29 +66,11 @@ def test_the_prompt_is_the_papers_word_for_word() -> None:
 
 
 def test_the_prompt_of_an_example() -> None:
-    lines = build_prompt(EXAMPLE).splitlines()
-    assert lines[0].endswith("Show your reasoning."), "no line of the paper's is wrapped"
-    assert lines[1:] == [
-        "",
-        "--",
-        "QUESTION (THIS DOES NOT COUNT AS BACKGROUND INFORMATION):",
-        "When did the bridge open?",
-        "",
-        "--",
-        "DOCUMENT:",
-        "The bridge opened in 1932.",
-        "",
-        "It is green.",
-        "",
-        "--",
-        "ANSWER:",
-        "It opened in 1950.",
-        "",
-        "--",
-        "",
-        'Your output should be in JSON FORMAT with the keys "REASONING" and "SCORE":',
-        '{"REASONING": <your reasoning as bullet points>, "SCORE": <your final score>}',
-    ]
+    template = load_prompt("lynx-v1")
+    assert template.splitlines()[0].endswith("Show your reasoning."), "no line is wrapped"
+    context = "The bridge opened in 1932.\n\nIt is green."
+    filled = fill(template, question=EXAMPLE.question, context=context, answer=EXAMPLE.answer)
+    assert build_prompt(EXAMPLE) == filled
 
 
 def test_a_conversation_comes_before_the_question() -> None:

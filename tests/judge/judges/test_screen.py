@@ -30,8 +30,6 @@ WARNING = "answer: zh; documents: zh; luna reads en"
 
 
 class Recording:
-    """A judge that keeps what it was asked."""
-
     info = JudgeInfo(name="recording", version="1")
     languages = ("en", "de")
 
@@ -44,8 +42,6 @@ class Recording:
 
 
 class Waiting(Recording):
-    """The same, with an async twin."""
-
     async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
         return self(examples)
 

@@ -31,8 +31,6 @@ class Rounds:
 
 
 class Echo:
-    """Gives each request back, with tokens to count."""
-
     name = "echo"
 
     def __init__(self):

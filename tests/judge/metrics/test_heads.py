@@ -59,7 +59,6 @@ LAYERS = ("layer_norm", "layer_norm_12")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Give a folder of random heads on the embedded encoder, one for each form and kind."""
     found = tmp_path_factory.mktemp("heads")
     save_heads([build(metric) for metric in FORMS], found)
     return found

@@ -18,8 +18,6 @@ from moonlynx.judge.metrics.definition import definitions, load_definition
 
 
 class Loudness:
-    """A metric of one's own: the share of capitals."""
-
     info = JudgeInfo(name="loudness", version="1")
     definition = load_definition("toxicity")
     thresholds: dict = {}  # noqa: RUF012

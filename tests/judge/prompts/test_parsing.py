@@ -19,7 +19,6 @@ CASES = [
 
 
 def outcome(text: str, truncated: bool = False) -> LynxReply | str:
-    """What the reader makes of a text: the reply or the fault's code."""
     try:
         return parse_lynx(text, truncated)
     except ParseFault as fault:
@@ -94,7 +93,6 @@ JSON_VALUES = st.recursive(
 
 @st.composite
 def objects(draw: st.DrawFn) -> dict:
-    """A Lynx object, its keys in any order, perhaps with others of its own."""
     entries = [("REASONING", draw(st.lists(STRINGS))), ("SCORE", draw(SCORES))]
     if draw(st.booleans()):
         entries.append((draw(st.sampled_from(["ID", "confidence", "a b"])), draw(JSON_VALUES)))
@@ -173,7 +171,6 @@ STARTS = ["", '{"REASONING": "', '{"REASONING": ["', '{"REASONING": ', "{'REASON
 
 @pytest.mark.parametrize("start", STARTS)
 def test_time_is_linear(start: str) -> None:
-    """A hundred thousand characters of anything take a fraction of a second."""
     for unit in UNITS:
         for end in ("", '"], "SCORE": "PASS"}'):
             text = start + unit * (100_000 // len(unit)) + end

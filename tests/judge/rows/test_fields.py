@@ -9,19 +9,19 @@ from moonlynx.judge.contract.types import BadInput, Example, MetricInput, Moonly
 from moonlynx.judge.rows.fields import Cells, FieldMap, load_json, read_example
 from moonlynx.judge.rows.names import IGNORED, NAMES
 
-from ...tables import table
+from ...cases import cases
 
 OURS = Example(question="Q?", context=("one", "two"), answer="yes")
 DOCS = ["one", "two"]
 
 
-@pytest.mark.parametrize("case", table(__file__, "read_as.jsonl"), ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", cases(__file__, "read_as"), ids=lambda case: case["name"])
 def test_rows_of_other_tools_are_read_as_they_are_or_as_mapped(case):
     row = Cells(case["row"]) if "cells" in case else case["row"]
     assert read_example(row, FieldMap.parse(case.get("map", ()))) == OURS
 
 
-@pytest.mark.parametrize("case", table(__file__, "unclear.jsonl"), ids=lambda case: case["says"])
+@pytest.mark.parametrize("case", cases(__file__, "unclear"), ids=lambda case: case["says"])
 def test_what_is_not_clear_is_an_error_that_names_the_field(case):
     with pytest.raises(BadInput) as refused:
         read_example(case["row"])

@@ -1,8 +1,6 @@
 """The bar of what takes long: rows, and the claims of the rows under way."""
 
 import json
-import os
-import pty
 import re
 import subprocess
 import sys
@@ -14,6 +12,8 @@ from moonlynx.judge.batch.judging import Tally, judge_batch
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.rows.examples import Row
 
+from . import pseudo
+
 CLAIMS = 60
 ANSWER = " ".join(f"Bridge {number} is green." for number in range(CLAIMS))
 EXAMPLE = {"context": "The bridge is green.", "answer": ANSWER}
@@ -24,28 +24,11 @@ PROGRAM = (
 )
 
 
-def judge(*arguments, stderr):
-    line = [sys.executable, "-c", PROGRAM, "judge", *map(str, arguments)]
-    environment = os.environ | {"COLUMNS": "140", "TERM": "xterm-256color"}
-    return subprocess.Popen(
-        line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, env=environment
-    )
-
-
 def on_terminal(*arguments):
-    """Run the command with a terminal for standard error; give what was written to both."""
-    ours, theirs = pty.openpty()
-    with judge(*arguments, stderr=theirs) as process:
-        os.close(theirs)
-        written = b""
-        while True:
-            try:
-                written += os.read(ours, 65_536)
-            except OSError:  # the other end is closed
-                break
-        printed = process.stdout.read()
-    os.close(ours)
-    return printed, re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", written.decode())
+    program = ["-c", PROGRAM, "judge", *arguments]
+    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
+    _, printed, shown = pseudo.on_terminal(program, columns=140, **streams)
+    return printed, re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown)
 
 
 def test_one_long_answer_shows_how_many_claims_are_read():
@@ -64,10 +47,10 @@ def test_so_does_a_file(tmp_path):
 
 @pytest.mark.heavy
 def test_where_nobody_watches_there_is_no_bar():
-    with judge("--context", "a", "--answer", ANSWER, stderr=subprocess.PIPE) as process:
-        printed, said = process.communicate()
-    assert json.loads(printed)["sentences"]
-    assert said == b""
+    command = [sys.executable, "-c", PROGRAM, "judge", "--context", "a", "--answer", ANSWER]
+    done = subprocess.run(command, capture_output=True)
+    assert json.loads(done.stdout)["sentences"]
+    assert done.stderr == b""
 
 
 @pytest.mark.parametrize("name", ["luna", "luna?rules=on", "raghalu"])

@@ -2,10 +2,7 @@
 
 import io
 import json
-import os
-import pty
 import re
-import subprocess
 import sys
 import unicodedata
 
@@ -24,17 +21,18 @@ from moonlynx.judge.registry import all_factories, load_judge
 from moonlynx.judge.terminal.messages import Terminal
 from moonlynx.judge.terminal.show import render
 
+from ...cases import cases
 from ...strategies import any_strings
-from ...tables import table
+from . import pseudo
 
 CONTEXT = "The bridge is 90 m long and was opened in 1932."
 # What each does to a terminal that obeys it, and how it is shown.
 ATTACKS = {
     case["name"]: (case["attack"], case["shown"])
-    for case in table(__file__, "attacks.jsonl")
+    for case in cases(__file__, "attacks")
     if "name" in case
 }
-HARMLESS = [case["harmless"] for case in table(__file__, "attacks.jsonl") if "harmless" in case]
+HARMLESS = [case["harmless"] for case in cases(__file__, "attacks") if "harmless" in case]
 hostile = st.lists(st.sampled_from([a for a, _ in ATTACKS.values()]) | any_strings).map("".join)
 
 
@@ -50,23 +48,9 @@ def acts(text):
 BIDI = set("\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069")
 
 
-def on_terminal(*arguments, columns=100):
-    """Run the command line on a terminal of its own; give exit code and all that it wrote there."""
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "moonlynx", *map(os.fsencode, arguments)]
-    environment = os.environ | {"COLUMNS": str(columns), "TERM": "xterm-256color"}
-    with subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, close_fds=True
-    ) as process:
-        os.close(theirs)
-        written = b""
-        while True:
-            try:
-                written += os.read(ours, 65_536)
-            except OSError:  # the terminal's other end is closed
-                break
-    os.close(ours)
-    return process.returncode, written.decode().replace("\r\n", "\n")
+def on_terminal(*arguments):
+    code, _, shown = pseudo.on_terminal(["-m", "moonlynx", *arguments])
+    return code, shown.replace("\r\n", "\n")
 
 
 def plain(written):

@@ -80,7 +80,6 @@ def test_a_wide_row_goes_over_several_lines():
 
 
 def check(document):
-    """Hold the pieces to their promises: in order, apart, inside the document, not empty."""
     pieces = flatten(document)
     previous = 0
     for piece in pieces or ():

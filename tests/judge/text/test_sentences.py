@@ -20,7 +20,6 @@ def test_golden_cases(case):
 
 
 def check_pieces(text):
-    """Hold the pieces of `text` to what split_sentences promises."""
     pieces = split_sentences(text)
     end = 0
     for piece in pieces:

@@ -26,7 +26,6 @@ def test_content_tokens_leave_stop_words_out():
 
 
 def check_tokens(text):
-    """Hold the tokens of `text` to their promises: true slices, in order, with forms."""
     tokens = list(words(text))
     previous_start = previous_end = 0
     for token in tokens:

@@ -3,7 +3,7 @@ import pytest
 
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
-from moonlynx.judge.contract.types import Example, JudgeError, Turn, Usage
+from moonlynx.judge.contract.types import Example, Turn, Usage
 from moonlynx.judge.judges.detectors.bert_stochastic import BertStochastic, bert_score
 
 DOCUMENT = "The bridge was built in 1894. It is ninety metres long."
@@ -101,34 +101,22 @@ def test_the_judged_answer_is_not_shown_to_the_model():
         prompts.append(request.messages[-1].content)
         return "In 1894."
 
-    turns = (
-        Turn(role="user", content="Tell me of bridges."),
-        Turn(role="assistant", content="Yes?"),
-    )
+    turns = (Turn(role="user", content="Tell me of bridges."),)
     example = ask("A heron did it.", conversation=turns)
     BertStochastic(FakeBackend(reply), OneVectorPerWord(), 1)([example])
     assert "heron" not in prompts[0]
-    assert "user: Tell me of bridges.\nassistant: Yes?\nuser: When was" in prompts[0]
+    assert "user: Tell me of bridges.\nuser: When was" in prompts[0]
 
 
-FAULTS = {
-    "backend": ChatReply("", "error", error=JudgeError(code="backend", message="gone")),
-    "timeout": ChatReply("", "error", error=JudgeError(code="timeout", message="late")),
-    "truncated": ChatReply("In 18", "length", output_tokens=512),
-    "refused": ChatReply("No.", "refused"),
-}
-
-
-@pytest.mark.parametrize("code", FAULTS)
-def test_one_failed_sample_leaves_its_example_unscored(code):
+def test_one_failed_sample_leaves_its_example_unscored():
     def reply(request):
         is_bad = "BAD" in request.messages[0].content and request.seed == 1
-        return FAULTS[code] if is_bad else "In 1894."
+        return ChatReply("In 18", "length", output_tokens=512) if is_bad else "In 1894."
 
     judge = BertStochastic(FakeBackend(reply), OneVectorPerWord(), 3)
     bad = Example(id="x", context=f"BAD {DOCUMENT}", answer="In 1894.")
     before, verdict, after = judge([ask("In 1894."), bad, ask("In 1894.")])
-    assert (verdict.id, verdict.score, verdict.error.code) == ("x", None, code)
+    assert (verdict.id, verdict.score, verdict.error.code) == ("x", None, "truncated")
     assert verdict.error.message.startswith("sample 2: ")
     assert verdict.usage.calls == 3
     assert before == after

@@ -23,7 +23,6 @@ EXAMPLE = Example(
 
 
 def statement(request):
-    """Read the statement out of a prompt, as a model would find it: in the last section."""
     prompt = request.messages[-1].content
     mark = re.search(r"a line that starts with (=+)\.", prompt)[1]
     return prompt.rsplit(f"{mark} STATEMENT\n", 1)[1].removesuffix(f"\n{mark} END")
@@ -46,7 +45,7 @@ def test_each_sentence_that_claims_something_is_scored():
     assert (judge.info.name, judge.info.version) == ("llm-prompt:fake", "llm-prompt-v1")
 
 
-def test_requests_ask_for_a_short_greedy_reply_that_obeys_the_schema():
+def test_requests_are_short_greedy_and_bound_and_show_replies_in_the_form_that_is_read():
     requests = []
 
     def reply(request):
@@ -61,17 +60,7 @@ def test_requests_ask_for_a_short_greedy_reply_that_obeys_the_schema():
     first, second = (request.messages[0].content for request in requests)
     # All but the statement is the same, so that servers can keep it: it comes last.
     assert first.rsplit(" STATEMENT", 1)[0] == second.rsplit(" STATEMENT", 1)[0]
-
-
-def test_the_examples_in_the_prompt_are_in_the_form_that_is_read():
-    requests = []
-
-    def reply(request):
-        requests.append(request)
-        return "0"
-
-    LlmPrompt(FakeBackend(reply), "m")([EXAMPLE])
-    replies = re.findall(r"^===== END\n(.+)$", requests[0].messages[0].content, re.MULTILINE)
+    replies = re.findall(r"^===== END\n(.+)$", first, re.MULTILINE)
     assert len(replies) >= 3
     assert all(isinstance(parse_score(text), float) for text in replies)
 
@@ -107,22 +96,12 @@ def test_what_is_no_score_is_unparsed_and_never_grounded(text):
 
 @pytest.mark.parametrize(
     ("reply", "code"),
-    [
-        (ChatReply('{"score": 0', "length", output_tokens=32), "truncated"),
-        (ChatReply("0", "length"), "truncated"),
-        (ChatReply("0.0", "refused"), "refused"),
-        (
-            ChatReply("0", "error", error=JudgeError(code="too_long", message="9000 tokens")),
-            "too_long",
-        ),
-        (ChatReply("0", "error", error=JudgeError(code="timeout", message="late")), "timeout"),
-    ],
+    [(ChatReply("0", "length"), "truncated"), (ChatReply("0", "refused"), "refused")],
 )
 def test_a_failed_reply_leaves_the_answer_unscored_and_its_neighbours_alone(reply, code):
     backend = FakeBackend(lambda r: reply if statement(r) == "It is made of tin." else "0.0")
     other = Example(context="x", answer="It was built in 1894.")
-    judge = LlmPrompt(backend, "m")
-    before, verdict, after = judge([other, EXAMPLE, other])
+    before, verdict, after = LlmPrompt(backend, "m")([other, EXAMPLE, other])
     assert (verdict.id, verdict.score, verdict.error.code) == (3, None, code)
     assert before == after
     assert before.score == "PASS"

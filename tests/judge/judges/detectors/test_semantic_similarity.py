@@ -20,8 +20,6 @@ VECTORS = {
 
 
 class TableOfVectors:
-    """Looks vectors up, and keeps a log of what it was asked."""
-
     name = version = "table"
 
     def __init__(self, refused=()):

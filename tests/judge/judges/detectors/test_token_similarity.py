@@ -31,16 +31,16 @@ def test_words_that_stand_in_the_documents_support():
     assert "not found: today, brewery" in verdict.reasoning[1]
 
 
-@pytest.mark.parametrize("answer", ["No", "42", "Gas.", "Tin"])
-def test_short_answers_are_judged(answer):
-    supported = answer == "Gas."
-    assert judge(answer).score == ("PASS" if supported else "FAIL")
-
-
-def test_numbers_stay_whole():
-    assert judge("Entry costs 3.50 euros.").raw_score == 0.0
-    assert judge("Entry costs 350 euros.").raw_score == 1.0
-    assert judge("It is 3.5 metres high.").raw_score == 1.0
+@pytest.mark.parametrize(
+    ("answer", "score"),
+    [
+        *(("Gas.", 0.0), ("No", 1.0), ("42", 1.0), ("Tin", 1.0)),
+        *(("Entry costs 3.50 euros.", 0.0), ("Entry costs 350 euros.", 1.0)),
+        *(("It is 3.5 metres high.", 1.0), ("Sailors adore the ocean.", 1.0)),
+    ],
+)
+def test_short_answers_are_judged_by_words_and_whole_numbers(answer, score):
+    assert judge(answer).raw_score == score
 
 
 def test_one_wrong_number_spoils_a_sentence_but_the_number_of_a_list_item_does_not():
@@ -77,15 +77,11 @@ def test_scores_by_hand(metric, score):
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_copied_answer_is_supported(metric):
-    verdict = judge(CONTEXT[0], metric=metric)
-    assert (verdict.score, verdict.raw_score) == ("PASS", 0.0)
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_one_word(metric):
-    assert judge("Museum.", metric=metric).raw_score == 0.0
-    assert judge("Castle.", metric=metric).raw_score == 1.0
+@pytest.mark.parametrize(
+    ("answer", "score"), [(CONTEXT[0], 0.0), ("Museum.", 0.0), ("Castle.", 1.0)]
+)
+def test_what_is_copied_and_one_word(metric, answer, score):
+    assert judge(answer, metric=metric).raw_score == score
 
 
 TEXT = st.text(st.sampled_from("ab 1.,\n'’-é語🎉\u0301%?!"), min_size=1, max_size=60).filter(

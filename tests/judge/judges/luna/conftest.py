@@ -10,5 +10,4 @@ def tokenizer(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """Give a weights folder, to read only."""
     return build_tiny_luna(tmp_path_factory.mktemp("weights") / "luna")

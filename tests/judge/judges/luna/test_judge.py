@@ -25,8 +25,6 @@ EXAMPLE = Example(
 
 
 class Counting:
-    """An encoder that keeps what it was given."""
-
     at_once = 64
 
     def __init__(self, encoder):

@@ -22,7 +22,6 @@ EXAMPLE = Example(context="The tower is red.", answer="The bridge was green.")
 
 @pytest.fixture
 def own(folder, tmp_path):
-    """Give a copy of the weights folder, to change."""
     return shutil.copytree(folder, tmp_path / "own")
 
 

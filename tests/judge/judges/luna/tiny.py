@@ -29,7 +29,6 @@ def build_tiny_luna(folder: Path, config: LunaConfig = CONFIG) -> Path:
 
 
 def tiny_tokenizer(folder: Path) -> Tokenizer:
-    """Give the tokenizer as a judge has it."""
     _tokenizer().save(str(folder / "tokenizer.json"))
     return load_tokenizer(folder / "tokenizer.json")
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from moonlynx.judge.backends.base import ChatReply, ChatRequest
+from moonlynx.judge.backends.base import ChatBackend, ChatReply, ChatRequest
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.types import Example, Verdict
 from moonlynx.judge.judges.talk import PromptedJudge
@@ -36,6 +36,20 @@ class Scripted(FakeBackend):
         super().__init__(say)
 
 
+class Recorder:
+    """Hands requests on to a backend and keeps the replies."""
+
+    name = "recorder"
+
+    def __init__(self, backend: ChatBackend) -> None:
+        self._backend = backend
+        self.replies: list[ChatReply] = []
+
+    def complete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
+        self.replies += (replies := self._backend.complete(requests))
+        return replies
+
+
 def judged(method: Any, replies: Any, example: Example = EXAMPLE) -> tuple[Scripted, Verdict]:
     """Judge the example by a method over scripted replies; give the backend with the requests."""
     backend = Scripted(replies)
@@ -44,7 +58,6 @@ def judged(method: Any, replies: Any, example: Example = EXAMPLE) -> tuple[Scrip
 
 
 def section(request: ChatRequest, heading: str) -> str:
-    """Read a section out of a prompt, as a model would find it."""
     prompt = request.messages[-1].content
     mark = re.search(r"a line that starts with (=+)\.", prompt)[1]
     return re.search(rf"^{mark} {heading}\n(.*?)\n?^{mark} ", prompt, re.DOTALL | re.MULTILINE)[1]

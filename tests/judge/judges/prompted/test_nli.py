@@ -7,7 +7,6 @@ import shutil
 import pytest
 
 from moonlynx.judge.backends.base import BackendError, MissingExtra
-from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import Example, JudgeError
 from moonlynx.judge.judges.prompted.nli import NliJudge, Premise
 from moonlynx.judge.judges.prompted.selfcheck import SelfCheck
@@ -40,7 +39,6 @@ def generator(tmp_path_factory):
 
 
 def weights_of(folder, premise, hypothesis):
-    """The classifier's softmax, straight from Transformers."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -243,12 +241,3 @@ def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(MissingExtra, match=r"moonlynx\[transformers\]"):
         load("org/model")
-
-
-def test_names_that_cannot_work_say_why():
-    with pytest.raises(SpecError, match="needs a model"):
-        load_judge("nli")
-    with pytest.raises(SpecError, match="transformers only"):
-        load_judge("nli:x@vllm")
-    with pytest.raises(SpecError, match="no option 'lable'"):
-        load_judge("nli:x?lable=y")
