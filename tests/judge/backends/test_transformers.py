@@ -116,7 +116,7 @@ def test_weights_and_templates_that_cannot_be_used_are_refused(checkpoint):
     from safetensors.torch import load_file
 
     weights, template = checkpoint / "model.safetensors", checkpoint / "chat_template.jinja"
-    state = load_file(weights)
+    torch.save(load_file(weights), checkpoint / "pytorch_model.bin")
     template.rename(checkpoint / "away")
     with pytest.raises(BackendError, match="has no chat template"):
         load(checkpoint)
@@ -124,7 +124,6 @@ def test_weights_and_templates_that_cannot_be_used_are_refused(checkpoint):
     weights.write_bytes(b"\0" * 100)
     with pytest.raises(BackendError, match="cannot load"):
         load(checkpoint)
-    torch.save(state, checkpoint / "pytorch_model.bin")
     weights.unlink()
     with pytest.raises(BackendError, match="safetensors"):
         load(checkpoint)

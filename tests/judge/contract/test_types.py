@@ -17,7 +17,6 @@ from moonlynx.judge.contract.types import (
     MetricInput,
     MetricVerdict,
     Record,
-    Span,
     Unscored,
     Usage,
     Verdict,

@@ -15,15 +15,6 @@ def test_a_file_stands_there_once_it_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_stands_there_once_it_is_written(tmp_path):
-    folder = tmp_path / "backbone"
-    with written_whole(folder) as draft:
-        draft.mkdir()
-        (draft / "config.json").write_text("{}")
-        assert not folder.exists()
-    assert [path.name for path in folder.iterdir()] == ["config.json"]
-
-
 def test_what_is_not_finished_does_not_take_the_name(tmp_path):
     path = tmp_path / "run.json"
 

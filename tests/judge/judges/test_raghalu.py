@@ -146,8 +146,8 @@ def test_a_missing_folder_or_file_is_named(tmp_path):
     with pytest.raises(RagHaluError, match="is no folder"):
         load_judge(f"raghalu:{tmp_path / 'nosuch'}")
     folder = copied(tmp_path)
-    (folder / HEADS).unlink()
-    with pytest.raises(RagHaluError, match=r"raghalu\.json is missing"):
+    (folder / HEADS).write_text((folder / HEADS).read_text().replace("0.1", "0.2", 1))
+    with pytest.raises(RagHaluError, match=r"raghalu\.json has the SHA-256 \w+, its manifest says"):
         load_judge(f"raghalu:{folder}")
 
 

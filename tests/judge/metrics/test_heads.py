@@ -171,15 +171,8 @@ def test_a_blank_field_is_named(folder, metric, field, code):
 def test_damaged_weights_are_refused(tmp_path):
     save_heads([build("toxicity")], tmp_path)
     path = tmp_path / "toxicity.json"
-    content = path.read_text()
-    path.write_text(content.replace('"version":"test"', '"version":"best"'))
+    path.write_text(path.read_text().replace('"version":"test"', '"version":"best"'))
     with pytest.raises(HeadError, match=r"has the SHA-256 \w+, its manifest says"):
-        EncoderMetric("toxicity", tmp_path)
-    path.unlink()
-    with pytest.raises(HeadError, match="is missing"):
-        EncoderMetric("toxicity", tmp_path)
-    (tmp_path / "manifest.json").write_text("{}")
-    with pytest.raises(HeadError, match=r"manifest\.json: files"):
         EncoderMetric("toxicity", tmp_path)
 
 

@@ -1,5 +1,4 @@
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -84,23 +83,3 @@ def test_syntok_reads_no_character_more_than_twice(hard, monkeypatch):
     check_pieces(text)
     assert max(runs, default=0) <= 2 * sentences._RUN
     assert sum(runs) <= 2 * len(text)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "hard",
-    cases(__file__, "hard_sentences"),
-    ids=[repr(unit) for unit, _ in cases(__file__, "hard_sentences")],
-)
-def test_time_grows_with_the_text(hard):
-    unit, tail = hard
-
-    def seconds(length):
-        text = unit * (length // len(unit)) + tail
-        start = time.process_time()
-        split_sentences(text)
-        return time.process_time() - start
-
-    # Eight times the text; a quadratic splitter would take 64 times as long.
-    short = max(min(seconds(125_000) for _ in range(3)), 0.005)
-    assert seconds(1_000_000) < 24 * short

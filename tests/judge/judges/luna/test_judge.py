@@ -69,18 +69,12 @@ def test_a_verdict(make):
     assert "least at “purple”" in verdict.reasoning[2]
 
 
-def test_what_was_read_is_counted(make):
+def test_the_input_is_premise_lead_and_claim_and_is_counted(make, parts):
     judge = make()
     (verdict,) = judge([EXAMPLE])
     read = [ids for inputs in judge._encoder.inputs for ids, _ in inputs]
-    assert verdict.usage.calls == 0
-    assert verdict.usage.windows == len(read) == 2
+    assert (verdict.usage.calls, verdict.usage.windows) == (0, len(read)) == (0, 2)
     assert verdict.usage.input_tokens == sum(map(len, read))
-
-
-def test_the_input_is_premise_lead_and_claim(make, parts):
-    judge = make()
-    judge([EXAMPLE])
     ids, types = judge._encoder.inputs[0][0]
     sep = parts[1].token_to_id("[SEP]")
     assert (ids == sep).sum() == 3
@@ -97,8 +91,10 @@ def test_the_threshold_is_the_configurations_or_the_one_given(make):
     assert lax.raw_score == make()([EXAMPLE])[0].raw_score
 
 
-@pytest.mark.parametrize("aggregation", ["claim", "min", "lowest-3"])
-@pytest.mark.parametrize("answer", ["max", "noisy-or", "noisy-or-root", "mean-top2"])
+@pytest.mark.parametrize(
+    ("aggregation", "answer"),
+    [("claim", "max"), ("min", "noisy-or"), ("lowest-3", "noisy-or-root"), ("min", "mean-top2")],
+)
 def test_every_form_of_aggregation_agrees_with_itself(make, aggregation, answer):
     (verdict,) = make(aggregation=aggregation, answer=answer)([EXAMPLE])
     labels = {sentence.label for sentence in verdict.sentences}

@@ -20,22 +20,15 @@ LONGEST = premise_room(LIMITS, LIMITS.lead, LIMITS.claim) // 2
 NOISE = [f"Fact {number} is about a thing of no use." for number in range(40)]
 
 
-def texts(found):
-    return [window.text for one in found for window in one.windows]
+def read(tokenizer, claim, documents, windows=1, question=""):
+    return finish(read_claims(question, claim, documents, tokenizer, LIMITS, windows))
 
 
 def test_a_short_context_is_read_as_it_is(tokenizer):
-    found = finish(
-        read_claims(
-            "",
-            "It is red. It is wide.",
-            ["The bridge is red.", "It is wide."],
-            tokenizer,
-            LIMITS,
-            1,
-        )
-    )
-    assert texts(found) == ["The bridge is red. It is wide."] * 2
+    context = ["The bridge is red.", "It is wide."]
+    found = read(tokenizer, "It is red. It is wide.", context)
+    windows = [window.text for one in found for window in one.windows]
+    assert windows == ["The bridge is red. It is wide."] * 2
     assert [block.document for block in found[0].windows[0].blocks] == [0, 1]
 
 
@@ -48,34 +41,32 @@ def test_records_are_read_as_lines(tokenizer):
 
 def test_the_blocks_that_fit_best_are_read(tokenizer):
     document = " ".join([*NOISE[:20], "The tower opened in 1932.", *NOISE[20:]])
-    (one,) = finish(read_claims("", "The tower opened in 1950.", [document], tokenizer, LIMITS, 1))
+    (one,) = read(tokenizer, "The tower opened in 1950.", [document])
     (window,) = one.windows
     assert "The tower opened in 1932." in window.text
     # What stands beside it comes along.
     assert "no use. The tower opened in 1932. Fact 20" in window.text
     claim = "The tower is no use in 1950."
-    (two,) = finish(read_claims("", claim, [document], tokenizer, LIMITS, 2))
+    (two,) = read(tokenizer, claim, [document], 2)
     assert len(two.windows) == 2
-    read = [block.start for window in two.windows for block in window.blocks]
-    assert read == sorted(read)
+    starts = [block.start for window in two.windows for block in window.blocks]
+    assert starts == sorted(starts)
     assert any("The tower opened" in window.text for window in two.windows)
 
 
 def test_the_question_helps_to_choose(tokenizer):
     documents = [*NOISE[:10], "The river is wide.", *NOISE[10:]]
-    (one,) = finish(
-        read_claims("How wide is the river?", "It is so.", documents, tokenizer, LIMITS, 1)
-    )
+    (one,) = read(tokenizer, "It is so.", documents, question="How wide is the river?")
     assert "river" in one.windows[0].text
 
 
 def test_a_claim_that_shares_no_word_is_read_with_the_first_blocks(tokenizer):
-    (one,) = finish(read_claims("", "Zebras gallop.", NOISE, tokenizer, LIMITS, 1))
+    (one,) = read(tokenizer, "Zebras gallop.", NOISE)
     assert one.windows[0].text.startswith(NOISE[0])
 
 
 def test_a_document_without_a_token_is_read_as_nothing(tokenizer):
-    (one,) = finish(read_claims("", "It is red.", ["\u200b\u200d\x01"], tokenizer, LIMITS, 1))
+    (one,) = read(tokenizer, "It is red.", ["\u200b\u200d\x01"])
     (window,) = one.windows
     assert (window.text, len(window.ids)) == ("", 0)
 
@@ -103,7 +94,7 @@ def test_every_claim_is_read_and_windows_are_kept(tokenizer, context, answer, wi
     blocks = list(
         chain(*(read_blocks(text, i, tokenizer, LONGEST) for i, text in enumerate(context)))
     )
-    for claim, chosen, _ in finish(read_claims("", answer, context, tokenizer, LIMITS, windows)):
+    for claim, chosen, _ in read(tokenizer, answer, context, windows):
         assert bool(chosen) != claim.empty
         assert not windows or len(chosen) <= windows
         room = premise_room(LIMITS, len(claim.lead_ids), len(claim.ids))
@@ -114,8 +105,8 @@ def test_every_claim_is_read_and_windows_are_kept(tokenizer, context, answer, wi
             encoded = tokenizer.encode(window.text, add_special_tokens=False).ids
             assert window.ids.tolist() == encoded
         if chosen and not windows:
-            read = [(b.document, b.start, b.end) for window in chosen for b in window.blocks]
-            assert read == [(b.document, b.start, b.end) for b in blocks]
+            ranges = [(b.document, b.start, b.end) for window in chosen for b in window.blocks]
+            assert ranges == [(b.document, b.start, b.end) for b in blocks]
 
 
 @pytest.mark.fuzz
