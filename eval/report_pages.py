@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from importlib.resources import files
+from string import Template
+
+import yaml
 
 from moonlynx.judge.decision.conformal import CONFIDENCE
 
@@ -19,6 +23,7 @@ _DECISION = ("accuracy", "balanced_accuracy", "precision", "recall", "f1")
 _RANKING = ("auroc", "average_precision")
 _PLACES = ("sentence_f1", "span_f1")
 _CALIBRATION = ("ece", "brier")
+_TEXTS = yaml.safe_load(files(__package__).joinpath("report.yaml").read_text(encoding="utf-8"))
 TITLES = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
@@ -213,12 +218,7 @@ def _length_and_error(report: Report) -> str:
             for number, part in enumerate(measured[0].bins)
         ),
     )
-    return (
-        "## Length and error (as RAGHalu, figure 2)\n\n"
-        "Spearman correlation of a row's tokens with its being judged wrong, and its p-value:\n\n"
-        f"{correlations}\n\n"
-        f"Percent judged wrong, in bins of as many rows each, by tokens read:\n\n{bins}"
-    )
+    return _fill("length and error", correlations=correlations, bins=bins)
 
 
 def _correlation(correlation: Correlation) -> str:
@@ -242,11 +242,7 @@ def _bounds(report: Report) -> str:
         for each in report.bounds
     )
     header = ["", "judge", "missing PASS rows", "all judged wrong", "all judged right"]
-    return (
-        "## F1 if the missing PASS rows were there\n\n"
-        "Published tables count them. Judged right, they leave F1 as it is.\n\n"
-        f"{table(header, rows, left=(0, 1))}"
-    )
+    return _fill("bounds", bounds=table(header, rows, left=(0, 1)))
 
 
 def _curves(report: Report) -> str:
@@ -259,14 +255,14 @@ def _curves(report: Report) -> str:
             unsure = " (the calibration cannot vouch for it)" * (point.passed_up_to is None)
             rows.append(["", f"{100 * point.asked:g}{unsure}", *_passed(point.found)])
     header = ["judge", "at most", "passed", "hallucinated among them"]
-    return (
-        "## Probability and abstention\n\n"
-        f"![Reliability diagram]({RELIABILITY})\n![Coverage-risk curve]({COVERAGE_RISK})\n\n"
-        "Percent of the rows that are passed where the judge abstains (`abstain=SHARE`) so that at "
-        "most that share of what it passes is hallucinated, and the share that was. It is kept "
-        f"with {CONFIDENCE:.0%} confidence on rows such as the calibration's, and on no others.\n\n"
-        f"{table(header, rows, left=(0, 1))}"
-    )
+    figures = {"reliability": RELIABILITY, "coverage_risk": COVERAGE_RISK}
+    points = table(header, rows, left=(0, 1))
+    return _fill("curves", **figures, confidence=f"{CONFIDENCE:.0%}", points=points)
+
+
+def _fill(section: str, **values: object) -> str:
+    """Return a section's text with its values filled in."""
+    return Template(_TEXTS[section].rstrip("\n")).substitute(values)
 
 
 def _passed(point: CoverageRisk | None) -> list[str]:
@@ -291,13 +287,8 @@ def _costs(report: Report) -> str:
     )
     prices = report.judges[0].costs
     header = ["judge", "calls", "tokens in", "tokens out", "windows", "seconds", prices.currency]
-    return (
-        "## Cost\n\n"
-        "Of all rows, tokens as each judge counts them. Seconds are those of this run, on whatever "
-        "machine it ran on, batches and all. Money is for what was called, by the price table of "
-        f"{prices.prices_updated.isoformat()}; {UNDEFINED} where it lacks a model.\n\n"
-        f"{table(header, rows)}"
-    )
+    updated = prices.prices_updated.isoformat()
+    return _fill("costs", updated=updated, undefined=UNDEFINED, costs=table(header, rows))
 
 
 def _how_to_read(report: Report) -> str:
@@ -305,19 +296,16 @@ def _how_to_read(report: Report) -> str:
     definitions = "\n".join(
         f"- **{TITLES[name]}**: {text}" for name, text in report.metrics.items()
     )
-    return (
-        "## How to read this\n\n"
-        f"Figures are percent (ECE and Brier: plain), with {bootstrap.level:.0%} intervals in "
-        f"brackets: {bootstrap.method} bootstrap over rows, {bootstrap.resamples:,} resamples, "
-        f"seed {bootstrap.seed}; the macro means draw within each subset. Few rows, or all of "
-        "them judged alike, make an interval too narrow. FAIL, hallucinated, is the class that "
-        "precision, recall and F1 are about. An unscored row counts as wrong in accuracy and as a "
-        f"miss for its class. {UNDEFINED} is a metric that the rows do not define, or that the "
-        "judge gives nothing for. Ranking is over the rows with a raw score, calibration over "
-        "those with a probability. Tokens are estimated as one for every 4 bytes. The baseline "
-        f"“{MAJORITY}” always gives the label "
-        f"that most of the table's rows have; “{ALWAYS_FAIL}” marks the whole answer.\n\n"
-        f"{definitions}"
+    return _fill(
+        "how to read",
+        level=f"{bootstrap.level:.0%}",
+        method=bootstrap.method,
+        resamples=f"{bootstrap.resamples:,}",
+        seed=bootstrap.seed,
+        undefined=UNDEFINED,
+        majority=MAJORITY,
+        always_fail=ALWAYS_FAIL,
+        definitions=definitions,
     )
 
 

@@ -20,9 +20,8 @@ from moonlynx.eval.markdown import table
 from moonlynx.judge.contract.types import BadInput, Documents, Record, Text
 from moonlynx.judge.files.journal import AnyRecord, read_records, to_line
 from moonlynx.judge.terminal.messages import echo
-from moonlynx.judge.text import content_tokens
 
-from .perturb.source import canonical, read
+from .perturb.source import content_of, read
 from .records import QARow
 from .rows import read_rows
 
@@ -105,8 +104,7 @@ def _shown(row: QARow) -> tuple[str, ...]:
     documents = row.excerpt or row.context
     if sum(map(len, documents)) <= _LONGEST:
         return documents
-    asked = content_tokens(f"{row.question} {row.answer}")
-    best = read(documents).best(frozenset(canonical(token.form) for token in asked))
+    best = read(documents).best(content_of(f"{row.question} {row.answer}"))
     if best is None:
         return tuple(document[: 2 * _BESIDE] for document in documents)
     start, end = max(0, best.start - _BESIDE), best.end + _BESIDE

@@ -7,14 +7,13 @@ once the annotator's own labels are saved.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moonlynx.judge.contract.types import MoonlynxError
 from moonlynx.judge.text import split_sentences
 
-from ..records import QARow
+from ..records import Edited, QARow
 from .forms import NOTE_LIMIT, Form, read_checks, read_labels, read_name
-from .marks import cut_at_edits
 from .records import Annotation, checks_of
 from .store import AlreadyLabelled, Store, StoreError
 
@@ -117,6 +116,38 @@ class Pages:
     def _render(self, request: Request, page: str, status: int = 200, **values: Any) -> Response:
         values["total"] = len(self._rows)
         return self._templates.TemplateResponse(request, page, values, status)
+
+
+class Part(NamedTuple):
+    """A run of a text, as it is or as an edit made it.
+
+    Attributes:
+        text: the text that is there now.
+        edit: what put it there; None where nothing was changed.
+    """
+
+    text: str
+    edit: Edited | None
+
+
+def cut_at_edits(text: str, edits: Sequence[Edited], document: int | None = None) -> list[Part]:
+    """Cut a text into parts that join to it; of edits that overlap the first counts.
+
+    Args:
+        text: the answer, or a document of the context.
+        edits: of the whole row.
+        document: number of the document from 0; None for the answer.
+    """
+    parts: list[Part] = []
+    position = 0
+    own = (edit for edit in edits if edit.document == document)
+    for edit in sorted(own, key=lambda edit: (edit.start, edit.end)):
+        if position <= edit.start <= edit.end <= len(text):
+            parts.append(Part(text[position : edit.start], None))
+            parts.append(Part(text[edit.start : edit.end], edit))
+            position = edit.end
+    parts.append(Part(text[position:], None))
+    return parts
 
 
 def _to_label(row: QARow, annotation: Annotation | None) -> dict[str, Any]:

@@ -10,13 +10,13 @@ import re
 from collections.abc import Sequence
 
 from moonlynx.judge.batch.chat_tasks import Fault
-from moonlynx.judge.text import claims_nothing, content_tokens, split_sentences, words
+from moonlynx.judge.text import claims_nothing, split_sentences, words
 
 from ..diff import differences
 from ..leaks import find_leak
 from ..records import QARow
 from .figures import FIGURE, value_of
-from .source import NUMBER_WORDS, Source, canonical, read
+from .source import NUMBER_WORDS, Source, content_of, read
 from .types import Draft, Edit, Kind, Rejections
 from .verify import realise
 
@@ -128,9 +128,9 @@ def _around(figure: re.Match[str]) -> tuple[str, str]:
 
 def _held(question: str, gold: str, edits: Sequence[Edit], source: Source) -> str | None:
     """Refuse an addition that the context makes too, and a short answer that is right as well."""
-    asked, right = _content(question), _content(gold)
+    asked, right = content_of(question), content_of(gold)
     for edit in edits:
-        content = _content(edit.new)
+        content = content_of(edit.new)
         near = source.best(content) if edit.start == edit.end else None
         if near and source.coverage(content, near) >= _ALL_HELD:
             return "stated"
@@ -139,7 +139,3 @@ def _held(question: str, gold: str, edits: Sequence[Edit], source: Source) -> st
                 if not right <= holder.content and source.coverage(asked, holder) >= _ASKED:
                     return "stated"
     return None
-
-
-def _content(text: str) -> frozenset[str]:
-    return frozenset(canonical(token.form) for token in content_tokens(text))

@@ -10,10 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from moonlynx.judge.text import content_tokens
-
 from .held import is_outlook
-from .source import Sentence, Source, canonical, read
+from .source import Sentence, Source, content_of, read
 from .types import Draft
 from .verbs import FORMS, PASTS
 from .words import any_of
@@ -90,7 +88,7 @@ def lost_position(text: str, draft: Draft, question: str, source: Source) -> str
         return "gone on from"
     if text.lstrip().lower().startswith("maybe"):
         return None
-    asked = frozenset(canonical(token.form) for token in content_tokens(question))
+    asked = content_of(question)
     opens = any(each.start <= first.start < each.end for each in changed)
     answers = any(source.coverage(asked, each) >= _ASKED for each in changed)
     return "against opening" if opens or answers else None

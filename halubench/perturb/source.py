@@ -44,6 +44,11 @@ def canonical(form: str) -> str:
     return form if form[:1].isdigit() else _ENDING.sub("", form)
 
 
+def content_of(text: str) -> frozenset[str]:
+    """Return the canonical forms of the words that are no stop words."""
+    return frozenset(canonical(token.form) for token in content_tokens(text))
+
+
 @lru_cache(maxsize=100_000)
 def _has_content(form: str) -> bool:
     return bool(content_tokens(form))

@@ -17,9 +17,9 @@ from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.text import body_start
 
 from ..diff import edits_between
-from ..perturb.source import Sentence, Source, read
+from ..perturb.source import Sentence, Source, content_of, read
 from ..records import Edited, QARow
-from .evidence import SHORT, Claim, content_of, find_evidence, holds, split_claims, stands_in
+from .evidence import SHORT, Claim, find_evidence, holds, split_claims, stands_in
 from .target import with_reasoning
 from .wording import quote, say
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from math import sqrt
 from typing import NamedTuple
 
-from moonlynx.judge.text import body_start, claims_nothing, content_tokens, split_sentences
+from moonlynx.judge.text import body_start, claims_nothing, split_sentences
 
-from ..perturb.source import Sentence, Source, canonical
+from ..perturb.source import Sentence, Source, content_of
 
 SHORT = 5  # content words; a claim of no more says little without its question
 _ASKED = 0.5  # what a word of the question weighs beside one of the claim
@@ -50,11 +50,6 @@ class Evidence(NamedTuple):
     sentences: tuple[Sentence, ...]
     share: float
     lacks_figure: bool
-
-
-def content_of(text: str) -> frozenset[str]:
-    """Return the canonical forms of the words that are no stop words."""
-    return frozenset(canonical(token.form) for token in content_tokens(text))
 
 
 def split_claims(answer: str) -> list[Claim]:

@@ -8,7 +8,7 @@ import pytest
 
 from moonlynx.eval.benchmarks import LOCAL, ON_HUB, BenchmarkError, load_benchmark
 from moonlynx.eval.benchmarks.base import make_row
-from moonlynx.eval.benchmarks.halubench import _sheet, _stated
+from moonlynx.eval.benchmarks.halubench import _sheet
 from moonlynx.eval.metrics import estimates
 from moonlynx.eval.outcomes import Gold
 from moonlynx.eval.slices import scipy_stats
@@ -97,20 +97,6 @@ def test_halubench_drop_answers_do_not_hold_the_right_one():
     assert answers[:2] == ["Rams, second, Marc Bulger, Kevin Curtis", "87.1"]
     assert not any("ans:" in answer or "[" in answer for answer in answers)
     assert sum(benchmark.left_out.values()) == 299 - len(benchmark.rows)
-
-
-@pytest.mark.parametrize(
-    ("written", "stated"),
-    [
-        ("Wrong ans: 87.1\nCorrect ans: 86.9", "87.1"),
-        ("wrong ans: ['Irish', 'Dutch']\ncorrect ans: German", "Irish, Dutch"),
-        ("Wrong ans: two\nlines\nCorrect ans: one", "two\nlines"),
-        ("25-yard", "25-yard"),
-        ("The wrong ans: is here", "The wrong ans: is here"),
-    ],
-)
-def test_halubench_stated_answer(written, stated):
-    assert _stated(written) == stated
 
 
 @pytest.mark.heavy

@@ -8,7 +8,7 @@ from sklearn.calibration import calibration_curve
 
 from moonlynx.eval.curves import RISKS, draw_curves
 from moonlynx.eval.figures import COVERAGE_RISK, RELIABILITY, figures
-from moonlynx.eval.metrics import ECE_BINS, weighted_metrics
+from moonlynx.eval.metrics import ECE_BINS
 from moonlynx.eval.outcomes import Gold
 from moonlynx.eval.report_pages import render
 from moonlynx.judge.contract.types import JudgeInfo
@@ -61,14 +61,6 @@ def test_the_reliability_diagram_is_scikit_learns(drawn):
     assert [each.fail_share for each in bins] == pytest.approx(shares.tolist(), abs=2e-3)
     assert [each.probability for each in bins] == pytest.approx(means.tolist(), abs=2e-3)
     assert sum(each.rows for each in bins) == 1_000
-
-
-def test_the_ece_is_that_of_the_diagram(drawn):
-    outcomes, calibration = drawn
-    bins = draw_curves("s", outcomes, calibration).reliability
-    gaps = sum(each.rows * abs(each.probability - each.fail_share) for each in bins)
-    (ece,) = weighted_metrics(outcomes, np.ones((1, len(outcomes))))["ece"]
-    assert gaps / 1_000 == pytest.approx(ece)
 
 
 def test_coverage_and_risk_are_over_all_rows(drawn):

@@ -1,6 +1,6 @@
 import pytest
 
-from moonlynx.halubench.annotate.marks import cut_at_edits
+from moonlynx.halubench.annotate.pages import cut_at_edits
 from moonlynx.halubench.records import Edited
 
 
