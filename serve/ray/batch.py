@@ -1,6 +1,6 @@
 """Judge a file of rows on a Ray cluster: `moonlynx judge --engine ray`.
 
-Ray Data sends partitions of the input to a pool of workers, and again those of a lost one. Only
+Ray Data sends partitions of the input to a pool of workers, and reassigns those of a lost one. Only
 this process writes; so each partition is written once, however often it was judged.
 """
 
@@ -130,7 +130,11 @@ def _dataset(ray: Any, planned: Plan, todo: Sequence[Partition], fields: FieldMa
 
 
 def _whole(planned: Plan, pieces: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, bytes]]:
-    """Yield number and verdicts of each partition, once all its pieces are in, in any order."""
+    """Yield number and verdicts of each partition, once all its pieces are in, in any order.
+
+    A piece holds `lines`, the verdicts of `rows` rows of a `partition`, the first of them its
+    row number `at`.
+    """
     waiting: dict[int, dict[int, tuple[int, bytes]]] = {}
     for piece in pieces:
         number = int(piece["partition"])

@@ -1,8 +1,8 @@
 """`POST /v1/chat/completions` and `GET /v1/models`: any judge as a chat model that answers as Lynx.
 
 The last message is either Lynx's prompt (`judge.judges.lynx.build_prompt`), or an Example's fields
-as a JSON object. The answer is `{"REASONING": [...], "SCORE": "PASS" | "FAIL"}`; what could not be
-scored is answered with 422 and the verdict's error, streamed or not.
+as a JSON object; earlier ones are ignored. The answer is `{"REASONING": [...], "SCORE": "PASS" |
+"FAIL"}`; what could not be scored is answered with 422 and the verdict's error, streamed or not.
 """
 
 import json

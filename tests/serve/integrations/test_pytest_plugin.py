@@ -124,9 +124,6 @@ def grounded_judge():
     [
         ("lunar", "no judge is called 'lunar'; did you mean luna"),
         ("token-similarity?metrc=2", "no option 'metrc'; it has metric, calibration, "),
-        ("cascade(token-similarity,lunar)", "no judge is called 'lunar'; did you mean luna"),
-        ("cascade(lunar", "the bracket of cascade( must close"),
-        ("token-similarity:x", "takes no model and no backend"),
     ],
 )
 def test_a_judge_that_cannot_be_loaded_is_one_usage_error(pytester, run, name, says):

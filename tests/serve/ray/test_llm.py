@@ -74,24 +74,6 @@ def test_faults_of_the_engine_and_cut_replies_are_unscored(tiny_llama, asked):
     assert code(outputs(long | {"partition": 0, "at": 0})) == "too_long"
 
 
-@pytest.mark.heavy
-def test_alternatives_give_the_raw_score(tiny_llama, asked):
-    row = next(row for row in asked[0] if row["example"])
-    texts = ['{"REASONING": [], "SCORE": "', "FAIL", '"}']
-    columns = outputs(row, text="".join(texts)) | {
-        "generated_tokens": [1, 2, 3],
-        "logprobs": [
-            {
-                chosen: {"decoded_token": text, "logprob": -0.5},
-                9: {"decoded_token": "PASS", "logprob": -1.5},
-            }
-            for chosen, text in enumerate(texts, start=1)
-        ],
-    }
-    verdict = json.loads(Reading(str(tiny_llama), None)(columns)["lines"])
-    assert (verdict["score"], verdict["raw_score"]) == ("FAIL", 1.0)
-
-
 def test_only_lynx_by_vllm_goes_to_the_processor():
     assert takes(parse_spec("lynx@vllm"))
     assert not takes(parse_spec("lynx:m@http://127.0.0.1:8001/v1"))

@@ -52,16 +52,11 @@ def test_a_file_opens_with_what_it_takes(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_deployment_fits_its_gpus(name):
+def test_a_deployment_fits_its_gpus_and_its_command_lets_no_white_space_through(name):
     deployment = read_deployment(name)
     memory = deployment.memory()
     assert memory.tokens >= deployment.max_model_len
     assert memory.weights + memory.workspace < deployment.memory_share * 80
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_command_shares_prefixes_and_lets_no_white_space_through(name):
-    deployment = read_deployment(name)
     command = deployment.command()
     assert command[:3] == ("python", "-m", "vllm.entrypoints.openai.api_server")
     assert "--enable-prefix-caching" in command
