@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 import platform
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 from moonlynx import __version__
 from moonlynx.judge.contract.spec import JudgeSpec, Spec
 from moonlynx.judge.contract.types import JudgeInfo, Record
+from moonlynx.judge.files.stored import sha256_file
 
 
 class Provenance(Record):
@@ -47,7 +47,7 @@ class File(Record):
     @classmethod
     def of(cls, path: Path) -> File:
         """Return a file with its hash."""
-        return cls(path=path.name, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+        return cls(path=path.name, sha256=sha256_file(path))
 
     def __str__(self) -> str:
         return f"{self.path} (sha256 `{self.sha256}`)"

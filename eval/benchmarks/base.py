@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from moonlynx.judge.contract.types import BadInput, Example, MoonlynxError, Score
+from moonlynx.judge.files.stored import sha256_file
 
 
 class BenchmarkError(MoonlynxError):
@@ -166,7 +167,4 @@ def read_text(path: Path) -> str:
 
 def hash_files(data: Path, paths: Iterable[Path]) -> dict[str, str]:
     """Return the SHA-256 of each file, by its path below `data`."""
-    return {
-        path.relative_to(data).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in paths
-    }
+    return {path.relative_to(data).as_posix(): sha256_file(path) for path in paths}

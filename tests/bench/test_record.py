@@ -52,20 +52,5 @@ def test_an_earlier_run_stands_beside_this_one(origin, tmp_path, capsys):
         publish(now, "b", tmp_path / "b.md", tmp_path / "a.md")
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0, "0"),
-        (2e-7, "2.0e-07"),
-        (0.25, "0.250"),
-        (1.5, "1.50"),
-        (99.96, "100.0"),
-        (12345.6, "12,346"),
-    ],
-)
-def test_figures_show_three_digits(origin, value, text):
-    assert cells_of(render(bench(origin, ("x", value))), "| x ")[2] == text
-
-
 def test_a_spread_is_of_the_median_and_the_slowest():
     assert spread([1.0, 1.0, 2.0]) == pytest.approx({"p50 s": 1.0, "p95 s": 1.9})

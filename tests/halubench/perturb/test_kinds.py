@@ -3,7 +3,7 @@ from random import Random
 
 import pytest
 
-from moonlynx.halubench.perturb import KINDS, Rejections, changes, perturb
+from moonlynx.halubench.perturb import KINDS, changes, perturb
 from moonlynx.halubench.perturb.source import read
 
 from ...cases import cases
@@ -83,17 +83,6 @@ def test_bounds_and_ranges_stay_sound():
     for old, new, _ in made("number", "Bake it for 15 to 20 minutes.", "Bake for 15 to 20."):
         assert (int(new) < 20) if old == "15" else (int(new) > 15)
     assert all(float(new) <= 5 for _, new, _ in made("number", "It got 3 out of 5.", "3 out of 5"))
-
-
-def test_a_figure_stated_of_the_same_thing_is_refused():
-    context = "At noon the chance of rain is 42%. At six the chance of rain is 58%."
-    rejections = Rejections()
-    for seed in SEEDS:
-        for change in changes(
-            "The chance of rain is 42%.", (context,), Random(seed), ("number",), rejections
-        ):
-            assert change.new != "58"
-    assert rejections["number", "stated"]
 
 
 def test_a_date_can_be():
