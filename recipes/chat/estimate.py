@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from .fitting import Fitting
 from .model import BaseNotUsable
 from .settings import Run
 
@@ -165,14 +166,15 @@ def _operations(run: Run, shape: Shape, tokens: Sequence[int]) -> float:
     return sum(length * (weights + attention * length) for length in tokens)
 
 
-def table(run: Run, found: Estimate, rows: int, too_long: int) -> str:
-    """Return the estimate as text."""
+def describe(run: Run, fitting: Fitting) -> str:
+    """Return the estimate of a run over these chats, as text."""
+    found = estimate(run, read_shape(run), fitting.tokens or [run.max_length])
     room = run.hardware.memory_gb
     fits = "fits into" if found.memory <= room else "DOES NOT FIT INTO"
     return "\n".join(
         (
-            f"{run.base}, {run.method}: {rows} rows, {too_long} left out as longer than "
-            f"{run.max_length} tokens",
+            f"{run.base}, {run.method}: {len(fitting.chats)} rows, {len(fitting.too_long)} left "
+            f"out as longer than {run.max_length} tokens",
             f"memory of a GPU: {found.memory:.1f} GB ({found.weights:.1f} weights, "
             f"{found.gradients:.1f} gradients, {found.optimizer:.1f} optimiser, "
             f"{found.activations:.1f} activations at the longest row); {fits} {room:.0f} GB",

@@ -34,14 +34,8 @@ def tune(
 ) -> TrainingRecord:
     """Train on chats, resuming from the last checkpoint in `out`, and save `out/model`.
 
-    Args:
-        run: the settings; `out` is claimed for it.
-        tokenizer: the base's, with a padding token.
-        fitting: chats to train on.
-        measured: chats to measure the loss on after each epoch; may be empty.
-        sources: of the rows that the chats were written from, for the record.
-        out: folder of the run.
-        tracker: one of `TRACKERS`.
+    The loss on the `measured` chats, if any, is computed after each epoch. The `sources` of the
+    rows that the chats were written from go to the record; `tracker` is one of `TRACKERS`.
 
     Raises:
         NothingToTrainOn: there are no chats.

@@ -6,22 +6,21 @@ Licences are in README.md, rows to leave out in `exclusions`.
 from __future__ import annotations
 
 import csv
-import gzip
-import io
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from moonlynx.halubench.perturb import Kind, perturb
 from moonlynx.judge.text import content_tokens, split_sentences
 from moonlynx.judge.text.flatten import row_text
 
-from .answers.base import read_csv, read_json, read_lines
+from .answers.base import open_text, read_csv, read_json, read_lines
 from .exclusions import DataNotFound
 
 Exclusions = Mapping[str, frozenset[str]]
+Row = TypeVar("Row")
 Label = Literal["supported", "contradicted", "not_mentioned", "unsupported"]
 _PREMISE_WORDS = 90  # of a table: about 150 tokens
 _EVIDENCE_WORDS = 130  # of a document that is not cut: about 170 tokens
@@ -65,32 +64,23 @@ def _find(folder: Path, pattern: str) -> list[Path]:
     return paths
 
 
-def _open(path: Path) -> io.TextIOWrapper:
-    if not path.is_file():
-        raise DataNotFound(path)
-    return io.TextIOWrapper(
-        gzip.open(path) if path.suffix == ".gz" else path.open("rb"), encoding="utf-8-sig"
-    )
-
-
 def _tab_separated(path: Path) -> Iterator[dict[str, str]]:
-    with _open(path) as file:
+    with open_text(path, newline=None) as file:
         yield from csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
-def _left_out(exclusions: Exclusions, path: Path) -> frozenset[str]:
-    """Return the rows of a file to leave out, by their number from 0 as a string."""
+def _kept(rows: Iterable[Row], path: Path, exclusions: Exclusions) -> Iterator[Row]:
+    """Yield the rows of a file without those to leave out, by their number from 0."""
     name = path.name.removesuffix(".gz")
-    return exclusions.get(f"{path.parent.name}/{name}: row index from 0", frozenset())
+    left_out = exclusions.get(f"{path.parent.name}/{name}: row index from 0", frozenset())
+    return (row for index, row in enumerate(rows) if str(index) not in left_out)
 
 
 def _nli(name: str, root: Path, exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
     for path in _find(root / "nli_small", f"{name}__*"):
-        left_out = _left_out(exclusions, path)
-        for index, row in enumerate(read_csv(path)):
-            if str(index) not in left_out:
-                label = _THREE.get(row["label"], "unsupported")
-                yield Pair(row["premise"], row["hypothesis"], label)
+        for row in _kept(read_csv(path), path, exclusions):
+            label = _THREE.get(row["label"], "unsupported")
+            yield Pair(row["premise"], row["hypothesis"], label)
 
 
 def _infotabs(root: Path, _exclusions: Exclusions, rng: random.Random) -> Iterator[Pair]:
@@ -157,12 +147,10 @@ def fit_lines(claim: str, lines: Sequence[str], rng: random.Random, title: str =
 def _fever(root: Path, exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
     for part in ("dev", "test"):
         path = root / "docnli_fever_mctest" / f"binary-FEVER-NLI__{part}.txt.gz"
-        left_out = _left_out(exclusions, path)
-        with _open(path) as file:
-            for index, line in enumerate(file):
+        with open_text(path, newline=None) as file:
+            for line in _kept(file, path, exclusions):
                 label, premise, claim = line.rstrip("\n").split("\t")
-                if str(index) not in left_out:
-                    yield Pair(premise, claim, _THREE.get(label, "unsupported"))
+                yield Pair(premise, claim, _THREE.get(label, "unsupported"))
 
 
 def _fever_symmetric(root: Path, _exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
@@ -173,11 +161,9 @@ def _fever_symmetric(root: Path, _exclusions: Exclusions, _rng: random.Random) -
 
 def _conjnli(root: Path, exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
     for path in _find(root / "conjnli", "*.tsv*"):
-        left_out = _left_out(exclusions, path)
-        for index, row in enumerate(_tab_separated(path)):
-            if str(index) not in left_out:
-                premise, claim = row["Premise"], row["Hypothesis"]
-                yield Pair(premise, claim, _THREE[row["Label"]], premise)
+        for row in _kept(_tab_separated(path), path, exclusions):
+            premise, claim = row["Premise"], row["Hypothesis"]
+            yield Pair(premise, claim, _THREE[row["Label"]], premise)
 
 
 def _breaking_nli(root: Path, _exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
@@ -245,9 +231,8 @@ def _fool_me_twice(root: Path, exclusions: Exclusions, _rng: random.Random) -> I
 def _factcg(root: Path, exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
     """Read claims over a document with, and without, what supports them."""
     path = root / "factcg_cg2c_doc" / "CG2C_doc.jsonl.gz"
-    left_out = _left_out(exclusions, path)
-    for index, row in enumerate(read_lines(path)):
-        if str(index) not in left_out and len(row["text_a"].split()) <= _EVIDENCE_WORDS:
+    for row in _kept(read_lines(path), path, exclusions):
+        if len(row["text_a"].split()) <= _EVIDENCE_WORDS:
             label: Label = "supported" if row["orig_label"] == 1 else "not_mentioned"
             yield Pair(row["text_a"], row["text_b"][0], label)
 
@@ -260,10 +245,9 @@ def _factcheck_gpt(root: Path, exclusions: Exclusions, _rng: random.Random) -> I
         "irrelevant": "not_mentioned",
     }
     path = root / "factcheck_gpt" / "subtask3_claim_evidence_stance.jsonl.gz"
-    left_out = _left_out(exclusions, path)
-    for index, row in enumerate(read_lines(path)):
+    for row in _kept(read_lines(path), path, exclusions):
         short = len(row["evidence"].split()) <= _EVIDENCE_WORDS
-        if str(index) not in left_out and row["stance"] in labels and short:
+        if row["stance"] in labels and short:
             yield Pair(row["evidence"], row["claim"], labels[row["stance"]])
 
 

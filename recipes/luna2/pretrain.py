@@ -26,8 +26,8 @@ from moonlynx.judge.metrics.prompt import write
 from ..runs import claim_folder
 from ..small_llama import draw_model, learn_tokenizer
 from .data import SETS, load
-from .model import on_cpu
-from .settings import Pretrain, Run
+from .model import common_arguments, run_trainer
+from .settings import Run
 
 log = logging.getLogger(__name__)
 BACKBONE, CHECKPOINTS, TRAINED = "backbone", "checkpoints", "trained.json"
@@ -105,8 +105,7 @@ def pretrain(run: Run, chats: Sequence[Chat], out: Path) -> Pretrained:
         SettingsError: `out` holds another run.
         TooLittleText: the chats fill no block.
     """
-    from transformers import Trainer
-    from transformers.trainer_utils import get_last_checkpoint
+    from transformers import Trainer, TrainingArguments
 
     assert run.pretrain is not None
     sizes = run.pretrain
@@ -134,13 +133,16 @@ def pretrain(run: Run, chats: Sequence[Chat], out: Path) -> Pretrained:
     log.info("%d blocks of %d tokens, %d weights", len(blocks), sizes.block, weights)
     trainer = Trainer(
         model=model,
-        args=_arguments(run, sizes, out, len(blocks)),
+        args=TrainingArguments(
+            **common_arguments(run, sizes, sizes.blocks_at_once, out / CHECKPOINTS, len(blocks)),
+            lr_scheduler_type="cosine",
+            save_steps=sizes.checkpoint_steps,
+            logging_steps=_LOGGED,
+        ),
         train_dataset=blocks,
         data_collator=_collate,
     )
-    folder = out / CHECKPOINTS
-    last = get_last_checkpoint(str(folder)) if folder.is_dir() else None
-    result = trainer.train(resume_from_checkpoint=last)
+    seconds = run_trainer(trainer, out / CHECKPOINTS)
     if not (out / BACKBONE).exists():
         with written_whole(out / BACKBONE) as draft:
             model.save_pretrained(draft)
@@ -150,7 +152,7 @@ def pretrain(run: Run, chats: Sequence[Chat], out: Path) -> Pretrained:
         tokens=len(blocks) * sizes.block,
         weights=weights,
         steps=trainer.state.global_step,
-        seconds=float(result.metrics["train_runtime"]),
+        seconds=seconds,
         losses=[entry["loss"] for entry in trainer.state.log_history if "loss" in entry],
     )
     (out / TRAINED).write_text(json.dumps(done._asdict(), indent=2) + "\n", encoding="utf-8")
@@ -174,30 +176,3 @@ def _collate(blocks: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
 
     ids = torch.tensor([block["input_ids"] for block in blocks])
     return {"input_ids": ids, "labels": ids}
-
-
-def _arguments(run: Run, sizes: Pretrain, out: Path, blocks: int) -> Any:
-    """Return the settings as transformers' arguments."""
-    from transformers import TrainingArguments
-
-    steps = max(1, round(sizes.epochs * -(-blocks // sizes.batch)))
-    return TrainingArguments(
-        output_dir=str(out / CHECKPOINTS),
-        per_device_train_batch_size=sizes.blocks_at_once,
-        gradient_accumulation_steps=sizes.batch // sizes.blocks_at_once,
-        num_train_epochs=sizes.epochs,
-        learning_rate=sizes.learning_rate,
-        weight_decay=sizes.weight_decay,
-        warmup_steps=round(sizes.warmup * steps),
-        lr_scheduler_type="cosine",
-        optim="adamw_torch",
-        bf16=run.precision == "bf16",
-        use_cpu=on_cpu(run),
-        save_steps=sizes.checkpoint_steps,
-        save_total_limit=1,
-        logging_steps=_LOGGED,
-        remove_unused_columns=False,
-        report_to="none",
-        disable_tqdm=True,
-        seed=run.seed,
-    )

@@ -38,11 +38,8 @@ def fit(
 ) -> Fitted:
     """Fit to validation rows.
 
-    Args:
-        definition: the metric.
-        tokens: its classes' tokens.
-        logits: of the class tokens, shape (rows, places, answers), in the order of `tokens.ids`.
-        targets: index of the right answer, shape (rows, places).
+    `logits` of the class tokens have shape (rows, places, answers), in the order of `tokens.ids`;
+    `targets`, each the index of the right answer, (rows, places).
     """
     names = list(definition.classes)
     if len(targets) < LEAST_ROWS:
@@ -56,13 +53,13 @@ def fit(
         temperature=round(temperature, _DIGITS),
         bias={name: round(float(b), _DIGITS) for name, b in zip(names, shifts, strict=True)},
     )
-    probabilities = np.array(
+    scored = np.array(
         [
             [probabilities(definition, tokens, scaling, row.tolist())[name] for name in names]
             for row in logits
         ]
     )
-    thresholds = fit_thresholds(definition, _flags(definition, targets), probabilities)
+    thresholds = fit_thresholds(definition, _flags(definition, targets), scored)
     return Fitted(scaling, thresholds, before, after)
 
 

@@ -90,7 +90,7 @@ def _train(
     # These import torch, which the other commands start without.
     from moonlynx.halubench.rows import read_rows
 
-    from ..chat.estimate import estimate, read_shape, table
+    from ..chat.estimate import describe
     from ..chat.model import load_tokenizer
     from ..chat.settings import Run
     from ..chat.sft import MODEL, TRACKERS
@@ -107,9 +107,7 @@ def _train(
         run = run.model_copy(update={"base": base, "revision": None})
     trained_on = read_rows(rows)
     if dry_run:
-        fitting = fit(trained_on, run, load_tokenizer(run))
-        found = estimate(run, read_shape(run), fitting.tokens or [run.max_length])
-        echo(table(run, found, len(fitting.chats), len(fitting.too_long)))
+        echo(describe(run, fit(trained_on, run, load_tokenizer(run))))
         return
     show_log()
     out = out or Path("runs") / path.stem

@@ -104,6 +104,10 @@ def _labelled(path: Path) -> list[Example]:
     return examples
 
 
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
 def command(
     model: Annotated[str, typer.Argument(help="Chat model, as MODEL@BACKEND?option=value.")],
     rows: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Rows with `label`.")],
@@ -126,13 +130,6 @@ def command(
     )
 
 
-def main() -> None:
-    """Run the command. Errors that the user can fix end with a message, not a traceback."""
-    with errors_as_messages():
-        app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        app.command()(command)
-        app()
-
-
 if __name__ == "__main__":
-    main()
+    with errors_as_messages():
+        app()

@@ -92,8 +92,7 @@ def bare(sentence: str) -> str:
 def choose_threshold(lost: NDArray[np.float64]) -> float:
     """Return the least threshold, 0.5 or more, that at most `LOST` of the sentences reach.
 
-    Args:
-        lost: P(NO-INFO) of sentences that must not be set aside, shape (sentences,).
+    `lost` is P(NO-INFO) of sentences that must not be set aside, shape (sentences,).
     """
     allowed = int(LOST * len(lost))
     highest = np.sort(lost)[::-1]

@@ -79,7 +79,7 @@ def add_commands(app: typer.Typer) -> None:
         if any(find_spec(name) is None for name in _NEEDED):
             raise MissingExtra("training", "train")
         # These import torch, which the other commands start without.
-        from ..chat.estimate import estimate, read_shape, table
+        from ..chat.estimate import describe
         from ..chat.sft import MODEL
         from .brand import read_brand
         from .decoder.settings import DecoderRun
@@ -91,9 +91,7 @@ def add_commands(app: typer.Typer) -> None:
             run = run.model_copy(update={"base": base, "revision": None})
         sentences = read_brand(rows)
         if dry_run:
-            fitting = fit_sentences(run, sentences)
-            found = estimate(run, read_shape(run), fitting.tokens or [run.max_length])
-            echo(table(run, found, len(fitting.chats), len(fitting.too_long)))
+            echo(describe(run, fit_sentences(run, sentences)))
             return
         show_log()
         out = out or Path("runs") / f"raghalu-{path.stem}"

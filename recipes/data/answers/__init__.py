@@ -7,30 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..exclusions import load_exclusions
+from . import data_to_text, right
 from .base import Exclusions, LabelledAnswer
-from .data_to_text import (
-    QUINTD_KINDS,
-    read_e2e,
-    read_quintd,
-    read_rotowire,
-    read_scitab,
-)
 from .rag import read_qa_feedback, read_ragtruth
-from .right import (
-    right_covid_qa,
-    right_e2e,
-    right_fetaqa,
-    right_hotpot,
-    right_pubmedqa,
-    right_tatqa,
-    right_xquad,
-)
 from .short import read_factscore, read_halueval
-from .summaries import (
-    read_frank,
-    read_summedits,
-    read_xsum_hallucination,
-)
+from .summaries import read_frank, read_summedits, read_xsum_hallucination
 
 __all__ = ["RIGHT", "SETS", "LabelledAnswer", "load", "load_right", "split"]
 
@@ -42,21 +23,21 @@ SETS: Mapping[str, Reader] = {
     "frank": read_frank,
     "xsum_hallucination": read_xsum_hallucination,
     "summedits": read_summedits,
-    **{f"quintd-{kind}": read_quintd(kind) for kind in QUINTD_KINDS},
-    "rotowire_accuracy": read_rotowire,
-    "scitab": read_scitab,
-    "e2e_cleaned": read_e2e,
+    **{f"quintd-{kind}": data_to_text.read_quintd(kind) for kind in data_to_text.QUINTD_KINDS},
+    "rotowire_accuracy": data_to_text.read_rotowire,
+    "scitab": data_to_text.read_scitab,
+    "e2e_cleaned": data_to_text.read_e2e,
     "halueval": read_halueval,
     "factscore_qcnli": read_factscore,
 }
 RIGHT: Mapping[str, Reader] = {
-    "pubmedqa": right_pubmedqa,
-    "covid_qa": right_covid_qa,
-    "xquad_en": right_xquad,
-    "tatqa": right_tatqa,
-    "fetaqa": right_fetaqa,
-    "hotpot_slice": right_hotpot,
-    "e2e_cleaned": right_e2e,
+    "pubmedqa": right.right_pubmedqa,
+    "covid_qa": right.right_covid_qa,
+    "xquad_en": right.right_xquad,
+    "tatqa": right.right_tatqa,
+    "fetaqa": right.right_fetaqa,
+    "hotpot_slice": right.right_hotpot,
+    "e2e_cleaned": right.right_e2e,
 }
 
 

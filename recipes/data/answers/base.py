@@ -117,29 +117,30 @@ def overlap(first: tuple[int, int], second: tuple[int, int]) -> bool:
 
 def read_json(path: Path) -> Any:
     """Read a JSON file, gzipped or not."""
-    with _open(path) as file:
+    with open_text(path) as file:
         return json.load(file)
 
 
 def read_lines(path: Path) -> Iterator[Any]:
     """Yield the values of a file of one JSON value a line, gzipped or not."""
-    with _open(path) as file:
+    with open_text(path) as file:
         for line in file:
             yield json.loads(line)
 
 
 def read_csv(path: Path) -> Iterator[dict[str, str]]:
     """Yield the rows of a CSV file with a header, gzipped or not."""
-    with _open(path, newline="") as file:
+    with open_text(path, newline="") as file:
         yield from csv.DictReader(file)
 
 
-def _open(path: Path, newline: str | None = "\n") -> io.TextIOWrapper:
+def open_text(path: Path, newline: str | None = "\n") -> io.TextIOWrapper:
+    """Open a text file, gzipped or not; a byte order mark is skipped."""
     if not path.is_file():
         raise DataNotFound(path)
     if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8", newline=newline)
-    return path.open(encoding="utf-8", newline=newline)
+        return gzip.open(path, "rt", encoding="utf-8-sig", newline=newline)
+    return path.open(encoding="utf-8-sig", newline=newline)
 
 
 def _merge(ranges: Ranges) -> list[tuple[int, int]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from typing_extensions import override
@@ -91,10 +92,11 @@ class MeasureFact(Fact):
         self.table, self.field = schema.field(spec["of"])
         fixed = {"higher": "higher", "lower": "lower", "highest": "highest", "lowest": "lowest"}
         self.words: dict[str, str] = fixed | spec["words"]
+        self.makers: list[Callable[[World, list[Values], bool, Dice], Statement | None]]
         self.makers = [self._extreme, self._extreme, self._compare, self._compare, self._range]
-        self.makers += [self._average, self._rank]
+        self.makers += [partial(self._whole, "average"), self._rank]
         if spec.get("sum"):
-            self.makers.append(self._sum)
+            self.makers.append(partial(self._whole, "sum"))
 
     @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
@@ -183,22 +185,13 @@ class MeasureFact(Fact):
         error = "wrong_value" if wrong else None
         return self.state("range", common("range"), slots, dice, error, bad)
 
-    def _average(
-        self, world: World, rows: list[Values], wrong: bool, dice: Dice
-    ) -> Statement | None:
-        """State the mean."""
-        mean = sum(row[self.field.name] for row in rows) / len(rows)
-        return self._whole(world, rows, mean, "average", wrong, dice)
-
-    def _sum(self, world: World, rows: list[Values], wrong: bool, dice: Dice) -> Statement | None:
-        """State the sum."""
-        total = sum(row[self.field.name] for row in rows)
-        return self._whole(world, rows, total, "sum", wrong, dice)
-
     def _whole(
-        self, world: World, rows: list[Values], value: float, form: str, wrong: bool, dice: Dice
+        self, form: str, world: World, rows: list[Values], wrong: bool, dice: Dice
     ) -> Statement | None:
-        """State a figure that was computed from the whole column, always in round numbers."""
+        """State the average or the sum of the column, always in round numbers."""
+        value = sum(row[self.field.name] for row in rows)
+        if form == "average":
+            value /= len(rows)
         if wrong:
             value *= dice.rng.choice((0.6, 0.7, 0.8, 1.25, 1.4, 1.6))
         said = self.field.kind.say_roughly(value, world.unit(self.table, self.field), dice.rng)

@@ -8,43 +8,14 @@ from random import Random
 
 from .yaml_files import read_yaml
 
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
-_WORDS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
-_CURRENCY = {"USD": ("$", "dollars"), "EUR": ("€", "euros"), "GBP": ("£", "pounds")}
+_FORMS = read_yaml("numbers")
+WEEKDAYS: tuple[str, ...] = tuple(_FORMS["weekdays"])
+MONTHS: list[str] = _FORMS["months"]
+WORDS: list[str] = _FORMS["words"]
+UNIT_KEYS: dict[str, str] = _FORMS["unit_keys"]
+_CURRENCY: dict[str, tuple[str, str]] = _FORMS["currency"]
+_SMALLER: dict[str, tuple[str, int]] = _FORMS["smaller"]
 _UNITS: dict[str, list[str]] = read_yaml("units")
-# How much of which smaller unit makes up one.
-_SMALLER = {"kg": ("g", 1000), "km": ("m", 1000), "m": ("cm", 100), "l": ("ml", 1000)}
-_SMALLER |= {"TB": ("GB", 1000), "cm": ("mm", 10)}
-UNIT_KEYS = {"pct": "percent", "C": "celsius", "F": "fahrenheit", "mg/dL": "mg_dl"}
-UNIT_KEYS |= {"mmol/L": "mmol_l", "g/dL": "g_dl", "g/L": "g_l"}
 
 
 def digits(value: float) -> str:
@@ -56,7 +27,7 @@ def digits(value: float) -> str:
 def plain(value: float, rng: Random) -> str:
     """Write a number in digits or, a small whole one, perhaps in letters."""
     if value == int(value) and 0 <= value <= 12 and rng.random() < 0.5:
-        return _WORDS[int(value)]
+        return WORDS[int(value)]
     if rng.random() < 0.2:
         return digits(value).replace(",", "")
     return digits(value)
@@ -64,7 +35,7 @@ def plain(value: float, rng: Random) -> str:
 
 def words(value: int) -> str:
     """Write a whole number, in letters up to twelve."""
-    return _WORDS[value] if 0 <= value < len(_WORDS) else digits(value)
+    return WORDS[value] if 0 <= value < len(WORDS) else digits(value)
 
 
 def unit_text(unit: str) -> str:

@@ -5,103 +5,16 @@ from __future__ import annotations
 import re
 from random import Random
 
-_STARTS = [
-    "Ald",
-    "Bren",
-    "Cald",
-    "Dorv",
-    "Elm",
-    "Fenn",
-    "Gorv",
-    "Hask",
-    "Ilv",
-    "Jorb",
-    "Keld",
-    "Lorv",
-    "Marv",
-    "Nelv",
-    "Olm",
-    "Pell",
-    "Quor",
-    "Rusk",
-    "Selv",
-    "Torv",
-    "Ulv",
-    "Vant",
-    "Wexl",
-    "Yarv",
-    "Zeld",
-    "Brask",
-    "Crenn",
-    "Drusk",
-    "Felb",
-    "Grav",
-    "Holv",
-    "Kest",
-    "Lusk",
-    "Morv",
-    "Narb",
-    "Orsk",
-    "Prell",
-    "Rond",
-    "Stelv",
-    "Tamb",
-    "Verv",
-    "Wolb",
-    "Zarn",
-    "Thald",
-    "Skel",
-    "Plen",
-]
-_MIDDLES = [
-    "a",
-    "e",
-    "i",
-    "o",
-    "u",
-    "an",
-    "en",
-    "or",
-    "il",
-    "em",
-    "ar",
-    "ov",
-    "ell",
-    "is",
-    "un",
-    "ath",
-    "eb",
-    "ond",
-    "im",
-]
-_ENDS = [
-    "by",
-    "dale",
-    "ford",
-    "mere",
-    "wick",
-    "ton",
-    "rick",
-    "sa",
-    "via",
-    "nor",
-    "lo",
-    "dra",
-    "quist",
-    "moor",
-    "fell",
-    "haven",
-    "stad",
-    "den",
-    "ra",
-]
+from .yaml_files import read_yaml
+
+_SYLLABLES: dict[str, list[str]] = read_yaml("names")
 _CHOICE = re.compile(r"\[([^\]]*)\]")
 
 
 def coin(rng: Random) -> str:
     """Coin one capitalised name, such as `Keldovmere`."""
-    middle = rng.choice(_MIDDLES) if rng.random() < 0.7 else ""
-    return rng.choice(_STARTS) + middle + rng.choice(_ENDS)
+    middle = rng.choice(_SYLLABLES["middles"]) if rng.random() < 0.7 else ""
+    return rng.choice(_SYLLABLES["starts"]) + middle + rng.choice(_SYLLABLES["ends"])
 
 
 def fill(pattern: str, rng: Random) -> str:

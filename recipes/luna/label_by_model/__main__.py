@@ -134,11 +134,6 @@ def _prices(generators: list[str], annotator: str | None, count: int) -> dict[st
     return prices | {ANNOTATIONS: Price.parse(annotator)}
 
 
-def main() -> None:
-    """Run the command. Errors that the user can fix end with a message, not a traceback."""
+if __name__ == "__main__":
     with errors_as_messages():
         app()
-
-
-if __name__ == "__main__":
-    main()

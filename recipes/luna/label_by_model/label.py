@@ -136,11 +136,8 @@ def find_tasks(questions: Sequence[RagQuestion], generators: int) -> list[Task]:
 def estimate(tasks: Iterable[Task], limits: Limits, *, most: bool) -> Mapping[str, Usage]:
     """Estimate what the tasks will take, from the length of their texts.
 
-    Args:
-        tasks: what is to be done.
-        limits: of the replies.
-        most: every reply as long as it may be and every answer annotated as often as it may be,
-            instead of answers as long as the paper's, annotated once.
+    `most`: every reply as long as it may be and every answer annotated as often as it may be,
+    instead of answers as long as the paper's, annotated once.
     """
     answer = limits.answer if most else min(ANSWER_TOKENS, limits.answer)
     reply = limits.annotation if most else min(ANNOTATION_TOKENS, limits.annotation)
@@ -169,14 +166,9 @@ def label_questions(
     output: Path,
     on_progress: Callable[[Tally], None] = lambda _: None,
 ) -> Tally:
-    """Label the answers that are not done yet, and write them in the order of the questions.
+    """Label the answers not done yet; write AnnotatedAnswers to `output`, in the questions' order.
 
-    Args:
-        questions: all of the run's, from the first.
-        models: answer and label.
-        run: what identifies the run.
-        output: JSONL file of AnnotatedAnswers; DroppedAnswers go to the file beside it.
-        on_progress: called with the counts so far after every batch.
+    `questions` are all of the run's. `on_progress` gets the counts so far after every batch.
 
     Raises:
         BackendError: some got no reply; all others are in the files.

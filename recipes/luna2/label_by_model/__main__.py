@@ -142,11 +142,6 @@ def _run(
     )
 
 
-def main() -> None:
-    """Run the commands. Errors that the user can fix end with a message, not a traceback."""
+if __name__ == "__main__":
     with errors_as_messages():
         app()
-
-
-if __name__ == "__main__":
-    main()

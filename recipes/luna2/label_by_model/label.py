@@ -138,12 +138,9 @@ def read_done(output: Path) -> Done:
 
 
 def estimate(task: Task, rows: Iterable[DraftRow], *, most: bool) -> Usage:
-    """Estimate what one model will be asked and reply, from the length of the texts.
+    """Estimate what one model will be asked and reply; `most`: with replies as long as they may be.
 
-    Args:
-        task: what is asked.
-        rows: what is to be asked about.
-        most: every reply as long as it may be.
+    The estimate is from the length of the texts.
     """
     asked = [task.request(row) for row in rows]
     sizes = [estimate_tokens(request.messages[-1].content) for request in asked]
@@ -165,15 +162,9 @@ def run_task(
     output: Path,
     on_progress: Callable[[Tally], None] = lambda _: None,
 ) -> Tally:
-    """Do what is not done yet, and write it in the order of the rows.
+    """Ask all models about each row not done yet; write MadeRows to `output`, in the rows' order.
 
-    Args:
-        task: what is asked.
-        rows: all of the run's, from the first.
-        models: are all asked about every row.
-        run: what identifies the run.
-        output: JSONL file of MadeRows; DroppedRows go to the file beside it.
-        on_progress: called with the counts so far after every batch.
+    `rows` are all of the run's. `on_progress` gets the counts so far after every batch.
 
     Raises:
         BackendError: some got no reply; all others are in the files.

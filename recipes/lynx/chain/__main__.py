@@ -76,11 +76,6 @@ def report(folder: Annotated[Path, typer.Argument(exists=True, file_okay=False)]
         raise typer.Exit(1)
 
 
-def main() -> None:
-    """Run a step. Errors that the user can fix end with a message, not a traceback."""
+if __name__ == "__main__":
     with errors_as_messages():
         app()
-
-
-if __name__ == "__main__":
-    main()

@@ -65,11 +65,6 @@ def test_sentences_become_labels(files, reader):
     assert {item.source for item in items} == {"judged"}
 
 
-def test_a_calibrated_judges_beliefs_are_learned(files, reader):
-    (answer,) = read_judged(*files(verdict(1, beliefs=(0.125, 0.75))))
-    assert [item.belief for item in reader.items(answer)] == [0.875, 0.25]
-
-
 def test_a_verdict_without_sentences_labels_the_answer(files, reader):
     wrong, right = read_judged(*files(verdict(1, labels=()), verdict(2, "PASS", labels=())))
     assert [item.supported for item in reader.items(wrong)] == [None, None]

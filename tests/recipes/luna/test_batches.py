@@ -120,14 +120,6 @@ def test_claims_of_one_answer_stay_together(many, seed):
     assert len(held_back) + len(trained) == len(items)
 
 
-def test_the_order_is_the_seeds(many):
-    first, again, other = (
-        [[i.source for i in b] for b in batches(many, 400, random.Random(seed))]
-        for seed in (0, 0, 1)
-    )
-    assert first == again != other
-
-
 def test_epochs_differ_resume_anywhere_and_are_shared_by_processes(many):
     def sources(skip, count, share=slice(None)):
         steps = islice(training_batches(many, 400, 7, skip, 0, share), count)

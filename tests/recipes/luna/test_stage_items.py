@@ -48,32 +48,32 @@ def words_of(item):
     return None if item.spans is None else [item.claim[a:b] for a, b in item.spans]
 
 
-def test_each_claim_becomes_an_item(reader):
-    items = list(reader.items(answer(spans=[FIVE, TWENTY])))
+ARCHES, CROSS, IT_HAS = map(ANSWER.index, ("arches", "cross", "It has"))
+
+
+@pytest.mark.parametrize(
+    ("spans", "exact", "supported", "words"),
+    [
+        ([FIVE, TWENTY], True, [True, False, False], [[], ["five"], ["20"]]),
+        # A span over two claims marks both.
+        ([(ARCHES, CROSS)], True, [True, False, False], [[], ["arches."], ["Trains "]]),
+        # A marked sentence tells the label but not the words.
+        ([(IT_HAS, IT_HAS + 19)], False, [True, False, True], [[], None, []]),
+    ],
+)
+def test_each_claim_becomes_an_item(reader, spans, exact, supported, words):
+    items = list(reader.items(answer(spans=spans, exact=exact)))
     assert [item.claim for item in items] == [
         "The bridge was opened in 1894.",
         "It has five arches.",
         "Trains cross it every 20 minutes.",
     ]
-    assert [item.supported for item in items] == [True, False, False]
-    assert [words_of(item) for item in items] == [[], ["five"], ["20"]]
+    assert [item.supported for item in items] == supported
+    assert [words_of(item) for item in items] == words
     assert {item.premises for item in items} == {(DOCUMENT,)}
     assert {item.source for item in items} == {"hand"}
     assert items[0].lead == QUESTION
     assert items[1].lead == f"{QUESTION} {items[0].claim}"
-
-
-def test_a_span_over_two_claims_marks_both(reader):
-    start, end = ANSWER.index("arches"), ANSWER.index("cross")
-    _, second, third = reader.items(answer(spans=[(start, end)]))
-    assert [words_of(second), words_of(third)] == [["arches."], ["Trains "]]
-
-
-def test_a_marked_sentence_tells_the_label_but_not_the_words(reader):
-    start = ANSWER.index("It has")
-    rows = list(reader.items(answer(spans=[(start, start + 19)], exact=False)))
-    assert [item.supported for item in rows] == [True, False, True]
-    assert [item.spans for item in rows] == [(), None, ()]
 
 
 @pytest.mark.parametrize("spans", [None, []])

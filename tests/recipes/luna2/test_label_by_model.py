@@ -6,7 +6,6 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.batch.chat_tasks import Fault, hash_rows
 from moonlynx.judge.files.journal import RunMismatch
@@ -172,12 +171,6 @@ def test_a_row_is_rewritten_to_fit_its_label(tmp_path):
 def test_a_reply_that_rewrites_nothing_or_not_all_is_refused(fields, message):
     row = DraftRow(input="Who?", output="", context=("One.", "Two."), labels=("true",))
     assert message in read_rewritten(RELEVANCE, row, json.dumps(fields)).message
-
-
-def test_a_reply_that_was_cut_drops_the_row(tmp_path):
-    cut = FakeBackend(lambda _: ChatReply(said("true"), "length", 5, 9))
-    tally = run_task(Label(TOXICITY), ROWS[:1], [cut], info(ROWS[:1], "a"), tmp_path / "o.jsonl")
-    assert dict(tally.dropped) == {"truncated": 1}
 
 
 def test_the_command_estimates_labels_and_names_what_it_cost(tmp_path):

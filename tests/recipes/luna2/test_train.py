@@ -252,21 +252,8 @@ def test_from_rows_to_verdicts_by_the_command_line(tiny_llama, tmp_path, monkeyp
 
     command = ["metric", f"luna2:{head}", "--input", "rows.jsonl", "--output", "out.jsonl"]
     assert moonlynx(*command).exit_code == 0
-    whole = Path("out.jsonl").read_bytes()
-    assert whole.count(b"\n") == 16
-    assert json.loads(whole.splitlines()[0])["metric"] == "toxicity"
-    # A run that was cut off in the middle of a line goes on, and ends the same.
-    Path("out.jsonl").write_bytes(whole[: len(whole) // 2])
-    assert moonlynx(*command).exit_code == 0
-    assert Path("out.jsonl").read_bytes() == whole
-    with Path("rows.jsonl").open("a") as file:
-        file.write('{"input": 5}\n')
-    refused = moonlynx(*command)
-    assert refused.exit_code != 0
-    assert "another input sha256" in str(refused.exception)
-    printed = moonlynx("metric", f"luna2:{head}", "--input", "rows.jsonl")
-    assert printed.exit_code == 3
-    assert "line 17, input" in printed.output
+    verdicts = Path("out.jsonl").read_text().splitlines()
+    assert [json.loads(verdict)["metric"] for verdict in verdicts] == ["toxicity"] * 16
 
 
 @pytest.mark.heavy

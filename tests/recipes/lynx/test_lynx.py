@@ -57,11 +57,6 @@ def row(number, *, words=8, label="PASS"):
 ROWS = [row(number, label="FAIL" if number % 2 else "PASS") for number in range(8)]
 
 
-@pytest.fixture(scope="module")
-def base(tmp_path_factory):
-    return build_tiny_llama(tmp_path_factory.mktemp("tiny"))
-
-
 @pytest.fixture
 def rows_file(tmp_path):
     path = tmp_path / "rows.jsonl"
@@ -90,8 +85,8 @@ def test_the_papers_run():
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", RUNS)
-def test_every_run_is_estimated(name, base, rows_file):
-    result = moonlynx(name, "--rows", rows_file, "--base", base, "--dry-run")
+def test_every_run_is_estimated(name, tiny_llama, rows_file):
+    result = moonlynx(name, "--rows", rows_file, "--base", tiny_llama, "--dry-run")
     assert result.exit_code == 0, result.output + repr(result.exception)
     run = read_run(find_recipe(name, FOLDER), Run)
     first, memory, time = result.output.splitlines()
@@ -193,10 +188,10 @@ LORA = {"rank": 8, "alpha": 16, "dropout": 0.0}
     ],
     ids=["full", "lion", "lora", "qlora"],
 )
-def test_the_loss_falls(base, tmp_path, changes):
+def test_the_loss_falls(tiny_llama, tmp_path, changes):
     from moonlynx.recipes.lynx.sft import train
 
-    run = tiny(base, epochs=6, max_length=2000, **changes)
+    run = tiny(tiny_llama, epochs=6, max_length=2000, **changes)
     done = train(run, [*ROWS, row(90, words=500)], ROWS[:2], tmp_path)
     assert (done.rows, done.too_long, done.validation) == (8, 1, 2)
     assert done.steps == run.steps(8) == len(done.losses) == 12
@@ -208,13 +203,13 @@ def test_the_loss_falls(base, tmp_path, changes):
 
 
 @pytest.mark.heavy
-def test_losses_are_reported_to_tensorboard(base, tmp_path):
+def test_losses_are_reported_to_tensorboard(tiny_llama, tmp_path):
     event_accumulator = pytest.importorskip(
         "tensorboard.backend.event_processing.event_accumulator", reason="needs tensorboard"
     )
     from moonlynx.recipes.lynx.sft import train
 
-    done = train(tiny(base, epochs=1), ROWS, [], tmp_path, "tensorboard")
+    done = train(tiny(tiny_llama, epochs=1), ROWS, [], tmp_path, "tensorboard")
     (events,) = tmp_path.rglob("events.out.tfevents.*")
     found = event_accumulator.EventAccumulator(str(events))
     found.Reload()
@@ -251,29 +246,29 @@ def test_a_counterparts_reasoning_is_rejected():
 
 
 @pytest.mark.heavy
-def test_preferences_are_learned(base, tmp_path):
+def test_preferences_are_learned(tiny_llama, tmp_path):
     from moonlynx.recipes.lynx.sft import train
 
-    run = tiny(base, preference={"beta": 0.5}, epochs=10, learning_rate=3e-4)
+    run = tiny(tiny_llama, preference={"beta": 0.5}, epochs=10, learning_rate=3e-4)
     done = train(run, list(pairs(2)), [], tmp_path)
     assert (done.rows, done.steps) == (4, 10)
     assert done.losses[0] == pytest.approx(math.log(2), abs=0.01)
     assert done.losses[-1] < 0.9 * done.losses[0]
-    alone = tiny(base, preference={"beta": 0.5})
+    alone = tiny(tiny_llama, preference={"beta": 0.5})
     with pytest.raises(NothingToTrainOn, match="none of 8 rows can be trained on"):
         train(alone, ROWS, [], tmp_path / "none")
 
 
 @pytest.mark.heavy
-def test_a_stopped_run_goes_on(base, tmp_path):
+def test_a_stopped_run_goes_on(tiny_llama, tmp_path):
     from moonlynx.recipes.lynx.sft import train
 
-    first = train(tiny(base, epochs=1), ROWS, [], tmp_path)
+    first = train(tiny(tiny_llama, epochs=1), ROWS, [], tmp_path)
     assert first.steps == 2
     with pytest.raises(SettingsError, match=r"run.json has other settings"):
-        train(tiny(base, epochs=3), ROWS, [], tmp_path)
+        train(tiny(tiny_llama, epochs=3), ROWS, [], tmp_path)
     (tmp_path / "run.json").unlink()
-    second = train(tiny(base, epochs=3), ROWS, [], tmp_path)
+    second = train(tiny(tiny_llama, epochs=3), ROWS, [], tmp_path)
     assert second.steps == 6
     assert second.losses[:2] == first.losses  # they are of the checkpoint's log
 
@@ -287,23 +282,23 @@ def test_a_stopped_run_goes_on(base, tmp_path):
         ({"base": "/nowhere/model"}, ROWS, "base: cannot load the tokenizer"),
     ],
 )
-def test_a_run_that_cannot_be_says_why(base, tmp_path, changes, rows, message):
+def test_a_run_that_cannot_be_says_why(tiny_llama, tmp_path, changes, rows, message):
     from moonlynx.recipes.lynx.sft import train
 
     with pytest.raises(MoonlynxError, match=message):
-        train(tiny(base, **changes), rows, [], tmp_path / "out")
+        train(tiny(tiny_llama, **changes), rows, [], tmp_path / "out")
 
 
 @pytest.mark.heavy
-def test_the_command_trains(base, rows_file, tmp_path, monkeypatch):
+def test_the_command_trains(tiny_llama, rows_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"base": str(base)}))
+    Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"base": str(tiny_llama)}))
     result = moonlynx("lynx", "mine.yaml", "--rows", rows_file, "--validation", rows_file)
     assert result.exit_code == 0, result.output + repr(result.exception)
     assert "6 steps over 8 rows (0 too long)" in result.output
     assert "runs/mine/model" in result.output
     record = read_record(Path("runs/mine"))
-    assert (record.steps, record.base, record.rows) == (6, str(base), 8)
+    assert (record.steps, record.base, record.rows) == (6, str(tiny_llama), 8)
     ((source, licence, passes, fails),) = (tuple(dict(one).values()) for one in record.sources)
     assert (source, passes, fails) == (ROWS[0].source, 4, 4)
     assert licence == ROWS[0].provenance.licence
@@ -315,14 +310,14 @@ def test_the_command_trains(base, rows_file, tmp_path, monkeypatch):
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("method", ["full", "lora"])
-def test_the_estimate_of_what_weights_take_is_what_they_take(base, tmp_path, method):
+def test_the_estimate_of_what_weights_take_is_what_they_take(tiny_llama, tmp_path, method):
     """Weights, gradients and optimiser states are counted in the tensors of a real step."""
     import torch
 
     from moonlynx.recipes.chat.estimate import estimate, read_shape
     from moonlynx.recipes.chat.model import adapters, load_model
 
-    run = tiny(base, method=method, lora=LORA if method == "lora" else None)
+    run = tiny(tiny_llama, method=method, lora=LORA if method == "lora" else None)
     shape = read_shape(run)
     found = estimate(run, shape, [100])
     model = load_model(run)

@@ -24,22 +24,16 @@ from moonlynx.recipes.runs import read_run
 
 from ...labelled_data import DATA, needs_data
 from ...one_thread import one_thread  # noqa: F401 - a fixture of all tests here
+from ..lynx.test_lynx import TINY as TINY_CHAT
 
 FOLDER = Path(decoder.__file__).parent
 RUNS = sorted(path.stem for path in FOLDER.glob("*.yaml"))
-TINY = {
-    "base": "tiny",
-    "precision": "fp32",
-    "attention": "sdpa",
-    "learning_rate": 3e-3,
-    "optimizer": "adamw_torch_fused",
+TINY = TINY_CHAT | {
     "max_length": 2000,
     "batch": 10,
     "rows_at_once": 10,
     "epochs": 4,
     "warmup_steps": 2,
-    "checkpointing": False,
-    "hardware": {"gpus": 0, "memory_gb": 8, "tflops": 0.1, "utilisation": 0.5},
 }
 SAID = {
     "SUPPORTED": "It opened in {}.",
@@ -106,7 +100,7 @@ def test_a_chat_asks_as_the_judge_does_and_replies_as_it_reads(labels, how):
     told = dict(asks(chat) for _, chat in chats_of(rows, run))
     judge = PromptedJudge(
         FakeBackend(lambda request: told[request.messages[0].content]),
-        RagHaluPrompt("m", labels, how),
+        RagHaluPrompt("m", labels=labels, sentences=how),
     )
     asked = [row for row in rows if labels == 3 or row.label != "NO_INFO"]
     (verdict,) = judge(

@@ -6,24 +6,10 @@ import re
 import pytest
 
 from moonlynx.recipes.data.synthetic import SCHEMAS
+from moonlynx.recipes.data.synthetic.numbers import WORDS
 from moonlynx.recipes.data.synthetic.schema import load_schema
 from moonlynx.recipes.data.synthetic.yaml_files import lines, read_yaml
 
-WORDS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-]
 JSON = {"pretty", "compact", "line"}
 HEDGE = re.compile(
     r"\b(about|around|roughly|approximately|over|more than|nearly|almost|under) \d", re.I
