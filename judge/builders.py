@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .backends.chat import load_chat_backend
-from .backends.options import Reader, one_of, read_options, read_own, whole
+from .backends.options import Reader, one_of, preset, read_options, read_own, whole
 from .contract.base import Judge
 from .contract.spec import JudgeSpec, SpecError
 
@@ -167,12 +167,13 @@ def _luna(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .judges.luna.judge import LunaJudge
     from .judges.luna.weights import open_weights
 
-    options = read_options(spec.name, spec.options, {"windows": whole(0)})
+    options = read_options(spec.name, spec.options, {"windows": whole(0), "preset": preset})
+    chosen = options.pop("preset", None)
     folder = open_weights(spec.model, spec.backend)
     config = folder.config.model_copy(update=options)
     encoder = load_encoder(folder.path, spec.backend)
     make = partial(LunaJudge, encoder, folder.tokenizer, config)
-    return _as_calibrated(make, folder.calibration, threshold)
+    return _as_calibrated(make, folder.calibration, threshold, chosen)
 
 
 def _raghalu(spec: JudgeSpec, threshold: float | None) -> Judge:
@@ -181,29 +182,39 @@ def _raghalu(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .judges.raghalu.judge import RagHaluJudge
     from .judges.raghalu.weights import EMBEDDED, open_heads
 
-    options = read_options(spec.name, spec.options, {"luna": str, "windows": whole(0)})
+    options = read_options(
+        spec.name, spec.options, {"luna": str, "windows": whole(0), "preset": preset}
+    )
+    chosen = options.pop("preset", None)
     heads, calibration = open_heads(EMBEDDED if spec.model is None else Path(spec.model))
     folder = open_weights(options.pop("luna", None), spec.backend)
     config = folder.config.model_copy(update=options)
     encoder = load_encoder(folder.path, spec.backend)
     make = partial(RagHaluJudge, encoder, folder.tokenizer, config, heads)
-    return _as_calibrated(make, calibration, threshold)
+    return _as_calibrated(make, calibration, threshold, chosen)
 
 
 def _as_calibrated(
-    make: Callable[[float | None], Judge], file: Path | None, threshold: float | None
+    make: Callable[[float | None], Judge],
+    file: Path | None,
+    threshold: float | None,
+    chosen: str | None,
 ) -> Judge:
     """Build a judge with the calibration beside its weights, where it is fitted for it."""
     from .decision.calibration import Calibrated, load_calibration
 
+    if chosen is not None and threshold is not None:
+        raise SpecError("give preset= or threshold=, not both")
     judge = make(threshold)
-    if file is None:
-        return judge
-    calibration = load_calibration(file)
+    calibration = load_calibration(file) if file is not None else None
     # Fitted for the scores of one backend and number of windows: those of others stay uncalibrated.
-    if calibration.judge != judge.info:
+    if calibration is None or calibration.judge != judge.info:
+        if chosen is not None:
+            raise SpecError(f"preset={chosen} needs a calibration: give calibration=FILE as well")
         return judge
-    return Calibrated(make(calibration.threshold) if threshold is None else judge, calibration)
+    if threshold is None:
+        judge = make(calibration.threshold_of(chosen))
+    return Calibrated(judge, calibration)
 
 
 def _luna2(spec: JudgeSpec, threshold: float | None) -> Judge:

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from .backends.options import Reader, finite, one_of, read_options, read_own, share
+from .backends.options import Reader, finite, one_of, preset, read_options, read_own, share
 from .builders import BUILT_IN, LYNX_MODEL, Factory
 from .contract.base import Judge
 from .contract.spec import JudgeSpec, Spec, SpecError, parse_spec
@@ -50,7 +50,8 @@ def load_judge(spec: str | Spec) -> Judge:
     """Load the judge of that name; the grammar is in `moonlynx.judge.contract.spec`.
 
     Every judge takes `calibration=FILE` or `threshold=X` (in [0, 1] where its raw scores are; those
-    of `lynx` and `luna2` are log-odds), `abstain=RISK` with `confidence=P` (0.95), `rules=on` and
+    of `lynx` and `luna2` are log-odds), `preset=guard` (or balanced, audit) where it is calibrated,
+    `abstain=RISK` with `confidence=P` (0.95), `rules=on` and
     `languages=strict`. A cascade takes `policy=FILE`, `on-failure=unscored` (or keep), `rules=on`,
     and `languages=strict` for each of its judges.
 
@@ -76,12 +77,18 @@ def load_judge(spec: str | Spec) -> Judge:
     judge: Judge
     if isinstance(spec, JudgeSpec):
         factory = find_factory(spec.name)
-        readers = {**_OF_JUDGES, "threshold": share} if factory.bounded else _OF_JUDGES
+        readers = dict(_OF_JUDGES)
+        if factory.bounded:
+            readers["threshold"] = share
+        if "calibration" in spec.options:  # else the judge reads it: it may have one of its own
+            readers["preset"] = preset
         with read_own(spec.name, spec.options, readers) as (options, own):
             _check_options(options)
             file = options.get("calibration")
             calibration = load_calibration(file) if file else None
-            threshold = calibration.threshold if calibration else options.get("threshold")
+            threshold = options.get("threshold")
+            if calibration is not None:
+                threshold = calibration.threshold_of(options.get("preset"))
             judge = factory.build(replace(spec, options=own), threshold)
         if calibration is not None:
             judge = Calibrated(judge, calibration)

@@ -118,3 +118,7 @@ def one_of(*allowed: str) -> Callable[[str], str]:
 def flag(text: str) -> bool:
     """Read "yes" or "no"."""
     return one_of("yes", "no")(text) == "yes"
+
+
+preset = one_of("guard", "balanced", "audit")
+"""Reader of the names of a calibration's thresholds."""

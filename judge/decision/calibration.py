@@ -35,10 +35,11 @@ from ..contract.types import (
 from ..files.stored import load_record
 from .conformal import RiskCurve, fit_curve
 
-CALIBRATION_VERSION: Literal["1.1"] = "1.1"
+CALIBRATION_VERSION: Literal["1.2"] = "1.2"
 MIN_ROWS = 20
 Method = Literal["temperature", "isotonic"]
 BALANCED_ACCURACY = "balanced-accuracy"
+MISSED = 0.1  # share of faithful answers that `guard` stops, of hallucinated ones `audit` passes
 _OBJECTIVE = rf"{BALANCED_ACCURACY}|precision>=(?:1(?:\.0+)?|0?\.\d+)"
 
 
@@ -84,6 +85,24 @@ class Isotonic(Record):
         return float(np.interp(raw_score, self.raw_scores, self.probabilities))
 
 
+class Presets(Record):
+    """Thresholds for three uses, fitted to the same rows.
+
+    `guard` and `audit` are quantiles of split conformal prediction (Vovk et al. 2005, as in
+    Angelopoulos and Bates 2021, arXiv 2107.07511, section 1): over draws of the fitted rows and of
+    a later answer from one distribution, the chance of an error is at most `MISSED`.
+
+    Attributes:
+        guard: stops at most one in ten faithful answers; null where the rows are too few.
+        balanced: has the best balanced accuracy.
+        audit: passes at most one in ten hallucinated answers; null where the rows are too few.
+    """
+
+    guard: Finite | None
+    balanced: Finite
+    audit: Finite | None
+
+
 class Calibration(Record):
     """What was fitted, for which judge, and on what.
 
@@ -97,9 +116,10 @@ class Calibration(Record):
         rows_without_score: labelled rows left out, as they have no raw score.
         data_sha256: hash of the labelled file.
         curve: says when to abstain; files of version 1.0 have none.
+        presets: thresholds by name; files of before version 1.2 have none.
     """
 
-    schema_version: Literal["1.0", "1.1"] = CALIBRATION_VERSION
+    schema_version: Literal["1.0", "1.1", "1.2"] = CALIBRATION_VERSION
     judge: JudgeInfo
     parameters: Annotated[Temperature | Isotonic, Field(discriminator="method")]
     threshold: Finite
@@ -109,12 +129,36 @@ class Calibration(Record):
     rows_without_score: Count
     data_sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     curve: RiskCurve | None = None
+    presets: Presets | None = None
 
     @model_validator(mode="after")
     def _of_its_version(self) -> Self:
         if (self.curve is None) != (self.schema_version == "1.0"):
-            raise PydanticCustomError("bad_input", "curve belongs to version 1.1, and to no other")
+            raise PydanticCustomError("bad_input", "curve belongs to version 1.1 and later")
+        if (self.presets is None) != (self.schema_version in ("1.0", "1.1")):
+            raise PydanticCustomError("bad_input", "presets belong to version 1.2 and later")
         return self
+
+    def threshold_of(self, preset: str | None) -> float:
+        """Return the threshold of a preset, or the calibration's own.
+
+        Raises:
+            CalibrationError: it was not fitted.
+        """
+        if preset is None:
+            return self.threshold
+        if self.presets is None:
+            raise CalibrationError(
+                f"preset={preset}: this calibration has no presets; fit it again with "
+                "`moonlynx calibrate`"
+            )
+        found: float | None = getattr(self.presets, preset)
+        if found is None:
+            raise CalibrationError(
+                f"preset={preset}: fitted on too few rows ({self.rows}, {self.fails} FAIL) to say; "
+                "it needs ten or more of that label"
+            )
+        return found
 
     def probability(self, raw_score: float) -> float:
         """Return P(hallucinated) of a raw score, to four decimals like the score itself."""
@@ -203,6 +247,7 @@ def fit_calibration(
         rows_without_score=len(raw_scores) - len(scores),
         data_sha256=data_sha256,
         curve=fit_curve(scores, failed),
+        presets=_fit_presets(counts, scores, failed),
     )
 
 
@@ -288,6 +333,25 @@ def _choose_threshold(counts: _Counts, objective: str) -> float:
             )
         chosen = int(np.argmax(np.where(met, caught, -1)))
     return _between(counts.scores, len(counts.scores) - 1 - chosen)
+
+
+def _fit_presets(
+    counts: _Counts, scores: NDArray[np.float64], failed: NDArray[np.bool_]
+) -> Presets:
+    """Fit the three thresholds; an answer is FAIL where its raw score reaches one."""
+    faithful, hallucinated = np.sort(scores[~failed]), np.sort(scores[failed])
+    stopped = math.ceil((1 - MISSED) * (len(faithful) + 1))  # rank of the last that is passed
+    passed = math.floor(MISSED * (len(hallucinated) + 1))  # rank of the first that is stopped
+    return Presets(
+        guard=_above(faithful[stopped - 1]) if stopped <= len(faithful) else None,
+        balanced=_choose_threshold(counts, BALANCED_ACCURACY),
+        audit=float(hallucinated[passed - 1]) if passed else None,
+    )
+
+
+def _above(score: float) -> float:
+    """Return the least float above a score, which the score itself does not reach."""
+    return math.nextafter(float(score), math.inf)
 
 
 def _between(scores: NDArray[np.float64], index: int) -> float:
