@@ -48,13 +48,6 @@ def test_the_first_row_that_fits_the_last_message_answers(tmp_path):
     assert texts == [tower, ("of the bridge", "stop"), ("of neither\u2028", "stop"), tower]
 
 
-def test_a_prompt_that_no_row_fits_is_an_error(tmp_path):
-    backend = scripted(tmp_path / "script.jsonl", {"match": "bridge", "text": "x"})
-    (reply,) = backend.complete([ask("a tower")])
-    assert (reply.finish, reply.error.code) == ("error", "backend")
-    assert "no row of" in reply.error.message
-
-
 @pytest.mark.parametrize(
     ("row", "fault"),
     [
@@ -72,7 +65,10 @@ def test_a_faulty_script_is_named_by_line(row, fault, tmp_path):
         load_chat_backend("fake", None, {"script": str(script)})
 
 
-def test_a_script_must_be_named_and_there(tmp_path):
+def test_a_script_must_be_named_and_there_and_fit(tmp_path):
+    backend = scripted(tmp_path / "script.jsonl", {"match": "bridge", "text": "x"})
+    (reply,) = backend.complete([ask("a tower")])
+    assert (reply.error.code, "no row of" in reply.error.message) == ("backend", True)
     with pytest.raises(SpecError, match="script=FILE"):
         load_chat_backend("fake", None, {})
     with pytest.raises(BackendError, match="cannot read the script"):

@@ -44,21 +44,16 @@ def second(score: Score | None) -> Verdict:
     return Verdict(score=score, judge=SECOND, usage=usage)
 
 
-def shares(rows: int, limit: float) -> Spending:
-    return Spending(np.zeros(rows), np.ones(rows), limit)
-
-
 def fit(
-    one: Sequence[Verdict], labels: Sequence[Score], two: Sequence[Verdict], limit: float = 1.0
+    one: Sequence[Verdict],
+    labels: Sequence[Score],
+    two: Sequence[Verdict],
+    limit: float = 1.0,
+    **changed: str,
 ) -> Policy:
-    return fit_budget(
-        Rows(one, labels, SHA),
-        two,
-        shares(len(labels), limit),
-        objective="accuracy",
-        on_failure="unscored",
-        budget=f"share<={limit:g}",
-    )
+    spending = Spending(np.zeros(len(labels)), np.ones(len(labels)), limit)
+    settings = {"objective": "accuracy", "on_failure": "unscored", "budget": f"share<={limit:g}"}
+    return fit_budget(Rows(one, labels, SHA), two, spending, **settings | changed)
 
 
 def right(
@@ -111,39 +106,18 @@ def test_what_the_second_judge_fails_on_counts_as_the_cascade_would_have_it():
     two = [second("PASS")] * 10 + [second("FAIL")] * 5 + [second(None)] * 5
     assert fit(one, labels, two).accuracy == 0.75
     one = [first(0.6)] * 10 + [first(0.9)] * 10
-    kept = {}
+    two = [second("PASS")] * 10 + [second(None)] * 10
     for on_failure in ("keep", "unscored"):
-        policy = fit_budget(
-            Rows(one, labels, SHA),
-            [second("PASS")] * 10 + [second(None)] * 10,
-            shares(20, 1.0),
-            objective="accuracy",
-            on_failure=on_failure,
-            budget="share<=1",
-        )
-        kept[on_failure] = policy.accuracy
-    assert kept == {"keep": 1.0, "unscored": 1.0}
+        assert fit(one, labels, two, on_failure=on_failure).accuracy == 1.0
 
 
 def test_balanced_accuracy_weighs_the_labels_alike():
     labels: list[Score] = ["PASS"] * 18 + ["FAIL"] * 2
     one = [first(0.3)] * 20
-    two = [second("FAIL")] * 20
-    rows = Rows(one, labels, SHA)
-
-    def handed_on(objective):
-        return fit_budget(
-            rows,
-            [*[second("PASS")] * 14, *[second("FAIL")] * 6],
-            shares(20, 1.0),
-            objective=objective,
-            on_failure="unscored",
-            budget="share<=1",
-        ).handed_on
-
+    assert fit(one, labels, [second("FAIL")] * 20).handed_on == 0.0
+    two = [second("PASS")] * 14 + [second("FAIL")] * 6
     assert fit(one, labels, two).handed_on == 0.0
-    assert handed_on("accuracy") == 0.0
-    assert handed_on("balanced-accuracy") == 1.0
+    assert fit(one, labels, two, objective="balanced-accuracy").handed_on == 1.0
 
 
 def test_money_and_time_are_spent_by_what_is_handed_on():

@@ -145,21 +145,13 @@ def test_spans_underline_their_own_characters(parts):
 
 @pytest.mark.heavy
 def test_the_command_shows_it(tmp_path):
+    fields = {"id": "id {0}", "question": "Question {0}", "context": "Lanterns {0} hang."}
+    fields["answer"] = "Lanterns {0} hang. Tourists {0} adore them."
     rows = tmp_path / "rows.jsonl"
-    rows.write_text(
-        "".join(
-            json.dumps(
-                {
-                    "id": f"id {attack}",
-                    "question": f"Question {attack}",
-                    "context": f"Lanterns {attack} hang.",
-                    "answer": f"Lanterns {attack} hang. Tourists {attack} adore them.",
-                }
-            )
-            + "\n"
-            for attack, _ in ATTACKS.values()
-        )
-    )
+    with rows.open("w") as file:
+        for attack, _ in ATTACKS.values():
+            row = {name: text.format(attack) for name, text in fields.items()}
+            file.write(json.dumps(row) + "\n")
     code, written = on_terminal("judge", "--input", rows, "--judge", "token-similarity")
     assert code == 0
     assert acts(plain(written)) == set()
@@ -181,35 +173,12 @@ def test_json_stays_exact_on_a_terminal_too(tmp_path):
 EVIL = "x\x1b[2J\u202e\x9b\r\n\udcfferror: PASS"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("judge", "--context", "c", "--answer", "a", "--judge", EVIL),
-        ("judge", "--context", "c", "--answer", "a", "--judge", f"luna:{EVIL}"),
-        ("judge", "--context", "c", "--answer", "a", "--judge", f"luna?{EVIL}=1"),
-        ("judge", "--input", EVIL),
-        ("judge", "--input", f"{EVIL}.jsonl"),
-        ("judge", "--format", EVIL),
-        ("judge", f"--{EVIL}"),
-        (f"--{EVIL}",),
-        (EVIL,),
-        ("judge", EVIL),
-        ("calibrate", "--judge", "luna", "--data", f"{EVIL}.csv", "--output", "c.json"),
-        ("metric", "luna2:tone", "--input", EVIL),
-        ("eval", "--judge", "token-similarity", "--benchmark", EVIL, "--output", "o"),
-        ("rows", "--benchmark", f"{EVIL}.jsonl"),
-        ("halubench", "stats", EVIL),
-        ("halubench", "annotate", EVIL),
-        ("halubench", "blind-score", EVIL),
-        ("serve", "--keys", EVIL),
-        ("serve", "--host", EVIL),
-        ("train", "luna", EVIL, "--data", "."),
-    ],
-    ids=lambda arguments: " ".join(arguments).replace(EVIL, "EVIL"),
-)
+@pytest.mark.parametrize("arguments", cases(__file__, "quoting"), ids=" ".join)
 def test_errors_show_what_they_quote(arguments, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["moonlynx", *arguments])
+    monkeypatch.setattr(
+        sys, "argv", ["moonlynx", *(one.replace("EVIL", EVIL) for one in arguments)]
+    )
     with pytest.raises(SystemExit, match="2"):
         top.main()
     says_what_it_quotes(capsys.readouterr().err)

@@ -6,7 +6,6 @@ import shutil
 import pytest
 
 from moonlynx.judge.backends.base import BackendError
-from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import Example, JudgeInfo
 from moonlynx.judge.decision.calibration import fit_calibration
 from moonlynx.judge.files.stored import load_record, save_record
@@ -141,10 +140,3 @@ def test_what_is_not_there_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "EMBEDDED", tmp_path)
     with pytest.raises(LunaError, match="luna:FOLDER_OR_HUB_ID"):
         load_judge("luna")
-
-
-def test_wrong_options_are_named(folder):
-    with pytest.raises(SpecError, match="no option 'window'; it has windows"):
-        load_judge(f"luna:{folder}?window=2")
-    with pytest.raises(SpecError, match="no encoder runs on 'vllm'"):
-        load_judge(f"luna:{folder}@vllm")

@@ -143,11 +143,7 @@ def test_the_verdict_is_the_completions(method: Any) -> None:
     for attack, place in product(ATTACKS.values(), PLACES):
         example = attacked(attack, place)
         # Two words at the place of a token: the other one.
-        fails = Scripted(
-            lambda request: (
-                "false" if request.schema is None else comply(request.schema, flag=False)
-            )
-        )
+        fails = Scripted(lambda one: comply(one.schema, flag=False) if one.schema else "false")
         (verdict,) = judge_by(method, fails)([example])
         assert verdict.score == "FAIL", verdict.error
         silent = Scripted(lambda _: ChatReply("I have read it all.", "stop"))
