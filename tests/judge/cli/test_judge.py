@@ -120,8 +120,8 @@ def test_file_to_file_with_timings_and_summary(tmp_path):
     code, out, err = run("judge", "--input", EXAMPLES, "--output", output, "--timings", timings)
     assert (code, out) == (0, "")
     assert "6 rows: 4 PASS, 2 FAIL" in err
-    ids = [[json.loads(line)["id"] for line in path.open()] for path in (output, EXAMPLES)]
-    assert ids[0] == ids[1]
+    judged, asked = (map(json.loads, path.read_text().splitlines()) for path in (output, EXAMPLES))
+    assert [verdict["id"] for verdict in judged] == [row["id"] for row in asked]
     assert len(timings.read_text().splitlines()) == 6
 
 

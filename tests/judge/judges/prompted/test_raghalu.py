@@ -52,6 +52,8 @@ def test_the_third_label_is_no_info():
         ({"1": "UNSUPPORTED"}, "FAIL", None),
         ({"2": "UNSUPPORTED"}, "FAIL", None),
         ({"1": "SUPPORTED", "2": "PARTLY"}, None, "unparsed"),
+        ({"1": "SUPPORTED", "2": None}, None, "unparsed"),
+        ({"1": "SUPPORTED", "2": ["SUPPORTED"]}, None, "unparsed"),
         ({"0": "SUPPORTED", "1": "SUPPORTED"}, None, "unparsed"),
         ('{"1": "SUPPORTED", "1": "UNSUPPORTED"}', None, "contradictory"),
         (ChatReply('{"1": "SUPP', "length"), None, "truncated"),
