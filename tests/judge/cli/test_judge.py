@@ -120,9 +120,13 @@ def test_file_to_file_with_timings_and_summary(tmp_path):
     code, out, err = run("judge", "--input", EXAMPLES, "--output", output, "--timings", timings)
     assert (code, out) == (0, "")
     assert "6 rows: 4 PASS, 2 FAIL" in err
-    judged, asked = (map(json.loads, path.read_text().splitlines()) for path in (output, EXAMPLES))
-    assert [verdict["id"] for verdict in judged] == [row["id"] for row in asked]
+    verdicts = [json.loads(line) for line in output.read_text().splitlines()]
+    ids = [json.loads(line)["id"] for line in EXAMPLES.read_text().splitlines()]
+    assert [verdict["id"] for verdict in verdicts] == ids
     assert len(timings.read_text().splitlines()) == 6
+    again = run("judge", "--input", EXAMPLES, "--output", output)
+    assert again[0] == 0
+    assert [json.loads(line) for line in output.read_text().splitlines()] == verdicts
 
 
 @pytest.mark.parametrize(
@@ -342,16 +346,19 @@ def test_calibrate_fits_a_threshold_and_a_probability(tmp_path, method):
     fitted = tmp_path / "calibration.json"
     arguments = ["--judge", "token-similarity", "--data", LABELLED, "--method", method]
     code, _, err = run("calibrate", *arguments, "--output", fitted)
-    assert (code, "fitted on 40 rows (20 FAIL)" in err) == (0, True)
-    threshold = json.loads(fitted.read_text())["threshold"]
+    assert code == 0
+    assert "fitted on 40 rows (20 FAIL)" in err
+    calibration = json.loads(fitted.read_text())
     spec = f"token-similarity?calibration={fitted}"
     result = judge("--judge", spec, "--input", LABELLED, "--format", "json")
-    verdicts = [json.loads(line) for line in result.stdout.splitlines()]
-    gold = [json.loads(line)["label"] for line in LABELLED.read_text().splitlines()]
-    for verdict in verdicts:
+    right = 0
+    for line, row in zip(
+        result.stdout.splitlines(), LABELLED.read_text().splitlines(), strict=True
+    ):
+        verdict = json.loads(line)
         assert 0 <= verdict["probability"] <= 1
-        assert (verdict["score"] == "FAIL") == (verdict["raw_score"] >= threshold)
-    right = sum(one["score"] == label for one, label in zip(verdicts, gold, strict=True))
+        assert (verdict["score"] == "FAIL") == (verdict["raw_score"] >= calibration["threshold"])
+        right += verdict["score"] == json.loads(row)["label"]
     assert right > 27, "below the threshold that ships"
     before = fitted.read_bytes()
     assert run("calibrate", *arguments, "--output", fitted)[0] == 0
