@@ -182,7 +182,7 @@ def test_texts_that_are_too_large_are_refused(browser):
     )
     browser.execute_script(script, find(browser, "#documents textarea"), MAX_BODY // 4)
     click(browser, "#ask")
-    message = f"bytes, but may hold {MAX_BODY:,}; shorten them"
+    message = f"bytes, over the limit of {MAX_BODY:,}; shorten them"
     assert message in find(browser, "#verdicts [role=alert]").text
 
 
@@ -215,7 +215,7 @@ def test_no_file_and_too_large_files_are_said(browser, tmp_path):
     path.write_text(json.dumps(EXAMPLE | {"answer": "x" * MAX_BODY}), encoding="utf-8")
     upload(browser, path)
     click(browser, "#ask-file")
-    find(browser, "#overview [role=alert]", f"the body holds more than {MAX_BODY:,} bytes")
+    find(browser, "#overview [role=alert]", f"the body is over {MAX_BODY:,} bytes")
     assert not browser.find_element("id", "download").is_displayed()
 
 

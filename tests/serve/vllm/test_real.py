@@ -125,7 +125,7 @@ def test_vllm_killed_while_it_judges_leaves_no_request_without_an_answer(gateway
     with Client(gateway.address) as client:
         assert client.judge(Example.from_row(EXAMPLE)).error.code == "backend"
         with pytest.raises(ServerError, match="context"):
-            client._post("/v1/judge", {"context": [""], "answer": "x"})
+            client._ask("POST", "/v1/judge", {"context": [""], "answer": "x"})
 
 
 def test_the_gateway_ends_and_leaves_nothing_behind(gateway):
