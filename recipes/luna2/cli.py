@@ -1,4 +1,4 @@
-"""The commands that train Luna-2: `moonlynx train luna2`, its small backbone, encoder heads."""
+"""The commands that train Luna-2: `moonlynx train luna2` and `moonlynx train luna2-heads`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,9 @@ from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.terminal.messages import echo
 
 from ..log import show_log
-from ..runs import SettingsError
 
 _NEEDED = ("accelerate", "peft", "torch", "transformers", "yaml")
 
-RecipeOption = Annotated[
-    str, typer.Option(help="One of moonlynx/recipes/luna2 by name, or a YAML file like them.")
-]
 OutOption = Annotated[
     Path | None,
     typer.Option(help="Folder of the run; a stopped one resumes from it (default: runs/...)."),
@@ -27,9 +23,8 @@ OutOption = Annotated[
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add `luna2 METRIC`, `luna2-backbone` and `luna2-heads`."""
+    """Add `luna2 METRIC` and `luna2-heads`."""
     app.command("luna2")(_train_head)
-    app.command("luna2-backbone")(_train_backbone)
     app.command("luna2-heads")(_fit_heads)
 
 
@@ -45,7 +40,9 @@ def _train_head(
             help="JSONL of labelled inputs, or the folder with the open sets.",
         ),
     ],
-    recipe: RecipeOption = "llama-3.2-3b",
+    recipe: Annotated[
+        str, typer.Option(help="One of moonlynx/recipes/luna2 by name, or a YAML file like them.")
+    ] = "llama-3.2-3b",
     backbone: Annotated[
         str | None, typer.Option(help="Hub id or folder, instead of the recipe's.")
     ] = None,
@@ -82,34 +79,6 @@ def _train_head(
         f"{done.steps} steps over {done.rows} rows ({done.too_long} too long, {done.blank} blank), "
         f"loss {done.losses[0]:.3f} to {done.losses[-1]:.3f}{fitted}. The head is in "
         f"{out / HEAD_FOLDER}. To use it: moonlynx metric luna2:{out / HEAD_FOLDER} --input FILE"
-    )
-
-
-def _train_backbone(
-    data: Annotated[
-        Path,
-        typer.Option(exists=True, envvar="MOONLYNX_DATA", help="Folder with the open sets."),
-    ],
-    metric: Annotated[
-        list[str] | None, typer.Option(help="Whose texts are read; repeatable (default: all).")
-    ] = None,
-    recipe: RecipeOption = "tiny",
-    out: OutOption = None,
-) -> None:
-    """Train a small decoder from scratch on the metrics' training texts, as a backbone of heads."""
-    _start()
-    from .pretrain import BACKBONE, pretrain, training_chats
-    from .settings import load_run
-
-    name, run = load_run(recipe, None)
-    if run.pretrain is None:
-        raise SettingsError(f"{recipe}: pretrain: is missing; it holds the backbone's sizes")
-    out = out or Path("runs") / f"luna2-backbone-{name}"
-    chats = training_chats(data, metric) if metric else training_chats(data)
-    done = pretrain(run, chats, out)
-    echo(
-        f"{done.weights / 1e6:.1f} M weights, {done.tokens} tokens of {done.chats} chats, loss "
-        f"{done.losses[0]:.2f} to {done.losses[-1]:.2f}. The backbone is in {out / BACKBONE}."
     )
 
 

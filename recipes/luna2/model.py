@@ -8,54 +8,11 @@ from typing import Any
 from moonlynx.judge.backends.pretrained import can_see, load_causal
 from moonlynx.judge.contract.types import MoonlynxError
 
-from .settings import Pretrain, Run
+from .settings import Run
 
 
 class BackboneNotUsable(MoonlynxError):
     """The model to train on cannot be loaded, or has none of the layers that adapters go on."""
-
-
-def on_cpu(run: Run) -> bool:
-    """Return whether the run is on the CPU, which transformers must know before it takes bf16."""
-    import torch
-
-    return run.device == "cpu" or not torch.cuda.is_available()
-
-
-def run_trainer(trainer: Any, folder: Path) -> float:
-    """Train, resuming from the last checkpoint in `folder`; return the seconds since this start."""
-    from transformers.trainer_utils import get_last_checkpoint
-
-    last = get_last_checkpoint(str(folder)) if folder.is_dir() else None
-    result = trainer.train(resume_from_checkpoint=last)
-    return float(result.metrics["train_runtime"])
-
-
-def common_arguments(
-    run: Run, speed: Run | Pretrain, at_once: int, folder: Path, items: int
-) -> dict[str, Any]:
-    """Return the arguments of transformers' trainer over so many rows or blocks of text.
-
-    Checkpoints go to `folder`; `at_once` of a batch are computed at a time.
-    """
-    steps = max(1, round(speed.epochs * -(-items // speed.batch)))
-    return {
-        "output_dir": str(folder),
-        "per_device_train_batch_size": at_once,
-        "gradient_accumulation_steps": speed.batch // at_once,
-        "num_train_epochs": speed.epochs,
-        "learning_rate": speed.learning_rate,
-        "weight_decay": speed.weight_decay,
-        "warmup_steps": round(speed.warmup * steps),
-        "optim": "adamw_torch",
-        "bf16": run.precision == "bf16",
-        "use_cpu": on_cpu(run),
-        "save_total_limit": 1,
-        "remove_unused_columns": False,
-        "report_to": "none",
-        "disable_tqdm": True,
-        "seed": run.seed,
-    }
 
 
 def load_with_adapter(run: Run, folder: Path) -> Any:

@@ -1,4 +1,4 @@
-"""Settings of a Luna-2 run, and of the small backbone, as their YAML files hold them."""
+"""Settings of a Luna-2 run, as its YAML file holds them."""
 
 from __future__ import annotations
 
@@ -27,49 +27,6 @@ class Lora(Record):
     targets: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj")
 
 
-class Pretrain(Record):
-    """A small decoder of Llama's architecture, trained from scratch on plain texts.
-
-    Attributes:
-        vocabulary: tokens of its byte-level BPE, learned from the texts.
-        hidden, layers, heads, key_value_heads, feed_forward: sizes of the architecture.
-        positions: tokens that it can read.
-        block: tokens of a training block; texts are strung together and cut into such.
-        batch: blocks of an optimiser step.
-        blocks_at_once: of them computed at a time; the rest is accumulated.
-        epochs: passes over the texts.
-        learning_rate, weight_decay, warmup: as the names say; `warmup` is a share of the steps.
-        checkpoint_steps: steps between checkpoints, from which a stopped run resumes.
-    """
-
-    vocabulary: AtLeastOne = 8192
-    hidden: AtLeastOne = 384
-    layers: AtLeastOne = 6
-    heads: AtLeastOne = 6
-    key_value_heads: AtLeastOne = 2
-    feed_forward: AtLeastOne = 1024
-    positions: AtLeastOne = 4096
-    block: AtLeastOne = 1024
-    batch: AtLeastOne = 32
-    blocks_at_once: AtLeastOne = 8
-    epochs: Positive = 3.0
-    learning_rate: Positive = 1e-3
-    weight_decay: Annotated[float, Field(ge=0)] = 0.1
-    warmup: Share = 0.02
-    checkpoint_steps: AtLeastOne = 200
-
-    @model_validator(mode="after")
-    def _sound(self) -> Self:
-        if self.hidden % self.heads or self.heads % self.key_value_heads:
-            raise PydanticCustomError(
-                "bad_input", "hidden must be a multiple of heads, and heads of key_value_heads"
-            )
-        if self.block > self.positions:
-            raise PydanticCustomError("bad_input", "block: must not be longer than positions")
-        _whole(self.batch, self.blocks_at_once, "blocks_at_once")
-        return self
-
-
 class Run(Record):
     """One run: a head on a backbone.
 
@@ -89,7 +46,6 @@ class Run(Record):
         attention: transformers' name of the implementation.
         device: "auto" takes a GPU where there is one.
         lora: the adapter.
-        pretrain: of a backbone that is trained first; its folder is then given with --backbone.
     """
 
     backbone: str
@@ -109,11 +65,15 @@ class Run(Record):
     device: Literal["auto", "cpu"] = "auto"
     seed: int = 17
     lora: Lora = Lora()
-    pretrain: Pretrain | None = None
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        _whole(self.batch, self.rows_at_once, "rows_at_once")
+        if self.batch % self.rows_at_once:
+            raise PydanticCustomError(
+                "bad_input",
+                "batch: {batch} is no multiple of rows_at_once ({at_once})",
+                {"batch": self.batch, "at_once": self.rows_at_once},
+            )
         return self
 
 
@@ -126,12 +86,3 @@ def load_run(recipe: str, backbone: str | None) -> tuple[str, Run]:
     path = find_recipe(recipe, RECIPES)
     run = read_run(path, Run)
     return path.stem, run if backbone is None else run.model_copy(update={"backbone": backbone})
-
-
-def _whole(batch: int, at_once: int, name: str) -> None:
-    if batch % at_once:
-        raise PydanticCustomError(
-            "bad_input",
-            "batch: {batch} is no multiple of {name} ({at_once})",
-            {"batch": batch, "name": name, "at_once": at_once},
-        )

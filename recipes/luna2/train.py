@@ -32,7 +32,7 @@ from ..runs import SettingsError, claim_folder
 from .data import Splits
 from .encoding import Collator, Encodings, class_weights, encode
 from .loss import class_logits, trainer_class
-from .model import common_arguments, load_with_adapter, run_trainer
+from .model import load_with_adapter
 from .scaling import Fitted, fit
 from .settings import Run
 
@@ -96,6 +96,8 @@ def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> 
         HeadError: the head to continue from is no head, or one of another metric or backbone.
         BackendError, BackboneNotUsable: the backbone is not available.
     """
+    from transformers.trainer_utils import get_last_checkpoint
+
     # ---- the backbone's tokenizer, and whether it can say the classes -------------------------
     backbone = find_backbone(run.backbone)
     tokenizer = load_tokenizer(backbone)
@@ -131,7 +133,9 @@ def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> 
         eval_dataset=measured.rows or None,
         data_collator=collator,
     )
-    seconds = run_trainer(trainer, out / CHECKPOINTS)
+    folder = out / CHECKPOINTS
+    last = get_last_checkpoint(str(folder)) if folder.is_dir() else None
+    seconds = float(trainer.train(resume_from_checkpoint=last).metrics["train_runtime"])
 
     # ---- temperature, bias and thresholds on the validation rows -------------------------------
     fitted = _fit(model, definition, prompter, measured, collator, run)
@@ -201,22 +205,37 @@ def _check(learned: Encodings, rows: int, run: Run) -> None:
 
 def _arguments(run: Run, out: Path, rows: int, *, measured: bool) -> Any:
     """Return the run's settings as transformers' arguments."""
+    import torch
     from transformers import TrainingArguments
 
     steps = max(1, round(run.epochs * -(-rows // run.batch)))
     arguments = TrainingArguments(
-        **common_arguments(run, run, run.rows_at_once, out / CHECKPOINTS, rows),
+        output_dir=str(out / CHECKPOINTS),
+        per_device_train_batch_size=run.rows_at_once,
         per_device_eval_batch_size=run.rows_at_once,
+        gradient_accumulation_steps=run.batch // run.rows_at_once,
+        num_train_epochs=run.epochs,
+        learning_rate=run.learning_rate,
         lr_scheduler_type="linear",
+        weight_decay=run.weight_decay,
+        warmup_steps=round(run.warmup * steps),
+        optim="adamw_torch",
+        bf16=run.precision == "bf16",
+        use_cpu=run.device == "cpu" or not torch.cuda.is_available(),  # before it takes bf16
         gradient_checkpointing=run.checkpointing,
         train_sampling_strategy="group_by_length",
         eval_strategy="epoch" if measured else "no",
         prediction_loss_only=True,
         save_strategy="epoch",
+        save_total_limit=1,
         load_best_model_at_end=measured,
         metric_for_best_model="eval_loss" if measured else None,
         logging_steps=max(1, steps // 200),
         label_names=["targets"],
+        remove_unused_columns=False,
+        report_to="none",
+        disable_tqdm=True,
+        seed=run.seed,
     )
     if arguments.n_gpu > 1:
         # A batch would be dealt out among them, and with it the places, which are all rows' own.

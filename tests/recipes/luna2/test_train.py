@@ -1,4 +1,4 @@
-"""Real PEFT and transformers train heads on a tiny Llama, and a tiny Llama from scratch."""
+"""Real PEFT and transformers train heads on a tiny Llama."""
 
 import json
 from pathlib import Path
@@ -40,13 +40,12 @@ def moonlynx(*arguments):
 
 
 def test_every_recipe_can_be_read():
-    assert {"tiny", "llama-3.2-3b", "llama-3.1-8b", "qwen3-4b", "qwen3-8b"} <= set(RUNS)
+    assert {"llama-3.2-3b", "llama-3.1-8b", "qwen3-4b", "qwen3-8b"} <= set(RUNS)
     assert {"ministral-3b", "ministral-8b", "llama-3.1-8b-qlora"} <= set(RUNS)
     for name in RUNS:
         run = read_run(find_recipe(name, RECIPES), Run)
         assert (run.lora.rank, run.lora.alpha) == (16, 16)
         assert set(run.lora.targets) == {"q_proj", "k_proj", "v_proj", "o_proj"}
-        assert (run.pretrain is not None) == (name == "tiny")
     assert read_run(find_recipe("llama-3.1-8b-qlora", RECIPES), Run).load == "nf4"
 
 
@@ -56,8 +55,6 @@ def test_every_recipe_can_be_read():
         ({"batch": 5, "rows_at_once": 2}, "batch: 5 is no multiple of rows_at_once"),
         ({"learning_rate": 0}, "learning_rate: "),
         ({"lora": {"rank": 0}}, r"lora\.rank: "),
-        ({"pretrain": {"hidden": 10, "heads": 4}}, "hidden must be a multiple of heads"),
-        ({"pretrain": {"block": 64, "positions": 32}}, "block: must not be longer"),
         ({"colour": "red"}, "colour: Extra"),
     ],
 )
@@ -254,42 +251,3 @@ def test_from_rows_to_verdicts_by_the_command_line(tiny_llama, tmp_path, monkeyp
     assert moonlynx(*command).exit_code == 0
     verdicts = Path("out.jsonl").read_text().splitlines()
     assert [json.loads(verdict)["metric"] for verdict in verdicts] == ["toxicity"] * 16
-
-
-@pytest.mark.heavy
-def test_a_backbone_from_scratch_carries_heads(tmp_path):
-    from moonlynx.recipes.luna2.pretrain import TooLittleText, halve, pretrain
-    from moonlynx.recipes.luna2.train import train
-
-    sizes = {
-        "vocabulary": 400,
-        "hidden": 32,
-        "layers": 2,
-        "heads": 2,
-        "key_value_heads": 1,
-        "feed_forward": 64,
-        "positions": 1024,
-        "block": 64,
-        "batch": 4,
-        "blocks_at_once": 4,
-        "epochs": 4,
-        "learning_rate": 1e-2,
-        "checkpoint_steps": 5,
-    }
-    run = tiny("none", pretrain=sizes)
-    chats = [
-        halve(f"The tower of town {number} is red. Respond with true or false.")
-        for number in range(60)
-    ]
-    assert chats[7] == ("The tower of town 7 is", "red. Respond with true or false.")
-    done = pretrain(run, chats, tmp_path / "base")
-    assert done.losses[-1] < 0.6 * done.losses[0]
-    again = pretrain(run, chats, tmp_path / "base")
-    assert (again.steps, again.losses) == (done.steps, done.losses)
-    with pytest.raises(TooLittleText, match="1 chats fill no block"):
-        pretrain(run, [halve("Short.")], tmp_path / "short")
-
-    backbone = tmp_path / "base" / "backbone"
-    run = tiny(backbone, learning_rate=2e-2, epochs=40)
-    train(run, TOXICITY, splits(boolean()), tmp_path / "run")
-    assert right_labels(tmp_path / "run" / "head", boolean()) >= 14
