@@ -1,34 +1,27 @@
-"""The whole chain, from data to a judge and its report, through the real libraries.
-
-The cut learns a few rows and leaves the controls out. Without MOONLYNX_DATA the chain makes its own
-passages.
-"""
+"""The whole chain, from data to a judge, its report and its card, through the real libraries."""
 
 import json
 import os
 import re
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
 import yaml
 
-from moonlynx.halubench.rows import read_rows, write_rows
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.types import Example
 from moonlynx.recipes import lynx
-from moonlynx.recipes.lynx.chain.report import ChainError, build_report
-from moonlynx.recipes.lynx.chain.rows import TooFewRows, choose_shortest, exchange_targets
+from moonlynx.recipes.chat.record import read_record
 from moonlynx.recipes.lynx.parsability import measure
 
-from .test_lynx import row
+from ...halubench.made_data import write_drop
+from .test_lynx import TINY
 
 FOLDER = Path(lynx.__file__).parent
 SCRIPT = FOLDER.parent / "run_all.sh"
-ROWS = [row(number, label="FAIL" if number % 2 else "PASS", words=number) for number in range(16)]
 
 
 def run_all(folder, *arguments, **variables):
@@ -42,55 +35,44 @@ def run_all(folder, *arguments, **variables):
     )
 
 
-def read_report(folder):
-    return json.loads((folder / "report.json").read_text())
-
-
 @pytest.mark.heavy
-def test_a_cut_of_the_chain(tmp_path):
-    """Eight rows, made of passages of its own: the loss falls, and replies become valid JSON."""
-    recipe = yaml.safe_load((FOLDER / "lynx-tiny.yaml").read_text())
-    shorter = {"batch": 1, "rows_at_once": 1, "epochs": 28}
-    (tmp_path / "cut.yaml").write_text(yaml.safe_dump(recipe | shorter))
-    cut = {"RECIPE": "cut.yaml", "ROWS": "8", "CONTROLS": "no", "OUT": "cut", "MOONLYNX_DATA": ""}
-    done = run_all(tmp_path, "--tiny", **cut)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    report = read_report(tmp_path / "cut")
-    assert [check["met"] for check in report["checks"]] == [True, True, True]
-    assert report["built"]["DROP"] == 300
-    assert report["training"]["tuned"]["rows"] == 8
-    assert report["training"]["tuned"]["last"] < 0.5 * report["training"]["tuned"]["first"]
-    assert report["before"]["rows"] == report["after"]["rows"] == 8
-    assert report["after"]["valid"] > report["before"]["valid"]
-    assert {name: each["rows"] for name, each in report["judged"].items()} == {
-        "tuned, learned": 8,
-        "tuned, unseen": 2,
+def test_the_chain_with_a_tiny_model(tiny_llama, tmp_path):
+    write_drop(tmp_path / "data")
+    recipe = TINY | {"base": str(tiny_llama), "max_length": 4000, "epochs": 8}
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(recipe))
+    variables = {
+        "RECIPE": "tiny.yaml",
+        "GPUS": "0",
+        "OUT": "out",
+        "MOONLYNX_DATA": "data",
+        "TEST_ROWS": "60",
+        "TRAIN_ROWS": "43",
+        "CONTEXTS": "excerpt",
+        "ENGINE": "transformers?batch=10",
     }
-    assert "| tuned: the loss falls |" in (tmp_path / "cut/report.md").read_text()
-    assert "| learned" in (tmp_path / "cut/eval/report.md").read_text()
-    card = (tmp_path / "cut/tuned/model/README.md").read_text()
-    assert card.startswith("---\nbase_model: cut/base\n")
+    done = run_all(tmp_path, **variables)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    out = tmp_path / "out"
+    trained = read_record(out / "tuned")
+    assert (trained.rows, trained.base) == (8, str(tiny_llama))
+    assert trained.losses[-1] < 0.8 * trained.losses[0]
+    for name in ("before", "after"):
+        assert json.loads((out / f"free-{name}.json").read_text())["rows"] == 4
+    (judge,) = json.loads((out / "eval/report.json").read_text())["judges"]
+    assert judge["spec"] == "lynx:out/tuned/model@transformers?batch=10"
+    assert "4 rows: 2 PASS, 2 FAIL" in (out / "eval/report.md").read_text()
+    card = (out / "tuned/model/README.md").read_text()
+    assert card.startswith(f"---\nbase_model: {tiny_llama}\n")
     assert re.search(r"\| DROP +\| +4 \| +4 \|", card)
 
-    again = run_all(tmp_path, "--tiny", **cut)
+    again = run_all(tmp_path, **variables)
     assert again.returncode == 0, again.stderr[-3000:]
     steps = [line for line in again.stdout.splitlines() if line.startswith("== ")]
-    assert len(steps) == 10 + 1
+    assert len(steps) == 7 + 1
     assert all(line.endswith(": done before") for line in steps[:-1])
 
 
-@pytest.mark.slow
-def test_the_chain(tmp_path):
-    done = run_all(tmp_path, "--tiny")
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    report = read_report(tmp_path / "runs/lynx-tiny")
-    assert len(report["checks"]) == 7
-    assert all(check["met"] for check in report["checks"])
-    assert set(report["training"]) == {"tuned", "shuffled", "qlora"}
-    assert report["judged"]["tuned, learned"]["rows"] == 64
-
-
-def test_without_tiny_the_same_steps_are_taken_with_the_real_model(tmp_path):
+def test_the_same_steps_are_taken_with_the_real_model(tmp_path):
     """It needs GPUs and the Hub: here the commands are written down instead of run."""
     python = tmp_path / "python"
     log = tmp_path / "commands"
@@ -121,7 +103,6 @@ def test_without_tiny_the_same_steps_are_taken_with_the_real_model(tmp_path):
         "--output out/eval",
         f"-m moonlynx card --weights {tuned} --run out/tuned/run.json --report out/eval "
         f"--output {tuned}/README.md",
-        "-m moonlynx.recipes.lynx.chain report out",
     ]
 
 
@@ -129,7 +110,8 @@ def test_without_tiny_the_same_steps_are_taken_with_the_real_model(tmp_path):
     ("arguments", "variables", "message"),
     [
         (["--small"], {}, "usage: "),
-        (["--tiny"], {"PYTHON": "no-such-python"}, "no-such-python: command not found"),
+        ([], {"RECIPE": "lynx-9b"}, "RECIPE=lynx-9b"),
+        ([], {"PYTHON": "no-such-python"}, "no-such-python: command not found"),
     ],
 )
 def test_what_the_chain_cannot_start_with_is_said(tmp_path, arguments, variables, message):
@@ -137,29 +119,6 @@ def test_what_the_chain_cannot_start_with_is_said(tmp_path, arguments, variables
     assert done.returncode == 2
     assert message in done.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_shortest_rows_are_chosen_half_of_each_label():
-    chosen = choose_shortest(list(reversed(ROWS)), 6, "rows.jsonl")
-    assert [each.id for each in chosen] == [f"made/{number}" for number in range(6)]
-    with pytest.raises(TooFewRows, match=r"rows.jsonl: 18 rows .* half of them PASS, and 8 are"):
-        choose_shortest(ROWS, 18, "rows.jsonl")
-    with pytest.raises(ChainError, match="holds no whole build; run the chain again"):
-        build_report(Path("nowhere"))
-
-
-def test_shuffled_labels_are_right_by_chance_and_the_targets_stay():
-    shuffled = exchange_targets(ROWS, seed=3)
-    assert shuffled == exchange_targets(ROWS, seed=3)
-    kept = [one.label for one, other in zip(ROWS, shuffled, strict=True) if one == other]
-    assert Counter(kept) == {"PASS": 4, "FAIL": 4}
-    assert all(
-        one.label != other.label and one.answer == other.answer
-        for one, other in zip(ROWS, shuffled, strict=True)
-        if one != other
-    )
-    targets = [Counter((each.label, each.reasoning) for each in rows) for rows in (ROWS, shuffled)]
-    assert targets[0] == targets[1]
 
 
 VALID = '{"REASONING": ["It says so."], "SCORE": "PASS"}'
@@ -185,36 +144,3 @@ def test_replies_are_counted_by_what_can_be_read():
     assert (found.rows, found.valid, found.readable, found.right) == (6, 2, 4, 3)
     assert found.faults == {"truncated": 1, "unparsed": 1}
     assert all(request.schema is None and request.temperature == 0 for request in asked)
-
-
-def test_passages_are_asked_about_what_they_say(tmp_path):
-    from moonlynx.recipes.lynx.chain.passages import write_passages
-
-    write_passages(tmp_path, 20, seed=1)
-    train = json.loads((tmp_path / "drop/drop_dataset_train.json").read_text())
-    dev = json.loads((tmp_path / "drop/drop_dataset_dev.json").read_text())
-    assert len(train) == len(dev) == 20
-    pairs = [(each["passage"], pair) for each in train.values() for pair in each["qa_pairs"]]
-    assert len(pairs) == 40
-    assert all(pair["answer"]["spans"][0] in passage for passage, pair in pairs)
-    assert not {each["passage"] for each in train.values()} & {e["passage"] for e in dev.values()}
-
-
-@pytest.mark.heavy
-def test_the_base_is_the_same_each_time_and_reads_its_rows(tmp_path):
-    from safetensors.torch import load_file
-    from transformers import AutoTokenizer
-
-    from moonlynx.recipes.lynx.chain.tiny_base import build_base
-
-    write_rows(tmp_path / "rows.jsonl", ROWS)
-    rows = read_rows(tmp_path / "rows.jsonl")
-    sizes = {build_base(rows, tmp_path / name, seed=0) for name in ("one", "other")}
-    assert len(sizes) == 1
-    assert 2_000_000 < sizes.pop() < 3_000_000
-    one, other = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "other"))
-    assert all((one[name] == other[name]).all() for name in one | other)
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "one")
-    assert tokenizer.decode(tokenizer("It opened in 1903 – “red”.")["input_ids"]) == (
-        "It opened in 1903 – “red”."
-    )

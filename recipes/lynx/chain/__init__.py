@@ -1,1 +1,0 @@
-"""What `run_all.sh` needs besides the commands: a tiny base, its rows, and the chain's report."""
