@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from typing_extensions import override
+
 from moonlynx.judge.backends.base import ChatBackend, ChatRequest
-from moonlynx.judge.batch.chat_tasks import Fault, Lost, Tally, ask, read_files, run_tasks
+from moonlynx.judge.batch.chat_tasks import Fault, Ledger, Lost, Tally, ask, run_tasks
 from moonlynx.judge.contract.types import BadInput, Record, Text, Usage
 from moonlynx.judge.decision.cost import estimate_tokens
-from moonlynx.judge.files.journal import RunMismatch, check_run, to_line
+from moonlynx.judge.files.journal import RunMismatch, to_line
 
 from .records import QARow
 
@@ -76,30 +78,35 @@ class Outcome(Record):
     usage: Usage
 
 
-class Ledger(dict[str, Outcome]):
-    """Outcomes by row id, and their counts."""
+class Outcomes(Ledger[Outcome]):
+    """Outcomes in a journal, by row id.
 
-    def __init__(self) -> None:
-        self.tally = Tally()
+    Args:
+        journal: a JSONL file.
+        hashes: of the rows that are asked about, by id.
+    """
 
-    def add(self, outcome: Outcome) -> None:
-        """Add one outcome."""
-        self[outcome.id] = outcome
-        self.tally.spend(CALLS, outcome.usage)
-        self.tally.retries += max(0, outcome.usage.calls - 1)
-        self.tally.faults.update(fault.reason for fault in outcome.faults)
-        if outcome.row is None:
-            self.tally.dropped[outcome.faults[-1].reason] += 1
+    def __init__(self, journal: Path, hashes: Mapping[str, str] | None = None) -> None:
+        super().__init__({journal: Outcome})
+        self.rows: dict[str, QARow | None] = {}
+        self._journal, self._hashes = journal, hashes or {}
+
+    @override
+    def origin(self, record: Outcome) -> tuple[str, RunInfo]:
+        return record.id, record.run
+
+    @override
+    def count(self, record: Outcome) -> None:
+        if self._hashes.get(record.id, record.sha256) != record.sha256:
+            raise RunMismatch(self._journal, f"holds another row {record.id!r}")
+        self.rows[record.id] = record.row
+        self.tally.spend(CALLS, record.usage)
+        self.tally.retries += max(0, record.usage.calls - 1)
+        self.tally.faults.update(fault.reason for fault in record.faults)
+        if record.row is None:
+            self.tally.dropped[record.faults[-1].reason] += 1
         else:
             self.tally.made["made"] += 1
-
-
-def read_ledger(journal: Path) -> Ledger:
-    """Read what an earlier run has written, whichever it was."""
-    found = Ledger()
-    for outcome in read_files({journal: Outcome}):
-        found.add(outcome)
-    return found
 
 
 class Asker:
@@ -137,21 +144,11 @@ class Asker:
         for name, times in Counter(row.id for row in rows).items():
             if times > 1:
                 raise BadInput("bad_input", "id", f"{name!r} is that of two rows; make it unique")
-        done = Ledger()  # another process may have written to the journal since
+        # Another process may have written to the journal since.
+        done = Outcomes(self._journal, {row.id: _hash(row) for row in rows})
         self.tally = done.tally
-
-        def add(outcome: Outcome) -> None:
-            check_run(self._journal, dict(outcome.run), dict(self._run))
-            done.add(outcome)
-
-        def is_done(row: QARow) -> bool:
-            if row.id in done and done[row.id].sha256 != _hash(row):
-                raise RunMismatch(self._journal, f"holds another row {row.id!r}")
-            return row.id in done
-
-        files = {self._journal: Outcome}
-        run_tasks(files, rows, is_done, self._do, add, lambda: on_progress(done.tally))
-        return [done[row.id].row for row in rows]
+        run_tasks(done, self._run, {row.id: row for row in rows}, self._do, on_progress)
+        return [done.rows[row.id] for row in rows]
 
     def _do(self, rows: Sequence[QARow]) -> Iterator[Outcome | Lost]:
         task = self._task

@@ -16,7 +16,7 @@ from moonlynx.judge.files.atomic import beside, keep_apart
 from moonlynx.judge.terminal.costed import PRICE_HELP, DryRunOption, run_costed, show_counts
 from moonlynx.judge.terminal.messages import echo
 
-from .asking import CALLS, Asker, Task, estimate, read_ledger
+from .asking import CALLS, Asker, Outcomes, Task, estimate
 from .records import QARow
 from .rows import read_rows, write_rows
 
@@ -99,7 +99,7 @@ def _ask(
     spec = parse_chat_model(model)
     prices = {} if price is None else {CALLS: Price.parse(price)}
     journal = beside(output, ".asked.jsonl")
-    done = read_ledger(journal)
+    done = Outcomes(journal).read()
     todo = [row for row in rows if row.id not in done]
 
     def run(on_progress: Callable[[Tally], None]) -> Tally:

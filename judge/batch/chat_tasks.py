@@ -8,22 +8,24 @@ since a model could not be reached, comes to nothing, and is asked about again.
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from ..backends.base import BackendError, ChatBackend, ChatReply, ChatRequest
 from ..backends.replies import fault_of, usage_of
 from ..contract.types import JudgeError, Record, Text, Usage
 from ..decision.cost import Price, add_usage, show_usage
 from ..files.atomic import beside
-from ..files.journal import read_journal, resume, to_line
+from ..files.journal import check_run, read_journal, resume, to_line
 from ..judges.prompted.objects import AnyReply, read_as
 
+Key = TypeVar("Key", bound=Hashable)
 Task = TypeVar("Task")
 Read = TypeVar("Read")
 Done = TypeVar("Done", bound=Record)
@@ -168,54 +170,93 @@ class Lost(NamedTuple):
     error: JudgeError
 
 
+class Ledger(ABC, Generic[Done]):
+    """The tasks that are done, by the records in a run's files, and their counts.
+
+    Args:
+        files: JSONL files, with the kind of record that each holds.
+    """
+
+    def __init__(self, files: Mapping[Path, type[Done]]) -> None:
+        self.files, self.tally = files, Tally()
+        self._keys: set[Hashable] = set()
+
+    @abstractmethod
+    def origin(self, record: Done) -> tuple[Hashable, Record]:
+        """Return the key of the record's task, and what identifies its run."""
+
+    @abstractmethod
+    def count(self, record: Done) -> None:
+        """Add the record to the tally."""
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    def add(self, record: Done) -> None:
+        """Add a record."""
+        self._keys.add(self.origin(record)[0])
+        self.count(record)
+
+    def read(self) -> Self:
+        """Add what the files hold now, of whichever run.
+
+        Raises:
+            RunMismatch: a line is no such record.
+        """
+        for path, kind in self.files.items():
+            for record in read_journal(path, kind):
+                self.add(record)
+        return self
+
+
 def run_tasks(
-    files: Mapping[Path, type[Done]],
-    tasks: Sequence[Task],
-    is_done: Callable[[Task], bool],
+    done: Ledger[Done],
+    run: Record,
+    tasks: Mapping[Key, Task],
     do: Callable[[Sequence[Task]], Iterable[Done | Lost]],
-    add: Callable[[Done], None],
-    on_progress: Callable[[], None] = lambda: None,
+    on_progress: Callable[[Tally], None] = lambda _: None,
 ) -> None:
     """Do the tasks that are not done yet, in batches, and write what they come to in their order.
 
     Args:
-        files: JSONL files, with the kind of record that each holds.
-        tasks: all of the run's.
-        is_done: whether a task was added before.
+        done: empty; gets each record, those of an earlier run first.
+        run: what identifies the run.
+        tasks: all of the run's, by their keys.
         do: does a batch of tasks.
-        add: takes each record, those of an earlier run first; raises RunMismatch on another run's.
         on_progress: called after the earlier records, and after every batch.
 
     Raises:
         BackendError: some tasks got no reply; the others are in the files.
         InUse: another process is writing the files.
-        RunMismatch: a line is no such record.
+        RunMismatch: the files hold records of another run, or a line is no such record.
     """
     lost: list[Lost] = []
+    output = next(iter(done.files))
     with ExitStack() as stack:
-        journals = [(stack.enter_context(resume(path)), kind) for path, kind in files.items()]
+        journals = [(stack.enter_context(resume(path)), kind) for path, kind in done.files.items()]
         for journal, kind in journals:
             for record in journal.read(kind):
-                add(record)
-        on_progress()
-        left = [task for task in tasks if not is_done(task)]
+                check_run(output, dict(done.origin(record)[1]), dict(run))
+                done.add(record)
+        on_progress(done.tally)
+        left = [task for key, task in tasks.items() if key not in done]
         for start in range(0, len(left), BATCH_SIZE):
             found = list(do(left[start : start + BATCH_SIZE]))
-            done = [one for one in found if not isinstance(one, Lost)]
+            made = [one for one in found if not isinstance(one, Lost)]
             for journal, kind in journals:
-                journal.append(to_line(one) for one in done if isinstance(one, kind))
-            for record in done:
-                add(record)
-            on_progress()
+                journal.append(to_line(one) for one in made if isinstance(one, kind))
+            for record in made:
+                done.add(record)
+            on_progress(done.tally)
             lost += (one for one in found if isinstance(one, Lost))
-            if not done:
+            if not made:
                 break
     if lost:
         model, task, error = lost[0]
-        count = sum(map(is_done, tasks))
+        count = sum(key in done for key in tasks)
         raise BackendError(
             f"{model}, row {task}: {error.message}; {count} of {len(tasks)} rows are done and kept "
-            f"in {next(iter(files))}; run it again to ask the rest"
+            f"in {output}; run it again to ask the rest"
         )
 
 
@@ -225,16 +266,6 @@ def outcome_files(output: Path, made: type[Done], dropped: type[Done]) -> dict[P
     With OUTPUT.dropped.jsonl deleted, what was dropped is tried again.
     """
     return {output: made, beside(output, ".dropped.jsonl"): dropped}
-
-
-def read_files(files: Mapping[Path, type[Done]]) -> Iterator[Done]:
-    """Yield the records that the files hold now.
-
-    Raises:
-        RunMismatch: a line is no such record.
-    """
-    for path, kind in files.items():
-        yield from read_journal(path, kind)
 
 
 def hash_rows(rows: Iterable[Record]) -> str:

@@ -21,13 +21,13 @@ from moonlynx.judge.terminal.messages import errors_as_messages
 from ...data.rag_qa import RagQuestion, load_rag_qa
 from .label import (
     ANNOTATIONS,
+    Done,
     Limits,
     Models,
     answers_of,
     estimate,
     find_tasks,
     label_questions,
-    read_done,
 )
 from .questions import PROMPTS
 from .records import RunInfo
@@ -80,9 +80,9 @@ def command(
     specs = [parse_chat_model(text) for text in (*generator, annotator)]
     prices = _prices(generator_price or [], annotator_price, len(generator))
     limits = Limits(answer_tokens, annotation_tokens)
-    done = read_done(output)
+    done = Done(output).read()
     tasks = find_tasks(questions, len(generator))
-    left = [task for task in tasks if not done.holds(task)]
+    left = [task for place, task in tasks.items() if place not in done]
 
     def run(on_progress: Callable[[Tally], None]) -> Tally:
         *generators, labeller = _load(specs)

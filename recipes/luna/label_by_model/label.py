@@ -8,24 +8,25 @@ itself is dropped (section 4.2). OUTPUT holds the labelled answers, OUTPUT.dropp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
+
+from typing_extensions import override
 
 from moonlynx.judge.backends.base import ChatBackend
 from moonlynx.judge.batch.chat_tasks import (
     Asked,
     Fault,
+    Ledger,
     Lost,
     Tally,
     ask,
     outcome_files,
-    read_files,
     run_tasks,
 )
 from moonlynx.judge.contract.types import BadInput, Example, Span, Usage
 from moonlynx.judge.decision.cost import estimate_tokens
-from moonlynx.judge.files.journal import check_run
 from moonlynx.judge.prompts import load_prompt
 
 from ...data.rag_qa import RagQuestion
@@ -82,29 +83,28 @@ class Models:
     limits: Limits
 
 
-@dataclass
-class Done:
-    """The answers that are done, by line and generator, and their counts."""
+class Done(Ledger[Labelled]):
+    """The answers that are done, by line and generator."""
 
-    tally: Tally = field(default_factory=Tally)
-    places: set[tuple[int, int]] = field(default_factory=set)
+    def __init__(self, output: Path) -> None:
+        super().__init__(outcome_files(output, AnnotatedAnswer, DroppedAnswer))
 
-    def add(self, answer: Labelled) -> None:
-        """Count one answer."""
-        origin, tally = answer.provenance, self.tally
-        self.places.add((origin.line, origin.generator))
+    @override
+    def origin(self, record: Labelled) -> tuple[tuple[int, int], RunInfo]:
+        origin = record.provenance
+        return (origin.line, origin.generator), origin.run
+
+    @override
+    def count(self, record: Labelled) -> None:
+        origin, tally = record.provenance, self.tally
         tally.spend(answers_of(origin.generator), origin.generation)
         tally.spend(ANNOTATIONS, origin.annotation)
         tally.retries += max(0, origin.annotation.calls - 1)
-        if isinstance(answer, DroppedAnswer):
+        if isinstance(record, DroppedAnswer):
             stage = "annotation" if origin.annotation.calls else "generation"
-            tally.dropped[f"{stage}: {answer.error.code}"] += 1
+            tally.dropped[f"{stage}: {record.error.code}"] += 1
         else:
-            tally.made[answer.label or ""] += 1
-
-    def holds(self, task: Task) -> bool:
-        """Return whether a task is done."""
-        return (task.line, task.generator) in self.places
+            tally.made[record.label or ""] += 1
 
 
 def answers_of(generator: int) -> str:
@@ -112,25 +112,13 @@ def answers_of(generator: int) -> str:
     return f"answers of model {generator + 1}"
 
 
-def read_done(output: Path) -> Done:
-    """Count what an earlier run has written, whichever it was.
-
-    Raises:
-        RunMismatch: a line was not written by this command.
-    """
-    done = Done()
-    for answer in read_files(_files(output)):
-        done.add(answer)
-    return done
-
-
-def find_tasks(questions: Sequence[RagQuestion], generators: int) -> list[Task]:
-    """Return the answers to make: of every question, one by each generator."""
-    return [
-        Task(line, place, question)
+def find_tasks(questions: Sequence[RagQuestion], generators: int) -> dict[tuple[int, int], Task]:
+    """Return the answers to make, by line and generator: of every question, one by each."""
+    return {
+        (line, place): Task(line, place, question)
         for line, question in enumerate(questions, start=1)
         for place in range(generators)
-    ]
+    }
 
 
 def estimate(tasks: Iterable[Task], limits: Limits, *, most: bool) -> Mapping[str, Usage]:
@@ -175,20 +163,9 @@ def label_questions(
         InUse: another process is writing the files.
         RunMismatch: the files hold answers of another run.
     """
-    done = Done()
-
-    def add(answer: Labelled) -> None:
-        check_run(output, dict(answer.provenance.run), dict(run))
-        done.add(answer)
-
-    run_tasks(
-        _files(output),
-        find_tasks(questions, len(models.generators)),
-        done.holds,
-        lambda tasks: _label(tasks, models, run),
-        add,
-        lambda: on_progress(done.tally),
-    )
+    done = Done(output)
+    tasks = find_tasks(questions, len(models.generators))
+    run_tasks(done, run, tasks, lambda batch: _label(batch, models, run), on_progress)
     return done.tally
 
 
@@ -201,10 +178,6 @@ def disagreement(annotation: Annotation) -> str | None:
         return None
     said = "supported" if annotation.supported else "unsupported"
     return f"the answer as a whole is called {said}, its sentences say otherwise"
-
-
-def _files(output: Path) -> dict[Path, type[Labelled]]:
-    return outcome_files(output, AnnotatedAnswer, DroppedAnswer)
 
 
 def _label(tasks: Sequence[Task], models: Models, run: RunInfo) -> Iterator[Labelled | Lost]:

@@ -19,7 +19,7 @@ from moonlynx.judge.terminal.costed import PRICE_HELP, DryRunOption, run_costed
 from moonlynx.judge.terminal.messages import errors_as_messages
 
 from ..data import load
-from .label import Label, Rewrite, Task, calls_of, estimate, read_done, run_task
+from .label import Done, Label, Rewrite, Task, calls_of, estimate, run_task
 from .records import DraftRow, RunInfo
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
@@ -116,8 +116,8 @@ def _run(
     if prices and len(prices) != len(models):
         raise typer.BadParameter("give --price once for each --model")
     specs = [parse_chat_model(text) for text in models]
-    done = read_done(output)
-    left = [row for line, row in enumerate(rows, start=1) if line not in done.lines]
+    done = Done(output).read()
+    left = [row for line, row in enumerate(rows, start=1) if line not in done]
 
     def run(on_progress: Callable[[Tally], None]) -> Tally:
         backends = [load_chat_model(spec) for spec in specs]

@@ -6,24 +6,25 @@ OUTPUT holds the labelled or rewritten rows, OUTPUT.dropped.jsonl the others and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from moonlynx.judge.backends.base import ChatBackend, ChatRequest
 from moonlynx.judge.batch.chat_tasks import (
     Fault,
+    Ledger,
     Lost,
     Tally,
     ask,
     outcome_files,
-    read_files,
     run_tasks,
 )
 from moonlynx.judge.contract.types import Usage
 from moonlynx.judge.decision.cost import estimate_tokens
-from moonlynx.judge.files.journal import check_run
 from moonlynx.judge.metrics.definition import MetricDefinition
 
 from .questions import (
@@ -102,20 +103,22 @@ Task = Label | Rewrite
 """What is asked of every model about a row, and what is made of their replies."""
 
 
-@dataclass
-class Done:
-    """The rows that are done, by the line of the input, and their counts."""
+class Done(Ledger[Finished]):
+    """The rows that are done, by the line of the input."""
 
-    tally: Tally = field(default_factory=Tally)
-    lines: set[int] = field(default_factory=set)
+    def __init__(self, output: Path) -> None:
+        super().__init__(outcome_files(output, MadeRow, DroppedRow))
 
-    def add(self, row: Finished) -> None:
-        """Count one row."""
-        for place, used in enumerate(row.provenance.usage):
+    @override
+    def origin(self, record: Finished) -> tuple[int, RunInfo]:
+        return record.provenance.line, record.provenance.run
+
+    @override
+    def count(self, record: Finished) -> None:
+        for place, used in enumerate(record.provenance.usage):
             self.tally.spend(calls_of(place), used)
-        self.lines.add(row.provenance.line)
-        if isinstance(row, DroppedRow):
-            self.tally.dropped[row.error.code] += 1
+        if isinstance(record, DroppedRow):
+            self.tally.dropped[record.error.code] += 1
         else:
             self.tally.made["made"] += 1
 
@@ -123,18 +126,6 @@ class Done:
 def calls_of(model: int) -> str:
     """Return what a model is asked for, as it is named in a bill."""
     return f"calls of model {model + 1}"
-
-
-def read_done(output: Path) -> Done:
-    """Count what an earlier run has written, whichever it was.
-
-    Raises:
-        RunMismatch: a line was not written by this command.
-    """
-    done = Done()
-    for row in read_files(_files(output)):
-        done.add(row)
-    return done
 
 
 def estimate(task: Task, rows: Iterable[DraftRow], *, most: bool) -> Usage:
@@ -172,25 +163,10 @@ def run_task(
         RunMismatch: the files hold rows of another run.
         DefinitionError: the metric's prompt cannot be asked of a chat model.
     """
-    done = Done()
-
-    def add(row: Finished) -> None:
-        check_run(output, dict(row.provenance.run), dict(run))
-        done.add(row)
-
-    run_tasks(
-        _files(output),
-        list(enumerate(rows, start=1)),
-        lambda numbered: numbered[0] in done.lines,
-        partial(_do, task, models, run),
-        add,
-        lambda: on_progress(done.tally),
-    )
+    done = Done(output)
+    tasks = {line: (line, row) for line, row in enumerate(rows, start=1)}
+    run_tasks(done, run, tasks, partial(_do, task, models, run), on_progress)
     return done.tally
-
-
-def _files(output: Path) -> dict[Path, type[Finished]]:
-    return outcome_files(output, MadeRow, DroppedRow)
 
 
 def _do(

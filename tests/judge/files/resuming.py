@@ -37,6 +37,14 @@ class Dropped(Record):
     number: int
 
 
+class Numbers(chat_tasks.Ledger):
+    def origin(self, record):
+        return record.number, Record()
+
+    def count(self, record):
+        pass
+
+
 def judge(folder: Path) -> None:
     words = ["amber", "basin", "cedar", "delta", "ember", "fjord", "grove"]
     rows = [
@@ -50,14 +58,9 @@ def judge(folder: Path) -> None:
 
 def make(folder: Path) -> None:
     chat_tasks.BATCH_SIZE = BATCH
-    done = set()
-    chat_tasks.run_tasks(
-        chat_tasks.outcome_files(folder / "out.jsonl", Made, Dropped),
-        range(ROWS),
-        done.__contains__,
-        lambda numbers: map(make_one, numbers),
-        lambda record: done.add(record.number),
-    )
+    done = Numbers(chat_tasks.outcome_files(folder / "out.jsonl", Made, Dropped))
+    tasks = dict(enumerate(range(ROWS)))
+    chat_tasks.run_tasks(done, Record(), tasks, lambda numbers: map(make_one, numbers))
 
 
 def make_one(number: int) -> Made | Dropped:

@@ -16,13 +16,13 @@ from moonlynx.recipes.data.rag_qa import RagQuestion
 from moonlynx.recipes.luna.label_by_model.__main__ import app
 from moonlynx.recipes.luna.label_by_model.label import (
     ANNOTATIONS,
+    Done,
     Limits,
     Models,
     Task,
     estimate,
     find_tasks,
     label_questions,
-    read_done,
 )
 from moonlynx.recipes.luna.label_by_model.questions import PROMPTS
 from moonlynx.recipes.luna.label_by_model.records import AnnotatedAnswer, DroppedAnswer, RunInfo
@@ -287,9 +287,9 @@ def test_the_estimate_is_of_what_is_left_to_do(tmp_path):
     assert most[second].output_tokens == 500
     assert (most[ANNOTATIONS].calls, most[ANNOTATIONS].output_tokens) == (8, 8_000)
     run(tmp_path, ANSWER, MIXED)
-    done = read_done(tmp_path / "out.jsonl")
+    done = Done(tmp_path / "out.jsonl").read()
     tasks = find_tasks([QUESTION], 2)
-    assert [task.generator for task in tasks if not done.holds(task)] == [1]
+    assert [place for place in tasks if place not in done] == [(1, 1)]
     prices = {first: Price(10_000.0, 0.0), second: Price(0.0, 0.0), ANNOTATIONS: Price(0.0, 0.0)}
     assert show_bill(likely, prices).endswith(f"cost {likely[first].input_tokens / 100:,.2f}")
     assert "cost" not in show_bill(likely, {})

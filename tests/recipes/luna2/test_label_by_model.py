@@ -12,7 +12,7 @@ from moonlynx.judge.files.journal import RunMismatch
 from moonlynx.judge.metrics.definition import DefinitionError, load_definition
 from moonlynx.recipes.luna2.data import read_rows
 from moonlynx.recipes.luna2.label_by_model.__main__ import app
-from moonlynx.recipes.luna2.label_by_model.label import Label, Rewrite, read_done, run_task
+from moonlynx.recipes.luna2.label_by_model.label import Done, Label, Rewrite, run_task
 from moonlynx.recipes.luna2.label_by_model.questions import (
     LABEL,
     label_request,
@@ -138,7 +138,7 @@ def test_an_interrupted_run_goes_on_and_ends_the_same(tmp_path):
     run_task(Label(TOXICITY), ROWS, [counting], run, output)
     assert output.read_bytes() == whole
     assert len(asked) == 3  # of four: one whole line was there
-    assert read_done(output).tally.made == {"made": 4}
+    assert Done(output).read().tally.made == {"made": 4}
     with pytest.raises(RunMismatch, match="another models"):
         run_task(Label(TOXICITY), ROWS, models, info(ROWS, "b"), output)
 
