@@ -123,9 +123,9 @@ def test_a_lock_ends_with_the_process_that_took_it_not_with_its_children(path):
     if child == 0:
         with held(path):
             grandchild = os.fork()
-            if grandchild == 0:
+            if grandchild == 0:  # here it has let go of the lock
+                os.write(writing, str(os.getpid()).encode())
                 signal.pause()
-            os.write(writing, str(grandchild).encode())
             os.kill(os.getpid(), signal.SIGKILL)
     grandchild = int(os.read(reading, 20))
     os.waitpid(child, 0)
