@@ -111,7 +111,7 @@ def command_line(monkeypatch, capsys):
 
 @pytest.fixture(scope="session")
 def tiny_llama(tmp_path_factory):
-    """Give the folder of a tiny Llama with random weights, the same in every session."""
+    """Return the folder of a tiny Llama with random weights, the same in every session."""
     return build_tiny_llama(tmp_path_factory.mktemp("model") / "tiny-llama")
 
 

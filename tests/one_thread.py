@@ -5,7 +5,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def one_thread(request):
-    """Give torch one thread in a heavy test, and back afterwards what it had."""
+    """Run torch on one thread in a heavy test; restore its setting afterwards."""
     if request.node.get_closest_marker("heavy") is None:
         yield
         return

@@ -65,14 +65,13 @@ def tuples_of(elements):
 
 @st.composite
 def ranges(draw, text_length=1_000):
-    """Give start and end of a range that is not empty."""
     start = draw(st.integers(0, text_length - 1))
     return start, draw(st.integers(start + 1, text_length))
 
 
 @st.composite
 def spans(draw, of=None):
-    """Give a span of the text `of`, or of some text."""
+    """Return a span of the text `of`, or of some text."""
     text = draw(texts.filter(bool)) if of is None else of
     start, end = draw(ranges(len(text)))
     probability = draw(st.none() | probabilities)

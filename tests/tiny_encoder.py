@@ -55,7 +55,7 @@ def build_tiny_encoder(folder, kind="bert"):
 
 
 def random_inputs(count, seed=0):
-    """Give ids and types of several lengths, each (tokens,)."""
+    """Return ids and types of several lengths, each (tokens,)."""
     rng = np.random.default_rng(seed)
     inputs = []
     for length in rng.integers(3, POSITIONS + 1, count):

@@ -1,5 +1,3 @@
-"""The attack suite is whole and fair, and its counts are right."""
-
 from collections import Counter
 
 import pytest

@@ -6,6 +6,8 @@ from moonlynx.eval.benchmarks import BenchmarkError
 from moonlynx.eval.compare import Comparison, compare, render
 from moonlynx.eval.provenance import File
 
+from ..cases import cases
+
 A, B = File(path="a.jsonl", sha256="0"), File(path="b.jsonl", sha256="1")
 
 
@@ -115,16 +117,7 @@ def test_more_rows_than_were_judged_do_no_harm(make_rows, make_verdict):
     assert (found.rows, found.differences["accuracy"].a) == (2, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "message"),
-    [
-        ([0, 1], [0], "a.jsonl has verdicts on rows that b.jsonl lacks: 1 of them, such as 1"),
-        ([0], [0, 1], "b.jsonl has verdicts on rows that a.jsonl lacks"),
-        ([0, 9], [0, 9], "a.jsonl has verdicts on rows that the benchmark lacks.*such as 9"),
-        ([0, 0], [0], "a.jsonl: two verdicts have the same id"),
-        ([], [], "the verdict files are empty"),
-    ],
-)
+@pytest.mark.parametrize(("a", "b", "message"), cases(__file__, "other_rows"))
 def test_files_on_other_rows_are_refused(make_rows, make_verdict, a, b, message):
     rows = make_rows(["FAIL", "PASS"])
     files = [(file, [make_verdict(i, "PASS") for i in ids]) for file, ids in ((A, a), (B, b))]

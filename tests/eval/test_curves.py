@@ -1,5 +1,3 @@
-"""Reliability and coverage-risk curves, and their figures."""
-
 import xml.etree.ElementTree as ET
 
 import numpy as np

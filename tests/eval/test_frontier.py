@@ -1,5 +1,3 @@
-"""The frontier: from the first judge alone to the second alone, with nothing chosen in between."""
-
 import csv
 import io
 import json

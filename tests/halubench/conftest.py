@@ -9,7 +9,7 @@ from .made_data import build_set, expect_these_files, write_data
 
 @pytest.fixture(scope="session")
 def made_data(tmp_path_factory):
-    """Give a data folder with all six sources, made up."""
+    """Return a data folder with all six sources, made up."""
     folder = tmp_path_factory.mktemp("data")
     write_data(folder)
     return folder
@@ -17,7 +17,7 @@ def made_data(tmp_path_factory):
 
 @pytest.fixture
 def data(made_data, monkeypatch):
-    """Give the same, its hashes expected."""
+    """Return the same, its hashes expected."""
     expect_these_files(made_data, monkeypatch.setattr)
     return made_data
 
@@ -33,11 +33,10 @@ def built_once(made_data, tmp_path_factory):
 
 @pytest.fixture
 def built(built_once, tmp_path):
-    """Give the folder of a hundredth of the benchmark, built of the made-up data."""
+    """Return the folder of a hundredth of the benchmark, built of the made-up data."""
     return shutil.copytree(built_once, tmp_path / "built")
 
 
 @pytest.fixture
 def rows(built):
-    """Give its rows."""
     return read_rows(built / "test.jsonl")

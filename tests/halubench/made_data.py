@@ -27,7 +27,7 @@ _PUBLISHED = (
 
 
 def sentence(number, step=0):
-    """Give a sentence that only this number's text holds, with a number and names to change."""
+    """Return a sentence that only this number's text holds, with a number and names to change."""
     n = number * 3 + step
     town, name, topic = (words[n % len(words)] for words in (_TOWNS, _NAMES, _TOPICS))
     return (

@@ -1,5 +1,3 @@
-"""What is said of a built file: stats, verify and compare."""
-
 import json
 
 import pytest
@@ -11,6 +9,7 @@ from moonlynx.halubench.stats import describe
 from moonlynx.halubench.verify import VerifyError, verify
 from moonlynx.judge.contract.types import BadInput
 
+from ..cases import cases
 from .made_data import ROWS
 
 
@@ -28,7 +27,7 @@ def problems(path, rows):
 
 
 def changed(rows, wanted, **fields):
-    """Give the rows with these fields of the first wanted one changed, and its id."""
+    """Return the rows with these fields of the first wanted one changed, and its id."""
     index = next(index for index, row in enumerate(rows) if wanted(row))
     changed = rows[index].model_copy(update=fields)
     return [*rows[:index], changed, *rows[index + 1 :]], rows[index].id
@@ -119,7 +118,7 @@ def test_stats_count_sources_labels_kinds_and_rejections(file, rows):
 
 
 def released(rows):
-    """Give the rows in the form of the released set, where white space differs."""
+    """Yield the rows in the form of the released set, where white space differs."""
     for row in rows:
         yield {
             "id": row.id,
@@ -155,19 +154,7 @@ def test_the_released_set_may_be_parquet(file, rows, tmp_path):
     assert f"| all | {ROWS} | {ROWS} | 0 |" in compare(file, tmp_path / "official.parquet")
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.jsonl", '{"id": 1}', "line 1, passage: is missing; the released columns are id,"),
-        ("a.jsonl", "{", "line 1: is not a JSON object"),
-        ("a.xlsx", "", "a.xlsx"),
-        (
-            "a.jsonl",
-            '{"id": 1, "passage": "", "question": "", "answer": "", "label": 1, "source_ds": ""}',
-            "label: 1 is not PASS or FAIL",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "message"), cases(__file__, "not_released"))
 def test_another_file_than_the_released_set_is_refused(name, content, message, file, tmp_path):
     (tmp_path / name).write_text(content)
     with pytest.raises(BadInput, match=message):

@@ -1,5 +1,3 @@
-"""The commands run from any folder, also one that holds files named like our rooms."""
-
 import subprocess
 import sys
 

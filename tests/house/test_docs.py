@@ -1,5 +1,3 @@
-"""The pages are true of the tree: their links, the paths they name, their status, the rooms."""
-
 import re
 import tomllib
 from itertools import pairwise

@@ -1,5 +1,3 @@
-"""Importing does nothing: no heavy package, no socket, no file, no setting changed."""
-
 import json
 import re
 import subprocess

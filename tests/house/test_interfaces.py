@@ -1,5 +1,3 @@
-"""`__all__` is each package's contents page: all that it defines, or all that it gathers."""
-
 import importlib
 import inspect
 from pathlib import Path

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from jsonschema import validate
+from jsonschema import Draft202012Validator
 
 from moonlynx.judge.contract.base import AsyncJudge, Judge
 from moonlynx.judge.contract.schemas import load_schema
@@ -27,6 +27,7 @@ from .judges.prompted.tiny_nli import build_generator
 
 EXAMPLES = [Example.from_row(row) for row in cases(__file__, "conformance")]
 CLAIMLESS = EXAMPLES[2]
+VALIDATOR = Draft202012Validator(load_schema("verdict"))
 ANSWERS = json.loads(
     Path(__file__).with_name("text").joinpath("answers.json").read_text(encoding="utf-8")
 )
@@ -134,7 +135,7 @@ def keeps_the_contract(example: Example, verdict: Verdict) -> None:
     # No calibration was given; one judge brings its own.
     assert verdict.probability is None or verdict.judge in CALIBRATED
     assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
-    validate(json.loads(verdict.model_dump_json()), load_schema("verdict"))
+    VALIDATOR.validate(json.loads(verdict.model_dump_json()))
     for span in verdict.spans:
         assert example.answer[span.start : span.end] == span.text
     ends = [0]

@@ -1,5 +1,3 @@
-"""The card says what the run, the reports and the weights say, and nothing that they do not."""
-
 import json
 import re
 import sys
@@ -22,6 +20,7 @@ from moonlynx.recipes.luna import settings
 from moonlynx.recipes.luna.settings import Run
 from moonlynx.recipes.runs import read_run
 
+from ..cases import cases
 from ..labelled_data import needs_data
 from .conftest import evaluate
 
@@ -281,19 +280,7 @@ def test_weights_that_are_not_their_manifest_are_refused(weights, record, run, r
         render_card(weights, record, run, [report])
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "cannot read .*: No such file or directory; name a folder that `moonlynx eval`"),
-        ("[]", "is not a report"),
-        ("{", "is not a report"),
-        (
-            '{"schema_version": "1.0", "command": "moonlynx eval x"}',
-            "'1.0', .*'1.3'.*: moonlynx eval x",
-        ),
-        ('{"schema_version": "1.3"}', "report.json: package_version: Field required"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), cases(__file__, "broken_reports"))
 def test_a_missing_or_broken_report_is_named(tmp_path, content, message):
     if content is not None:
         (tmp_path / "report.json").write_text(content)

@@ -1,5 +1,3 @@
-"""The card of a run of Lynx: what the run and the reports say, whatever the model's size."""
-
 import datetime
 import re
 

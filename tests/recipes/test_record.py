@@ -1,5 +1,3 @@
-"""The record of training: what is written is read, what is odd is named, estimates add up."""
-
 import datetime
 import json
 
@@ -21,6 +19,8 @@ from moonlynx.recipes.luna.record import (
     TrainingRecord,
     read_record,
 )
+
+from ..cases import cases
 
 CPU = Hardware(name="A processor", unit="core", count=2, watts=12.0, watts_from="a table")
 GPU = Hardware(name="A board", unit="GPU", count=1, watts=700.0, watts_from="its limit")
@@ -46,17 +46,7 @@ def test_what_is_written_is_read(tmp_path):
     assert (tmp_path / "training.json").read_bytes().endswith(b"}\n")
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"base_sha256": "b"}, "base_sha256"),
-        ({"stages": []}, "stages"),
-        ({"date": "yesterday"}, "date"),
-        ({"colour": "red"}, "colour"),
-        ({"schema_version": "2.0"}, "schema_version"),
-        ({"aggregations": [{"aggregation": "mean"}]}, r"aggregations\.0\.aggregation"),
-    ],
-)
+@pytest.mark.parametrize(("change", "field"), cases(__file__, "wrong_records"))
 def test_a_wrong_record_names_the_field(tmp_path, change, field):
     content = json.loads(RECORD.model_dump_json()) | change
     (tmp_path / "training.json").write_text(json.dumps(content))

@@ -116,7 +116,7 @@ class Gated:
 
 
 def metric(client, name, **labels):
-    """Give the value of one of the server's counters."""
+    """Return the value of one of the server's counters."""
     wanted = {f'{key}="{value}"' for key, value in labels.items()}
     for line in client.get("/metrics").text.splitlines():
         head, _, value = line.rpartition(" ")

@@ -1,5 +1,3 @@
-"""Files of rows: judged in the background, and gone on with after a stop."""
-
 import asyncio
 import json
 import threading
@@ -66,7 +64,7 @@ def test_a_file_under_way_has_no_output_yet(tmp_path):
 
 @pytest.fixture
 def killed(tmp_path):
-    """Give a file's id as it stands where the server was killed: 20 verdicts and a half, of 70."""
+    """Return the id of a file whose server was killed: 20 verdicts and a half, of 70."""
     with calling(settings=Settings(jobs=tmp_path)) as client:
         job = hand_in(client)
         until(lambda: state(client, job)["status"] == "done")

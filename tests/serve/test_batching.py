@@ -1,5 +1,3 @@
-"""The queue before a judge: what is put together, dropped, refused, and kept apart."""
-
 import asyncio
 from contextlib import asynccontextmanager, suppress
 

@@ -1,5 +1,3 @@
-"""Any judge as a chat model, called by the real `openai` package and by our own Lynx judge."""
-
 import json
 
 import openai

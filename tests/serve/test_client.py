@@ -1,5 +1,3 @@
-"""The clients give what a judge gives in process, and say why where there is nothing."""
-
 import asyncio
 import hashlib
 

@@ -1,5 +1,3 @@
-"""A growing answer: each sentence is judged once, when it is whole, and the first bad one halts."""
-
 import asyncio
 
 import pytest
@@ -8,6 +6,7 @@ from moonlynx.serve.client import AsyncClient, Client, ServerError
 from moonlynx.serve.growing import GuardEvent, may_be_judged
 from moonlynx.serve.service import Settings
 
+from ..cases import cases
 from .loopback import Gated, calling, serving
 
 CONTEXT = ["The bridge was built in 1849 by Anna Weiss. It has 4.5 km of rails."]
@@ -122,23 +121,7 @@ def test_each_sentence_is_judged_once_with_a_bounded_lead():
     assert judge.rows[-1].question.endswith("Anna Weiss built it.")
 
 
-@pytest.mark.parametrize(
-    ("answer", "whole"),
-    [
-        ("It costs 3.", False),
-        ("It costs 3. ", False),
-        ("It costs 3. Th", False),
-        ("It costs 3.50 euros", False),
-        ("It costs 3 euros. The", False),
-        ("It costs 3 euros. The ", True),
-        ("- It costs 3 euros\n", True),
-        ("Dr. Smith came", False),
-        ("橋は1849年に建てられました。次", False),
-        ("橋は1849年に建てられました。次の橋はもっと新しいものです", True),
-        ("", False),
-        ("\n\n", False),
-    ],
-)
+@pytest.mark.parametrize(("answer", "whole"), cases(__file__, "whole"))
 def test_when_a_sentence_is_whole(answer, whole):
     assert may_be_judged(answer, 0) is whole
 

@@ -1,5 +1,3 @@
-"""`POST /v1/judge`: what comes in, what goes out, and what is refused."""
-
 import json
 
 import pytest

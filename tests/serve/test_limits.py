@@ -1,5 +1,3 @@
-"""What a server refuses, gives up and forgets: too much, too many, too late, gone."""
-
 import asyncio
 import hashlib
 import json

@@ -1,5 +1,3 @@
-"""Metrics over HTTP: heads on the embedded encoder behind the real server."""
-
 import threading
 
 import httpx

@@ -1,5 +1,3 @@
-"""What a page of another site can make a browser send: none of it reaches a judge."""
-
 import asyncio
 import json
 import re
@@ -32,21 +30,7 @@ def asked(settings, headers, path="/healthz", method="GET"):
     return TestClient(app).request(method, path, headers=headers)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        None,
-        "text/plain",
-        "application/x-www-form-urlencoded",
-        "multipart/form-data; boundary=x",
-        "text/plain; application/json",
-        "application/json-seq",
-        "application/jsonp",
-        "application/json, text/plain",
-        "",
-        "\xff",
-    ],
-)
+@pytest.mark.parametrize("kind", cases(__file__, "media_types"))
 @pytest.mark.parametrize(
     "path", ["/v1/judge", "/v1/batches", "/v1/guard", "/v1/chat/completions", "/nothing"]
 )

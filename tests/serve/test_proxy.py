@@ -1,5 +1,3 @@
-"""A chat endpoint behind the guard, called by the real `openai` package, asked by real HTTP."""
-
 import json
 import threading
 from contextlib import contextmanager

@@ -1,5 +1,3 @@
-"""The command itself, in a process of its own: up, under load, and down."""
-
 import json
 import os
 import signal

@@ -1,5 +1,3 @@
-"""What is over a limit is refused with the field and the limit, on every way to the judge."""
-
 import json
 from dataclasses import replace
 

@@ -1,5 +1,3 @@
-"""A span for each judgement, with its verdict and without its texts."""
-
 import json
 
 import pytest

@@ -16,7 +16,7 @@ ADDRESS = "http://127.0.0.1:8002"
 
 
 def make_rows():
-    """Give a plain row, a changed one with its reasoning, and one that attacks the page."""
+    """Return a plain row, a changed one with its reasoning, and one that attacks the page."""
     plain = make_row(id="a/1", source="a", label="PASS")
     answer = "The bridge was built in 1849. Anna Weiss drew the plans for the tower."
     changed = make_row(
@@ -58,7 +58,7 @@ def store(file, tmp_path):
 
 @pytest.fixture
 def client(store):
-    """Give a browser, so to speak, that sends forms from our own pages."""
+    """Yield a browser, so to speak, that sends forms from our own pages."""
     app = create_app(make_rows(), store, LOOPBACK)
     with TestClient(app, base_url=ADDRESS, headers={"Origin": ADDRESS}) as client:
         yield client
@@ -66,13 +66,11 @@ def client(store):
 
 @pytest.fixture
 def database(tmp_path):
-    """Give where the served page keeps its labels."""
     return tmp_path / "labels.sqlite"
 
 
 @pytest.fixture
 def server(file, database):
-    """Give the command that serves the page, running."""
     command = [sys.executable, "-u", "-m", "moonlynx", "halubench", "annotate", str(file)]
     command += ["--database", str(database), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
@@ -82,5 +80,4 @@ def server(file, database):
 
 @pytest.fixture
 def address(server):
-    """Give the address that the command says."""
     return server.stdout.readline().split()[3]

@@ -5,7 +5,7 @@ LETTER = {"P": "PASS", "F": "FAIL", "S": "SUPPORTED", "U": "UNSUPPORTED", "N": "
 
 
 def annotations(annotator, labels, file="", sentences=None, holds=""):
-    """Give one annotator's annotations, a letter a row; "." is a row that was passed over."""
+    """Yield one annotator's annotations, a letter a row; "." is a row that was passed over."""
     for number, letter in enumerate(labels):
         if letter == ".":
             continue
@@ -24,7 +24,7 @@ def annotations(annotator, labels, file="", sentences=None, holds=""):
 
 
 def lines(report, title):
-    """Give the cells of a table, by its first two."""
+    """Return the cells of a table, by its first two."""
     (part,) = [part for part in report.split("\n## ") if part.startswith(title + "\n")]
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in part.split("\n")[4:]]
     return {(line[0], line[1]): line[2:] for line in cells if line}

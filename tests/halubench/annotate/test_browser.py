@@ -31,7 +31,7 @@ def browser(tmp_path):
 
 @pytest.fixture
 def press(browser):
-    """Give a function that presses keys one after the other, wherever the page has its focus."""
+    """Return a function that presses keys one after the other, wherever the page has its focus."""
     from selenium.webdriver.common.action_chains import ActionChains
 
     def press(*keys):
@@ -42,7 +42,7 @@ def press(browser):
 
 @pytest.fixture
 def arrive(browser):
-    """Give a function that waits until the browser is at an address."""
+    """Return a function that waits until the browser is at an address."""
     from selenium.webdriver.support.expected_conditions import url_matches
     from selenium.webdriver.support.wait import WebDriverWait
 

@@ -10,6 +10,7 @@ from moonlynx.halubench.rows import write_rows
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.types import MoonlynxError
 
+from ...cases import cases
 from ..a_row import make_row
 from .test_store import annotation
 
@@ -19,7 +20,7 @@ def call(*arguments):
 
 
 def complaint(*arguments):
-    """Give the message of an error that the user can mend."""
+    """Return the message of an error that the user can mend."""
     done = call(*arguments)
     assert isinstance(done.exception, MoonlynxError), (done.output, done.exception)
     return str(done.exception)
@@ -80,16 +81,7 @@ def test_a_port_in_use_is_told(file, tmp_path):
     assert f"127.0.0.1, port {port}: Address already in use; choose another --host or" in said
 
 
-@pytest.mark.parametrize(
-    ("host", "message"),
-    [
-        ("0.0.0.0", "give the name or address that annotators will ask for"),
-        ("::", "give the name or address that annotators will ask for"),
-        ("", "give the name or address that annotators will ask for"),
-        ("192.0.2.1", "port 8002: Cannot assign requested address"),
-        ("a..b", "there is no such name or address"),
-    ],
-)
+@pytest.mark.parametrize(("host", "message"), cases(__file__, "no_hosts"))
 def test_an_address_that_is_not_this_machines_is_refused(host, message, file, tmp_path):
     said = complaint("annotate", file, "--database", tmp_path / "x.sqlite", "--host", host)
     assert message in said

@@ -1,5 +1,3 @@
-"""Measures against worked examples and another implementation."""
-
 import math
 
 import numpy as np

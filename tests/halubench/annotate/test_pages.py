@@ -1,5 +1,3 @@
-"""The application as annotators meet it, over its own database."""
-
 import re
 
 import pytest
@@ -17,7 +15,6 @@ def row(number, what="", annotator="Anna"):
 
 
 def where(response):
-    """Give the address that a form led to, below the server's."""
     return response.url.path
 
 

@@ -8,6 +8,7 @@ from moonlynx.halubench.perturb.by_model import Perturbation
 from moonlynx.judge.batch.chat_tasks import Fault
 from moonlynx.judge.contract.types import BadInput
 
+from ...cases import cases
 from ..a_row import ANSWER, CONTEXT, make_row
 
 WRONG = ANSWER.replace("1894", "1902")
@@ -63,17 +64,7 @@ def test_the_row_that_is_made_says_what_was_changed():
     assert (WRONG[edit.start : edit.end], edit.old, edit.document) == ("1902", "1894", None)
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("no JSON", "unparsed"),
-        (f"```json\n{reply(WRONG)}\n```", "unparsed"),
-        ('{"new_answer": "x"}', "unparsed"),
-        ('{"new_answer": ["x"], "change_made": "y"}', "unparsed"),
-        (reply(WRONG, " "), "unparsed"),
-        (reply(ANSWER), "same"),
-    ],
-)
+@pytest.mark.parametrize(("text", "reason"), cases(__file__, "faults"))
 def test_what_cannot_be_used_is_a_fault(text, reason):
     fault = Perturbation().read(make_row(), text)
     assert isinstance(fault, Fault)

@@ -12,7 +12,7 @@ SEEDS = range(12)
 
 
 def made(kind, text, *context):
-    """Give (old, new, text) of every change of one kind over a dozen seeds.
+    """Return (old, new, text) of every change of one kind over a dozen seeds.
 
     The context holds the text, but for values to be swapped, which it would then state as swapped.
     """

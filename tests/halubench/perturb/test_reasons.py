@@ -1,5 +1,3 @@
-"""What the context does not bear on, and what would make an answer say two things, is left."""
-
 from random import Random
 
 import pytest

@@ -128,12 +128,9 @@ def ask(text, **settings):
     return ChatRequest((Turn(role="user", content=text),), **{"max_tokens": 16, **settings})
 
 
-def test_it_is_a_backend_and_has_a_name(backend):
+def test_it_is_a_backend_with_a_name_that_replies_to_nothing_with_nothing(backend):
     assert isinstance(backend, ChatBackend)
     assert backend.name
-
-
-def test_no_requests_no_replies(backend):
     assert backend.complete([]) == []
 
 

@@ -9,8 +9,9 @@ from moonlynx.judge.backends.base import BackendError, EmbeddingError
 from moonlynx.judge.backends.embeddings import SentenceEncoder, load_embeddings
 from moonlynx.judge.contract.spec import SpecError
 
+from ...cases import cases
 from ...conftest import serving
-from .loopback import error, in_turn
+from .loopback import in_turn
 
 TEXTS = [
     "The ferry leaves at half past seven.",
@@ -44,31 +45,12 @@ def test_an_endpoint_is_asked_in_few_requests_and_gives_unit_vectors_in_order(se
     assert {path for path, _ in server.requests} == {"/v1/embeddings"}
     assert sorted(len(body["input"]) for _, body in server.requests) == [22, 64, 64]
     assert {tuple(sorted(body)) for _, body in server.requests} == {("input", "model")}
-
-
-def test_vectors_are_put_in_the_order_of_their_indices(server):
     server.answer = in_turn(embeddings([0.0, 2.0], [5.0, 0.0], indices=[1, 0]))
     rows = load_embeddings("m", server.url, {}).embed(["a", "b"])
     np.testing.assert_array_equal(rows, [[1.0, 0.0], [0.0, 1.0]])
 
 
-@pytest.mark.parametrize(
-    ("answer", "says"),
-    [
-        ((400, error("This model's maximum context length is 256 tokens.")), "maximum context"),
-        (embeddings([1.0, 0.0]), "1 embeddings for 2 texts"),
-        (embeddings([1.0], [1.0], [1.0]), "3 embeddings for 2 texts"),
-        (embeddings([1.0, 0.0], [1.0]), "differ in length"),
-        (embeddings([1.0], [1.0], indices=[0, 0]), "not numbered"),
-        (embeddings([1.0, 0.0], [0.0, 0.0]), "zeros"),
-        (embeddings([1.0, 0.0], [float("nan"), 1.0]), "not finite"),
-        (embeddings([1.0, 0.0], [1e300, 1.0]), "not finite"),
-        (embeddings([], []), "zeros"),
-        ((200, {"data": [{"index": 0, "embedding": "AACAPw=="}]}), "no embeddings"),
-        ((200, "<html>"), "no embeddings"),
-        ((404, error("no model m")), "no model m"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "says"), cases(__file__, "no_vectors"))
 def test_what_cannot_be_the_vectors_is_an_error(server, answer, says):
     server.answer = in_turn(answer)
     with pytest.raises(EmbeddingError, match=says) as caught:

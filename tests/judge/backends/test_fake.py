@@ -8,6 +8,8 @@ from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import Turn
 
+from ...cases import cases
+
 
 def ask(text, **settings):
     return ChatRequest((Turn(role="user", content=text),), **settings)
@@ -16,14 +18,6 @@ def ask(text, **settings):
 def scripted(path, *rows):
     path.write_text("".join(json.dumps(row) + "\n\n" for row in rows), encoding="utf-8")
     return load_chat_backend("fake", None, {"script": str(path)})
-
-
-def test_texts_are_given_out_in_order_and_then_run_out():
-    backend = FakeBackend(["first", "second"])
-    texts = [reply.text for reply in backend.complete([ask("a"), ask("b")])]
-    assert texts == ["first", "second"]
-    (reply,) = backend.complete([ask("c")])
-    assert (reply.finish, reply.error.code) == ("error", "backend")
 
 
 def test_a_function_replies_with_text_or_a_whole_reply():
@@ -48,16 +42,7 @@ def test_the_first_row_that_fits_the_last_message_answers(tmp_path):
     assert texts == [tower, ("of the bridge", "stop"), ("of neither\u2028", "stop"), tower]
 
 
-@pytest.mark.parametrize(
-    ("row", "fault"),
-    [
-        ("{", "line 2: row: Invalid JSON"),
-        ('{"txet": "a"}', "line 2: txet: Extra inputs"),
-        ('{"text": 3}', "line 2: text: Input should be a valid string"),
-        ('{"finish": "error"}', 'line 2: row: finish "error" and error go together'),
-        ('{"text": "ab", "tokens": [{"text": "a", "logprob": 0}]}', "line 2: row: the tokens"),
-    ],
-)
+@pytest.mark.parametrize(("row", "fault"), cases(__file__, "faulty_scripts"))
 def test_a_faulty_script_is_named_by_line(row, fault, tmp_path):
     script = tmp_path / "script.jsonl"
     script.write_text('{"text": "fine"}\n' + row, encoding="utf-8")

@@ -1,5 +1,3 @@
-"""Threads of the encoder: as many as were asked for, and no bit of the output depends on them."""
-
 import os
 
 import numpy as np
@@ -16,7 +14,7 @@ def threads(encoder):
 
 
 def inputs():
-    """Give inputs of many lengths: short ones are not shared out among threads."""
+    """Yield inputs of many lengths: short ones are not shared out among threads."""
     rng = np.random.default_rng(11)
     for length in (3, 17, 64, 200, 511):
         ids = rng.integers(1_000, 20_000, length)

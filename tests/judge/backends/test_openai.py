@@ -18,6 +18,7 @@ from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import Turn
 
+from ...cases import cases
 from .loopback import error, in_turn
 
 KEY = "sk-very-secret-0123456789"
@@ -51,12 +52,9 @@ def test_a_request_says_what_is_asked_for_and_no_more(server):
         "temperature": 0.0,
     }
     assert "Authorization" not in server.headers[0]
-
-
-def test_schema_seed_and_logprobs_are_asked_for(server):
     schema = {"type": "object"}
     server.load().complete([ask(schema=schema, seed=3, temperature=0.5, logprobs=True)])
-    _, body = server.requests[0]
+    _, body = server.requests[1]
     assert (body["seed"], body["temperature"]) == (3, 0.5)
     assert (body["logprobs"], body["top_logprobs"]) == (True, 20)
     assert body["response_format"]["type"] == "json_schema"
@@ -126,26 +124,7 @@ def test_what_does_not_pass_is_that_replys_error(server):
     assert failed.error.message == "HTTP 429: slow down (tried 3 times)"
 
 
-@pytest.mark.parametrize(
-    ("status", "body", "code", "message"),
-    [
-        (400, error("top_logprobs is too large"), "backend", "HTTP 400: top_logprobs is too large"),
-        (401, error("no such key"), "backend", "HTTP 401: no such key"),
-        (403, {"detail": "not for you"}, "backend", "HTTP 403: not for you"),
-        (404, {"error": "no such model"}, "backend", "no such model (is the URL the API's base"),
-        (418, "", "backend", "HTTP 418: an empty body"),
-        (422, "<html>", "backend", "HTTP 422: <html>"),
-        (400, error("You sent 9 tokens.", code="context_length_exceeded"), "too_long", "9 tokens"),
-        (400, error("This model's maximum context length is 2048 tokens."), "too_long", "2048"),
-        (400, error("exceeds the size", type="exceed_context_size_error"), "too_long", "the size"),
-        (400, error("prompt is too long: 210000 tokens > 200000 maximum"), "too_long", "210000"),
-        (400, {"message": "`inputs` must have less: max_input_tokens"}, "too_long", "`inputs`"),
-        (200, "<html>hello</html>", "backend", "no chat completion: <html>hello</html>"),
-        (200, error("overloaded"), "backend", "overloaded"),
-        (200, {"choices": []}, "backend", "no chat completion"),
-        (200, completion("", "tool_calls"), "backend", "for the reason 'tool_calls'"),
-    ],
-)
+@pytest.mark.parametrize(("status", "body", "code", "message"), cases(__file__, "error_answers"))
 def test_what_cannot_pass_is_an_error_and_not_tried_again(server, status, body, code, message):
     server.answer = lambda _: (status, body)
     (reply,) = server.load().complete([ask()])
@@ -194,17 +173,13 @@ def test_a_reply_that_never_comes_is_a_timeout(server):
         ((200, completion("part", "content_filter")), "refused", "part"),
         ((200, completion(None, "stop", refusal="I will not.")), "refused", "I will not."),
         ((400, error("filtered", code="content_filter")), "refused", ""),
+        ((200, {"choices": completion(None)["choices"]}), "stop", ""),  # and no usage
     ],
 )
 def test_a_cut_and_a_refusal_are_told_apart(server, answer, finish, text):
     server.answer = lambda _: answer
     (reply,) = server.load().complete([ask()])
     assert (reply.finish, reply.text, reply.error) == (finish, text, None)
-
-
-def test_an_empty_reply_without_usage_is_still_a_reply(server):
-    server.answer = lambda _: (200, {"choices": [completion(None)["choices"][0]]})
-    assert server.load().complete([ask()]) == [ChatReply(text="", finish="stop")]
 
 
 def token(text, logprob=-0.5, top=(), raw=None):
@@ -219,31 +194,18 @@ def reply_tokens(server, text, logprobs):
     return server.load().complete([ask(logprobs=True)])[0].tokens
 
 
-def test_tokens_stand_among_their_alternatives(server):
+def test_tokens_stand_among_their_alternatives_and_join_split_characters(server):
     chosen = token("PA", -2.0, [token("FA", -0.2), token("PA", -2.0), token("X", -9999.0)])
     tokens = reply_tokens(server, "PASS", {"content": [chosen, token("SS"), token("<eos>")]})
     assert tokens[0] == ReplyToken("PA", -2.0, (("FA", -0.2), ("PA", -2.0)))
     assert tokens[1] == ReplyToken("SS", -0.5, (("SS", -0.5),)), "absent from its own list"
-
-
-def test_a_character_split_over_tokens_is_put_together(server):
     halves = [token("\\xc3", raw=[0xC3]), token("\\xa9", raw=[0xA9])]
     tokens = reply_tokens(server, "é!", {"content": [*halves, token("!")]})
     assert [t.text for t in tokens] == ["", "é", "!"]
     assert all(t.text in dict(t.top) for t in tokens)
 
 
-@pytest.mark.parametrize(
-    "logprobs",
-    [
-        None,
-        {"content": None},
-        {"tokens": ["PA", "SS"], "token_logprobs": [-0.1, -0.1]},
-        {"content": [{"token": "PASS", "logprob": None}]},
-        {"content": [token("PASS", raw=[512])]},
-        {"content": [token("other text")]},
-    ],
-)
+@pytest.mark.parametrize("logprobs", cases(__file__, "no_logprobs"))
 def test_logprobs_that_are_absent_or_do_not_fit_are_none(server, logprobs):
     assert reply_tokens(server, "PASS", logprobs) is None
 

@@ -6,6 +6,8 @@ from moonlynx.judge.backends.base import BackendError, MissingExtra
 from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.contract.spec import SpecError
 
+from ...cases import cases
+
 URL = "http://127.0.0.1:9/v1"
 
 
@@ -23,24 +25,7 @@ def test_an_unknown_option_is_named_with_those_that_exist(backend, known):
         load_chat_backend(backend, "m", {"loud": "yes"})
 
 
-@pytest.mark.parametrize(
-    ("backend", "option", "value", "allowed"),
-    [
-        ("transformers", "load", "int3", "auto, fp32, bf16, fp16, int8, nf4"),
-        ("transformers", "device", "tpu", "auto, cpu, cuda"),
-        ("transformers", "batch", "0", "whole number of at least 1"),
-        ("vllm", "tensor_parallel", "two", "whole number of at least 1"),
-        ("vllm", "max_model_len", "-1", "whole number of at least 1"),
-        ("vllm", "dtype", "int8", "auto, bfloat16, float16, float32"),
-        ("vllm", "eager", "1", "yes, no"),
-        (URL, "concurrency", "1.5", "whole number of at least 1"),
-        (URL, "concurrency", "²", "whole number of at least 1"),
-        (URL, "timeout", "nan", "a number"),
-        (URL, "timeout", "inf", "a number"),
-        (URL, "timeout", "0", "above 0"),
-        (URL, "retries", "-1", "whole number of at least 0"),
-    ],
-)
+@pytest.mark.parametrize(("backend", "option", "value", "allowed"), cases(__file__, "wrong_values"))
 def test_a_wrong_value_is_named_with_what_is_allowed(backend, option, value, allowed):
     with pytest.raises(SpecError, match=f"option {option}={value}: .*{allowed}"):
         load_chat_backend(backend, "m", {option: value})

@@ -9,7 +9,7 @@ pytestmark = pytest.mark.heavy
 
 @pytest.fixture(params=["AVX2", "AVX512"])
 def capability(request, monkeypatch):
-    """Give what torch says that this processor can do; the load is real."""
+    """Replace what torch says that this processor can do; the load is real."""
     monkeypatch.setattr("torch.backends.cpu.get_cpu_capability", lambda: request.param)
     return request.param
 

@@ -34,8 +34,3 @@ def test_token_texts_join_to_the_text_of_any_bytes(ids):
     tokens = spelled(ids)
     assert len(tokens) == len(ids)
     assert "".join(token.text for token in tokens) == decode(ids)
-
-
-@given(st.text(max_size=30))
-def test_token_texts_join_to_any_text(text):
-    assert "".join(token.text for token in spelled(text.encode())) == text

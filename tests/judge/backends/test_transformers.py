@@ -8,6 +8,7 @@ from moonlynx.judge.backends.local import encode_prompt
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import Turn
 
+from ...one_thread import one_thread  # noqa: F401
 from ...tiny_llama import POSITIONS, SPECIAL
 
 pytestmark = pytest.mark.heavy
@@ -17,16 +18,6 @@ PROMPTS = (
     "The river rises in the northern hills. Where does it reach the sea? Answer from the document.",
     "Say PASS or FAIL.",
 )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # a second costs more in waiting than so small a model gains
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

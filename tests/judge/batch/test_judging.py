@@ -22,18 +22,7 @@ RUN = {"input_sha256": "0" * 64}
 
 
 def make_input(path, rows):
-    words = [
-        "amber",
-        "basin",
-        "cedar",
-        "delta",
-        "ember",
-        "fjord",
-        "grove",
-        "haven",
-        "islet",
-        "jetty",
-    ]
+    words = "amber basin cedar delta ember fjord grove haven islet jetty".split()  # noqa: SIM905
     choose = random.Random(7)
     with path.open("w") as file:
         for number in range(rows):

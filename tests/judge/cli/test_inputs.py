@@ -1,5 +1,3 @@
-"""Rows of other tools through the command line: mappings, files, standard input, and resuming."""
-
 import gzip
 import json
 import sys

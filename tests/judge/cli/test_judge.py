@@ -13,6 +13,8 @@ from moonlynx.judge.contract.schemas import load_schema
 from moonlynx.judge.contract.types import BadInput, MoonlynxError
 from moonlynx.judge.files.atomic import Unusable
 
+from ...cases import cases
+
 EXAMPLES = Path(__file__).parents[3] / "judge" / "examples" / "answers.jsonl"
 LABELLED = EXAMPLES.with_name("labelled.jsonl")
 CONTEXT = "The bridge is 90 m long and was opened in 1932."
@@ -129,26 +131,7 @@ def test_file_to_file_with_timings_and_summary(tmp_path):
     assert [json.loads(line) for line in output.read_text().splitlines()] == verdicts
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--context", CONTEXT], "--answer is missing"),
-        (["--answer", GROUNDED], "--context is missing"),
-        (["--context", "-", "--answer", "-"], "only one of"),
-        (["--context", "c", "--answer", "a", "--input", "x.jsonl"], "not both"),
-        (["--output", "o.jsonl"], "--output goes with --input"),
-        (["--input", "none.jsonl", "--timings", "t"], "--timings goes with --output"),
-        (["--input", "none.jsonl"], "none.jsonl: No such file"),
-        (["--input", "none.jsonl", "--output", "o.jsonl"], "none.jsonl: No such file"),
-        (["--input", "rows.xml"], "unknown kind of file"),
-        (["--context", "notes.txt", "--answer", "a"], "there is no file notes.txt"),
-        (["--context", "", "--answer", "a"], "context: holds no text"),
-        (["--context", "c", "--answer", " "], "answer: holds no text"),
-        (["--context", "c", "--answer", "a", "--judge", "lnyx"], "did you mean lynx"),
-        (["--context", "c", "--answer", "a", "--judge", "lynx@ftp://x"], "unknown backend"),
-        (["--context", "c", "--answer", "a", "--format", "xml"], "'xml' is not one of"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "says"), cases(__file__, "wrong_usage"))
 def test_wrong_usage_ends_with_2_and_a_message(arguments, says, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["moonlynx", "judge", *arguments])
@@ -178,17 +161,7 @@ def link(rows):
     "output", ["rows.jsonl", "./rows.jsonl", "folder/../rows.jsonl", "link.jsonl", "hard.jsonl"]
 )
 @pytest.mark.parametrize(
-    "command",
-    [
-        ("judge", "--input", "rows.jsonl"),
-        ("metric", "luna2:sexism", "--input", "rows.jsonl"),
-        ("calibrate", "--judge", "token-similarity", "--data", "rows.jsonl"),
-        ("cascade", "--judge", "cascade(luna,lynx)", "--risk", "0.1", "--data", "rows.jsonl"),
-        ("halubench", "perturb", "rows.jsonl", "--model", "fake@fake"),
-        ("halubench", "trace", "rows.jsonl"),
-        ("compare", "rows.jsonl", "rows.jsonl", "--benchmark", "rows.jsonl"),
-    ],
-    ids=lambda command: " ".join(command[:2]),
+    "command", cases(__file__, "with_output"), ids=lambda command: " ".join(command[:2])
 )
 def test_an_output_that_is_an_input_is_refused_and_not_touched(rows, command, output):
     link(rows)
@@ -309,19 +282,7 @@ def test_a_gate_is_not_green_on_no_rows(rows, flag, text, arguments):
     assert judge(*arguments, stdin=text).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("metric", "luna2:sexism", "--input", "rows.jsonl"),
-        ("calibrate", "--judge", "token-similarity", "--data", "rows.jsonl", "--output", "out"),
-        ("cascade", "--judge", "cascade(luna,lynx)", "--risk", "0.1", "--data", "rows.jsonl",
-         "--output", "out"),
-        ("eval", "--judge", "luna", "--benchmark", "rows.jsonl", "--output", "out"),
-        ("frontier", "--first", "luna", "--second", "luna", "--benchmark", "rows.jsonl",
-         "--output", "out"),
-    ],
-    ids=lambda command: command[0],
-)  # fmt: skip
+@pytest.mark.parametrize("command", cases(__file__, "measures"), ids=lambda command: command[0])
 def test_what_measures_wants_rows(rows, command):
     rows.write_bytes(b"")
     refused = CliRunner().invoke(top.app, command)

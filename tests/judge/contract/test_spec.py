@@ -89,25 +89,7 @@ def test_a_malformed_name_is_refused_with_what_is_allowed(case):
     assert len(str(caught.value)) < 300
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "lynx:m@http://user:hunter2@example.org/v1",
-        "lynx:m@http://hunter2@example.org/v1",
-        "lynx:m@https://:hunter2@example.org/v1",
-        "lynx:m@ftp://user:hunter2@example.org",
-        "lynx:http://user:hunter2@example.org/v1",
-        "lynx:m@user:hunter2@example.org:8001",
-        "lynx:m@http://user:hunter2/x@example.org",
-        "lynx:m@http://user:hunter2?x@example.org",
-        "LYNX:m@http://user:hunter2@example.org",
-        "a?embeddings=http://user:hunter2@example.org",
-        "a?x=1&x=http://user:hunter2@example.org",
-        "cascade(luna,lynx:m@http://user:hunter2@example.org/v1)",
-        "cascade(luna,lynx:m@http://user:hunter2@example.org/v1",
-        "cascade(lynx:m@ftp://user:hunter2@example.org)",
-    ],
-)
+@pytest.mark.parametrize("text", cases(__file__, "passwords"))
 def test_a_password_is_refused_and_not_repeated(text):
     with pytest.raises(SpecError) as caught:
         parse_spec(text)

@@ -42,14 +42,6 @@ def row(**fields):
     return {"context": ["The fee is $30."], "answer": "It is $30."} | fields
 
 
-def span(**fields):
-    return {"start": 0, "end": 2, "text": "It"} | fields
-
-
-def verdict(**fields):
-    return {"score": "PASS", "judge": JUDGE} | fields
-
-
 @pytest.mark.fuzz
 @given(examples() | verdicts() | metric_inputs | metric_verdicts())
 def test_records_go_through_json_and_come_back_equal(record):

@@ -1,5 +1,3 @@
-"""Abstention: what the calibration cannot vouch for is not passed."""
-
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +9,7 @@ from typer.testing import CliRunner
 from moonlynx import cli as top
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.base import Judge
-from moonlynx.judge.contract.spec import SpecError
-from moonlynx.judge.contract.types import Example, JudgeInfo, Verdict
+from moonlynx.judge.contract.types import Example, JudgeInfo, MoonlynxError, Verdict
 from moonlynx.judge.decision.abstention import Abstaining
 from moonlynx.judge.decision.calibration import (
     Calibrated,
@@ -23,6 +20,8 @@ from moonlynx.judge.decision.calibration import (
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.lynx import LynxJudge
 from moonlynx.judge.registry import load_judge
+
+from ...cases import cases
 
 EXAMPLE = Example(context="The bridge opened in 1932.", answer="It opened in 1950.")
 OVERLAP = JudgeInfo(name="token-similarity", version="1-overlap")
@@ -101,15 +100,6 @@ def test_an_unscored_verdict_keeps_its_own_error() -> None:
     assert abstaining([EXAMPLE])[0].error.code == "unparsed"
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, -0.1, 1.5])
-def test_risk_and_confidence_lie_between_0_and_1(value: float) -> None:
-    judge = Calibrated(Scoring(), FITTED)
-    with pytest.raises(CalibrationError, match="abstain must be above 0 and below 1"):
-        Abstaining(judge, value)
-    with pytest.raises(CalibrationError, match="confidence must be above 0 and below 1"):
-        Abstaining(judge, 0.1, value)
-
-
 def test_a_judge_without_a_calibration_cannot_abstain() -> None:
     with pytest.raises(CalibrationError, match=r"token-similarity has no calibration.*=FILE"):
         Abstaining(Scoring(), 0.1)
@@ -147,22 +137,13 @@ def test_every_judge_takes_it_as_an_option(fitted: Path) -> None:
     assert strict.passed_up_to == Abstaining(Calibrated(Scoring(), FITTED), 0.1, 0.99).passed_up_to
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "says"),
-    [
-        ("abstain=0.1", CalibrationError, "has no calibration"),
-        ("abstain=0.1&threshold=0.5", SpecError, "give abstain= or threshold=, not both"),
-        ("confidence=0.9", SpecError, "confidence= goes with abstain="),
-        ("calibration={}&abstain=low", SpecError, "option abstain=low: must be a number"),
-        ("calibration={}&abstain=1", CalibrationError, "abstain must be above 0 and below 1"),
-        ("calibration={}&abstain=0.001", CalibrationError, "cannot vouch for a risk of 0.001"),
-    ],
-)
+@pytest.mark.parametrize(("options", "error", "says"), cases(__file__, "bad_abstaining"))
 def test_options_that_cannot_work_say_why(
-    fitted: Path, options: str, error: type[Exception], says: str
+    fitted: Path, options: str, error: str, says: str
 ) -> None:
-    with pytest.raises(error) as raised:
+    with pytest.raises(MoonlynxError) as raised:
         load_judge(f"token-similarity?{options.format(fitted)}")
+    assert type(raised.value).__name__ == error
     assert says in str(raised.value)
 
 

@@ -1,5 +1,3 @@
-"""Calibration: thresholds and probabilities fitted to labelled rows, and their file."""
-
 import hashlib
 import json
 import math

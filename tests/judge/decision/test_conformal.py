@@ -1,5 +1,3 @@
-"""Risk control: what the calibration vouches for holds, on known distributions and on RAGTruth."""
-
 import math
 import random
 from collections.abc import Callable
@@ -59,7 +57,7 @@ def failures(
     decimals: int = 4,
     count: int = 400,
 ) -> tuple[int, list[float]]:
-    """Give in how many draws the risk is above RISK, and what is passed in the others."""
+    """Return how often the risk is above RISK, and what is passed in the others."""
     above, passed = 0, []
     for seed in range(DRAWS):
         score = choose(*draw(steps, count, seed, decimals))

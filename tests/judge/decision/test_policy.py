@@ -1,5 +1,3 @@
-"""The fit of a cascade's policy: the best within a budget, and a risk that is kept."""
-
 import itertools
 from collections.abc import Sequence
 
@@ -59,7 +57,7 @@ def fit(
 def right(
     policy: Policy, one: Sequence[Verdict], labels: Sequence[Score], two: Sequence[Verdict]
 ) -> tuple[int, int]:
-    """Give how many rows the cascade gets right, and how many it hands on."""
+    """Return how many rows the cascade gets right, and how many it hands on."""
     kept = [policy.keeps(verdict) for verdict in one]
     final = [a if stands else b for a, b, stands in zip(one, two, kept, strict=True)]
     return sum(v.score == g for v, g in zip(final, labels, strict=True)), kept.count(False)
@@ -176,7 +174,7 @@ MOST_FAILURES = int(binom.ppf(0.999, DRAWS, 0.05))
 
 
 def true_risks(policy: Policy) -> tuple[float, float]:
-    """Give the share of wrong verdicts among the PASS and the FAIL that stand."""
+    """Return the share of wrong verdicts among the PASS and the FAIL that stand."""
     scores = (np.arange(10_000) + 0.5) / 10_000
     fails = STEPS[(scores * 10).astype(int)]
     lowest = -1.0 if policy.pass_up_to is None else policy.pass_up_to

@@ -14,6 +14,8 @@ from moonlynx.judge.files.journal import (
     to_line,
 )
 
+from ...cases import cases
+
 RECORDS = [JudgeInfo(name="ä", version=str(number)) for number in range(3)]
 RUN = {"input_sha256": "0"}
 
@@ -51,17 +53,7 @@ def test_what_another_program_wrote_is_refused_and_left_as_it_is(path, text):
         assert path.read_bytes() == before + text
 
 
-@pytest.mark.parametrize(
-    ("found", "says"),
-    [
-        (None, r"no run\.jsonl\.run\.json"),
-        ("", "broken run record"),
-        ('{"input_sha256": "', "broken run record"),
-        ("[]", "broken run record"),
-        ("{}", r"another input sha256 \(None, now '0'\)"),
-        ('{"input_sha256": "1"}', r"another input sha256 \('1', now '0'\)"),
-    ],
-)
+@pytest.mark.parametrize(("found", "says"), cases(__file__, "other_runs"))
 def test_a_file_whose_run_record_is_another_is_refused(path, found, says):
     if found is not None:
         path.with_name("run.jsonl.run.json").write_text(found)

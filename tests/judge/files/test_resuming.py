@@ -1,5 +1,3 @@
-"""Random sequences of kills, stops and second runs over two processes lose and mix nothing."""
-
 import fcntl
 import os
 import signal

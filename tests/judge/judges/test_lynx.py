@@ -1,5 +1,3 @@
-"""The Lynx judge: what it asks, and what it makes of a reply."""
-
 import json
 import math
 

@@ -1,5 +1,3 @@
-"""Judged text that tries to steer the Lynx judge: it stays in its section and scores nothing."""
-
 import json
 import re
 import unicodedata

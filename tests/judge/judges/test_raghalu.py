@@ -1,5 +1,3 @@
-"""RAGHalu: tier 1 sets aside what claims nothing, tier 2 reads the rest, one wrong claim fails."""
-
 import json
 import shutil
 
@@ -22,6 +20,8 @@ from moonlynx.judge.judges.raghalu.weights import (
 )
 from moonlynx.judge.registry import load_judge
 from moonlynx.recipes.raghalu.families import load_families, of_split
+
+from ...cases import cases
 
 MOST_MB = 1
 CONTEXT = "The bridge is 90 m long. It was opened in 1932."
@@ -100,18 +100,7 @@ def test_tier_one_holds_on_families_that_it_never_saw(model):
         assert f1_score(~silent, ~called) > 0.85
 
 
-@pytest.mark.parametrize(
-    ("sentence", "silent"),
-    [
-        ("Is there anything else I can help you with?", True),
-        ("- Let me know if you have any other questions.", True),
-        ("---", True),
-        ("The documents do not say.", True),
-        ("The fee is 30 dollars.", False),
-        ("Thanks for asking, the fee is 30 dollars.", False),
-        ("Let me know by the 20th, when the offer runs out. " * 9, False),
-    ],
-)
+@pytest.mark.parametrize(("sentence", "silent"), cases(__file__, "plain_sentences"))
 def test_plain_sentences(sentence, silent, model):
     assert model.claims_nothing(sentence) is silent
 

@@ -1,5 +1,3 @@
-"""The rule tier: what is held in another form stays, what no document holds is named."""
-
 import json
 from datetime import date
 from pathlib import Path

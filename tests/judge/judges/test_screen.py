@@ -1,5 +1,3 @@
-"""What a judge is asked, and what it is warned of, through `load_judge` as everyone gets it."""
-
 import asyncio
 import json
 from collections.abc import Sequence

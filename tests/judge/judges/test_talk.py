@@ -1,5 +1,3 @@
-"""Rounds of many talks go out together, and each gets its own replies back."""
-
 import asyncio
 import threading
 

@@ -1,18 +1,15 @@
-"""ChainPoll for prompt injection and tool selection, and by name."""
-
 import json
 
 import pytest
 from typer.testing import CliRunner
 
 from moonlynx import cli
-from moonlynx.judge.contract.spec import SpecError
-from moonlynx.judge.contract.types import ExitCode, MetricInput, MetricVerdict
+from moonlynx.judge.contract.types import ExitCode, MetricInput, MetricVerdict, MoonlynxError
 from moonlynx.judge.metrics.chainpoll import ChainPollMetric
-from moonlynx.judge.metrics.definition import DefinitionError
 from moonlynx.judge.metrics.loading import load_metric
 from moonlynx.judge.metrics.metric import Metric
 
+from ...cases import cases
 from ..judges.prompted.scripted import Scripted, section
 
 METRICS = ("prompt_injection", "tool_selection_quality")
@@ -86,18 +83,8 @@ def test_the_command_judges_a_file_by_name(tmp_path):
     assert identity["metric"] == "chainpoll:prompt_injection chainpoll-prompt-injection-v2-2-fake"
 
 
-@pytest.mark.parametrize(
-    ("name", "error", "message"),
-    [
-        ("chainpoll:toxicity@fake", DefinitionError, "has no prompt for toxicity; it has prompt_"),
-        ("chainpoll:context_adherence", DefinitionError, "is the judge chainpoll"),
-        ("chainpoll:prompt_injection@fake?polls=0&script=x", SpecError, "option polls=0: must be"),
-        ("chainpoll:prompt_injection@onnx", SpecError, "no chat model runs on 'onnx'"),
-        ("chainpoll:prompt_injection", SpecError, "model"),
-        ("chainpoll@fake", SpecError, "names no metric; write luna2:METRIC"),
-        ("lynx:prompt_injection", SpecError, "names no metric"),
-    ],
-)
+@pytest.mark.parametrize(("name", "error", "message"), cases(__file__, "bad_names"))
 def test_a_name_that_means_nothing_says_what_does(name, error, message):
-    with pytest.raises(error, match=message):
+    with pytest.raises(MoonlynxError, match=message) as raised:
         load_metric(name)
+    assert type(raised.value).__name__ == error

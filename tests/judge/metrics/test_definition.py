@@ -1,5 +1,3 @@
-"""Metric definitions: those that ship, a user's own, and what is wrong with one."""
-
 import pytest
 import yaml
 
@@ -10,16 +8,11 @@ from moonlynx.judge.metrics.definition import (
     load_definition,
 )
 
+from ...cases import cases
+
 NINE = {
-    "answer_relevance",
-    "context_adherence",
-    "context_relevance",
-    "pii",
-    "prompt_injection",
-    "sexism",
-    "tone",
-    "tool_selection_quality",
-    "toxicity",
+    *("answer_relevance", "context_adherence", "context_relevance", "pii", "prompt_injection"),
+    *("sexism", "tone", "tool_selection_quality", "toxicity"),
 }
 OWN = {
     "name": "refund_promise",
@@ -73,25 +66,12 @@ def test_ones_own_definition_is_read_with_the_prompt_beside_it(own):
     assert load_definition(own(prompt="toxicity-v1")).template.startswith("Check whether")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"classes": {"true": "true"}}, "classes"),
-        ({"classes": {"a": "a", "b": "b", "c": "c"}}, "a boolean metric has two, not 3"),
-        ({"classes": {"true": "yes", "false": "yes"}}, "two of them have the word 'yes'"),
-        ({"classes": {True: "true", False: "false"}}, 'put true in quotes, as in "true"'),
-        ({"positive": "yes"}, "positive: must be one of true, false"),
-        ({"kind": "multi-label"}, "positive: goes with boolean metrics"),
-        ({"input_node": "tools"}, "reads: lacks tools"),
-        ({"needs": ["context"]}, "needs: context is not among the fields in reads"),
-        ({"windows": {"cut": ["context"], "keep": "true"}}, "windows.cut: context is not among"),
-        ({"windows": {"cut": ["output"], "keep": "maybe"}}, "windows.keep: must be one of"),
-        ({"prompt": "nowhere-v1"}, "there is no file nowhere-v1.txt beside it, nor among"),
-        ({"template": "x"}, "template: is the text of prompt"),
-        ({"name": "Refund"}, "name"),
-        ({"colour": "red"}, "colour"),
-    ],
-)
+# JSON has no key that is no string.
+NO_STRING = ({"classes": {True: "true", False: "false"}}, 'put true in quotes, as in "true"')
+BAD = [*cases(__file__, "bad_definitions"), NO_STRING]
+
+
+@pytest.mark.parametrize(("changes", "message"), BAD)
 def test_what_is_wrong_with_a_definition_is_named(own, changes, message):
     with pytest.raises(DefinitionError, match=r"refund_promise\.yaml: ") as caught:
         load_definition(own(**changes))

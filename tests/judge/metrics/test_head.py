@@ -1,5 +1,3 @@
-"""Heads: from class logprobs to probabilities, and what a head's folder must hold."""
-
 import math
 
 import pytest

@@ -1,19 +1,16 @@
-"""Decoder metrics on the tiny Llama: single and mixed batches, windows, judges, bad inputs."""
-
 import asyncio
 import shutil
 
 import pytest
 
-from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.contract.spec import SpecError
-from moonlynx.judge.contract.types import Example, MetricInput
-from moonlynx.judge.metrics.adapter import HeadError, Scaling
-from moonlynx.judge.metrics.definition import DefinitionError
+from moonlynx.judge.contract.types import Example, MetricInput, MoonlynxError
+from moonlynx.judge.metrics.adapter import Scaling
 from moonlynx.judge.metrics.loading import load_metric
 from moonlynx.judge.metrics.metric import Metric, run_together
 from moonlynx.judge.registry import load_judge
 
+from ...cases import cases
 from .tiny_heads import build_head
 
 pytestmark = pytest.mark.heavy
@@ -146,26 +143,13 @@ def test_context_adherence_is_a_judge(heads):
         load_judge(f"luna2:{heads['toxicity']}@transformers")
 
 
-@pytest.mark.parametrize(
-    ("name", "error", "message"),
-    [
-        ("luna2", SpecError, "names no metric"),
-        ("luna:toxicity", SpecError, "names no metric"),
-        ("luna2:politeness@transformers?backbone={tiny}", DefinitionError, "no metric is called"),
-        ("luna2:toxicity@transformers", SpecError, "name the model to prompt by"),
-        ("luna2:{tiny}@transformers", HeadError, "holds no head: there is no luna2.json"),
-        ("luna2:{head}@transformers?backbone={other}", HeadError, "is another model"),
-        ("luna2:{head}@transformers?backbone=/nowhere", BackendError, "there is no model at"),
-        ("luna2:{head}@transformers?colour=red", SpecError, "has no option 'colour'"),
-        ("luna2:{head}@onnx", SpecError, "no labels are scored on 'onnx'"),
-        ("luna2:{broken}@transformers", BackendError, "there is no adapter_model.safetensors"),
-    ],
-)
+@pytest.mark.parametrize(("name", "error", "message"), cases(__file__, "lead_nowhere"))
 def test_a_name_that_leads_nowhere_is_refused(heads, tiny_llama, tmp_path, name, error, message):
     broken = shutil.copytree(heads["toxicity"], tmp_path / "broken")
     (broken / "adapter_model.safetensors").unlink()
     other = shutil.copytree(tiny_llama, tmp_path / "other")
     (other / "config.json").write_text((other / "config.json").read_text() + " ")
     paths = {"tiny": tiny_llama, "head": heads["toxicity"], "broken": broken, "other": other}
-    with pytest.raises(error, match=message):
+    with pytest.raises(MoonlynxError, match=message) as raised:
         load_metric(name.format(**paths))
+    assert type(raised.value).__name__ == error

@@ -1,5 +1,3 @@
-"""Preflight and prompts, over real tokenizers of several habits."""
-
 import pytest
 
 from moonlynx.judge.contract.types import MetricInput
@@ -15,7 +13,7 @@ WORDS = {"true": "true", "false": "false"}
 
 
 def build(words, *, space=False, byte_level=True, end="\n\n"):
-    """Give a tokenizer whose vocabulary has these words whole, with or without a leading space."""
+    """Return a tokenizer that has these words whole, with or without a leading space."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 

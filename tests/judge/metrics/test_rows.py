@@ -1,5 +1,3 @@
-"""Files of inputs: what cannot be read becomes an error in its place, and nothing done is lost."""
-
 import pytest
 from typer.testing import CliRunner
 

@@ -1,5 +1,3 @@
-"""In this process and by vLLM's own server with LoRA: the same probabilities, whichever runs it."""
-
 import asyncio
 
 import pytest

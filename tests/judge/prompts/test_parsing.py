@@ -1,5 +1,3 @@
-"""The reader of Lynx completions: golden cases, and what holds for any text."""
-
 import json
 import time
 from pathlib import Path

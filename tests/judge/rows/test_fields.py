@@ -1,5 +1,3 @@
-"""The field names of other tools' exports: taken, ignored, mapped, or named in the error."""
-
 import re
 
 import pytest

@@ -1,5 +1,3 @@
-"""Files of rows of every kind: the same rows come out, and damage is told, not passed on."""
-
 import bz2
 import csv
 import gzip

@@ -1,5 +1,3 @@
-"""The bar of what takes long: rows, and the claims of the rows under way."""
-
 import json
 import re
 import subprocess

@@ -1,5 +1,3 @@
-"""What others write is shown on a terminal, and neither obeyed nor hidden."""
-
 import io
 import json
 import re

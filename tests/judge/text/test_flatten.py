@@ -1,5 +1,3 @@
-"""Records and tables become lines with true offsets, and prose stays prose."""
-
 import json
 import time
 

@@ -309,7 +309,7 @@ def test_no_row_of_the_summedits_test_split_is_read(everything):
 
 @pytest.fixture
 def research(everything, monkeypatch):
-    """Give the mix that holds all, over what is loaded already."""
+    """Return the mix that holds all, over what is loaded already."""
     monkeypatch.setattr(mixes, "load", lambda name, _root: everything[0][name])
     monkeypatch.setattr(mixes, "load_right", lambda name, _root: everything[1][name])
     return Mix("research")

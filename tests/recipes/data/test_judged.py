@@ -1,5 +1,3 @@
-"""Another judge's verdict file becomes labels, soft ones where it is calibrated."""
-
 import json
 from collections import Counter
 

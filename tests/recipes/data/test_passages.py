@@ -8,7 +8,10 @@ from moonlynx.judge.text.tokens import content_tokens
 from moonlynx.recipes.data.passages import KINDS, generate
 from moonlynx.recipes.data.passages.families import Family, draw, load_families
 
-PAIRS = list(generate(1_800, seed=4))
+
+@pytest.fixture(scope="module")
+def pairs():
+    return list(generate(1_800, seed=4))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -29,10 +32,10 @@ def test_slots_with_one_name_are_refused():
         Family(slots={"a": "town"}, turn=({"a": "x"},), passage=("$a.",), claim=("$a.",))
 
 
-def test_pairs_differ_in_the_passage_or_in_the_claim():
-    same = [right.example.context == wrong.example.context for right, wrong in PAIRS]
+def test_pairs_differ_in_the_passage_or_in_the_claim(pairs):
+    same = [right.example.context == wrong.example.context for right, wrong in pairs]
     assert 0.4 < np.mean(same) < 0.6
-    for (right, wrong), passage in zip(PAIRS, same, strict=True):
+    for (right, wrong), passage in zip(pairs, same, strict=True):
         assert (right.example.label, wrong.example.label) == ("PASS", "FAIL")
         assert (right.example.answer == wrong.example.answer) is not passage
         assert right.example.question == wrong.example.question
@@ -41,8 +44,8 @@ def test_pairs_differ_in_the_passage_or_in_the_claim():
         assert right.contradicted is None
 
 
-def test_only_what_is_not_told_is_not_mentioned():
-    kinds = {row.example.source for _, row in PAIRS if row.contradicted is False}
+def test_only_what_is_not_told_is_not_mentioned(pairs):
+    kinds = {row.example.source for _, row in pairs if row.contradicted is False}
     assert kinds == {"plain:silence"}
 
 
@@ -56,8 +59,8 @@ def auroc(failed, scores):
     return roc_auc_score(failed, scores)
 
 
-def test_neither_words_nor_length_nor_overlap_tell_the_label():
-    rows = [row.example for pair in PAIRS for row in pair]
+def test_neither_words_nor_length_nor_overlap_tell_the_label(pairs):
+    rows = [row.example for pair in pairs for row in pair]
     failed = np.array([row.label == "FAIL" for row in rows])
     assert auroc(failed, [len(row.answer) for row in rows]) == pytest.approx(0.5, abs=0.03)
     overlap = []

@@ -11,7 +11,7 @@ from moonlynx.recipes.luna.aggregation import Scored, choose, raw_scores
 
 
 def claim(logit, tokens):
-    """Give a claim read in one window."""
+    """Return a claim read in one window."""
     return Scored(np.array([tokens], dtype=np.float32), np.array([logit], dtype=np.float32))
 
 

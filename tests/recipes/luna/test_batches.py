@@ -35,7 +35,7 @@ def encode(tokenizer):
 
 @pytest.fixture(scope="module")
 def many(encode):
-    """Give items of many lengths, with one to three windows."""
+    """Return items of many lengths, with one to three windows."""
     rng = random.Random(0)
     texts = (" ".join(rng.choices(WORDS, k=rng.randint(1, 30))) for _ in range(600))
     items = [

@@ -1,5 +1,3 @@
-"""The ONNX form of an encoder: near the torch form, whatever the trunk, and the same each time."""
-
 import hashlib
 import json
 

@@ -1,5 +1,3 @@
-"""Items are made once, and read as they were."""
-
 import gzip
 
 import pytest

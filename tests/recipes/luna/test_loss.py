@@ -8,7 +8,6 @@ pytestmark = pytest.mark.heavy
 
 
 def loss_of(claims, tokens, supported, targets, mask=None, weight=1.0, answers=None):
-    """Give the loss of rows of logits, and its gradients."""
     import torch
 
     from moonlynx.recipes.luna.loss import Support, support_loss

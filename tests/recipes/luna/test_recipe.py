@@ -1,5 +1,3 @@
-"""The whole recipe on tiny made data: one command from data to a judge."""
-
 import csv
 import json
 import shutil

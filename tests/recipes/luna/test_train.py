@@ -22,25 +22,12 @@ from moonlynx.recipes.runs import SettingsError
 
 from ..tiny_base import build_base
 
-WORDS = [
-    "amber",
-    "birch",
-    "cedar",
-    "delta",
-    "ember",
-    "fjord",
-    "grove",
-    "heath",
-    "inlet",
-    "knoll",
-    "larch",
-    "maple",
-]
+WORDS = "amber birch cedar delta ember fjord grove heath inlet knoll larch maple".split()  # noqa: SIM905
 FILES = ("model.safetensors", "heads.safetensors")
 
 
 def membership():
-    """Give claims that are supported where the premise has their word; no two are the same."""
+    """Yield claims that are supported where the premise has their word; no two are the same."""
     rng = random.Random(0)
     for premise in permutations(WORDS, 2):
         others = [word for word in WORDS if word not in premise]

@@ -1,5 +1,3 @@
-"""Fitting to a brand: what is learned from its sentences, and what is refused."""
-
 import json
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""The decoder baseline: every YAML is dry-run, and a tiny Llama is trained and judged with."""
-
 import json
 from pathlib import Path
 

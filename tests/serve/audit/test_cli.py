@@ -1,5 +1,3 @@
-"""`moonlynx audit`: from verdicts and corrections to a calibration, and to figures over time."""
-
 import json
 from datetime import date, datetime, timedelta
 from uuid import uuid4
@@ -29,7 +27,7 @@ def run(*arguments):
 
 @pytest.fixture
 def url(sqlite):
-    """Give an audit of 24 verdicts in two days, each corrected or confirmed, 20 with texts."""
+    """Return an audit of 24 verdicts in two days, each corrected or confirmed, 20 with texts."""
     database = Database(sqlite, make=True)
     verdicts = load_judge("token-similarity")(ROWS)
     for number, (example, verdict) in enumerate(zip(ROWS, verdicts, strict=True)):

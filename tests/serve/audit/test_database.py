@@ -11,6 +11,7 @@ from moonlynx.judge.contract.types import BadInput, JudgeInfo
 from moonlynx.serve.audit.database import AuditError, Correction, Database, Day, Given, NotKept
 from moonlynx.serve.wire import Feedback, example_sha256
 
+from ...cases import cases
 from ..loopback import EXAMPLE, WRONG
 
 RIGHT_ROW, WRONG_ROW = Example.from_row(EXAMPLE), Example.from_row(WRONG)
@@ -142,19 +143,7 @@ def test_what_is_old_goes_with_what_was_said_of_it(database):
         database.correct(about(old))
 
 
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("audit.db", "write it as sqlite:///audit.db"),
-        ("sqlite:///\udcff.db", "is not a URL"),
-        ("sqlite://", "would be lost"),
-        ("sqlite:///{folder}/none.db", "there is no file"),
-        ("sqlite:///{folder}/empty.db", "has no audit"),
-        ("sqlite:///{folder}/text.db", "DatabaseError"),
-        ("nosql://host/name", "not a database"),
-        ("oracle+cx_oracle://ann:secret@127.0.0.1/x", "needs a driver: pip install"),
-    ],
-)
+@pytest.mark.parametrize(("url", "message"), cases(__file__, "no_audit"))
 def test_what_is_no_audit_is_named(url, message, tmp_path):
     (tmp_path / "empty.db").touch()
     (tmp_path / "text.db").write_text("It is a text, and a longer one than a header.\n" * 50)

@@ -1,5 +1,3 @@
-"""`POST /v1/feedback`, the clients' `feedback`, and a database beside the judging."""
-
 import asyncio
 import sqlite3
 

@@ -1,5 +1,3 @@
-"""The line before the database: never in the way of judging, whatever the database does."""
-
 import sqlite3
 import threading
 from collections import Counter

@@ -1,5 +1,3 @@
-"""Compose, Prometheus and Grafana: files that their own checkers take, and numbers that exist."""
-
 import json
 import re
 import subprocess
@@ -17,7 +15,7 @@ SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_s
 
 @pytest.fixture(scope="module")
 def exported():
-    """Give what the gateway exports once it has judged: labels by the name of the series."""
+    """Return what the gateway exports once it has judged: labels by the name of the series."""
     metrics = Counters()
     metrics.on_request("POST", "/v1/judge", 200, 0.1)
     metrics.on_batch(1, 0.1)

@@ -1,5 +1,3 @@
-"""The images without an engine: linted, their commands run as processes, their packages held."""
-
 import json
 import re
 import subprocess
@@ -34,14 +32,14 @@ def extras(dockerfile):
 
 
 def command_of(dockerfile, instruction):
-    """Give the words of an instruction in JSON form, for this Python and its programs."""
+    """Return the words of an instruction in JSON form, for this Python and its programs."""
     line = re.search(rf"{instruction} (\[.*\])$", dockerfile, flags=re.MULTILINE)[1]
     program, *rest = json.loads(line)
     return [sys.executable, *(["-m", "moonlynx"] if program == "moonlynx" else []), *rest]
 
 
 def requirements(project, names):
-    """Give all that the project needs with these extras, and what that needs in turn."""
+    """Yield all that the project needs with these extras, and what that needs in turn."""
     lines = list(project["dependencies"])
     for name in names:
         lines += project["optional-dependencies"][name]

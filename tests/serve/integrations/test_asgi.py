@@ -1,5 +1,3 @@
-"""The middleware before real apps, on a real server: what passes, what is held back, and when."""
-
 import asyncio
 import threading
 

@@ -1,5 +1,3 @@
-"""The metric in DeepEval's own `assert_test`."""
-
 import pytest
 
 from moonlynx import Unscored

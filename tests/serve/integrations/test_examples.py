@@ -1,5 +1,3 @@
-"""Every file of examples/ is short, runs, and prints what its last lines say."""
-
 import os
 import re
 import shutil

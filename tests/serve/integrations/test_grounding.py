@@ -1,5 +1,3 @@
-"""What all frameworks share: the number, the reason, and the readable explanation."""
-
 import asyncio
 
 import pytest

@@ -1,5 +1,3 @@
-"""The component in a real pipeline, saved and loaded again."""
-
 import pytest
 
 from .rows import CONTEXT, JUDGE, QUESTION, RIGHT, WRONG

@@ -1,5 +1,3 @@
-"""The evaluator on responses with source nodes, as a query engine gives them."""
-
 import asyncio
 
 import pytest
@@ -17,7 +15,7 @@ pytestmark = pytest.mark.heavy
 
 @pytest.fixture(autouse=True)
 def loop():
-    """Give LlamaIndex an event loop: one that it makes itself it leaves open."""
+    """Set an event loop for LlamaIndex, which leaves open one that it makes itself."""
     made = asyncio.new_event_loop()
     asyncio.set_event_loop(made)
     yield

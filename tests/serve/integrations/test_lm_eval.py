@@ -1,5 +1,3 @@
-"""The task in the harness itself, asked of a model that knows one answer."""
-
 import json
 import subprocess
 import sys

@@ -1,5 +1,3 @@
-"""The server by a real client of the protocol, over standard input and output and over HTTP."""
-
 import asyncio
 import socket
 import subprocess
@@ -26,7 +24,7 @@ def mcp():
 
 
 async def ask(client):
-    """Give the tools, and what they say of a right, a wrong and an empty answer."""
+    """Return the tools, and what they say of a right, a wrong and an empty answer."""
     listed = (await client.list_tools()).tools
     rows = [
         {"question": QUESTION, "context": CONTEXT, "answer": RIGHT},

@@ -1,5 +1,3 @@
-"""The plugin in suites of its own, run by the real pytest."""
-
 import json
 import subprocess
 import sys

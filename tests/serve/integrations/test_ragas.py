@@ -1,5 +1,3 @@
-"""The metric as RAGAS calls its own."""
-
 import math
 
 import pytest

@@ -46,7 +46,7 @@ def chromium(tmp_path_factory):
 
 @pytest.fixture
 def browser(chromium, address):
-    """Give a browser that has just opened the page on a desktop, in light colours."""
+    """Return a browser that has just opened the page on a desktop, in light colours."""
     show_as(chromium, 1280, 960)
     chromium.get(address)
     find(chromium, "#ask")

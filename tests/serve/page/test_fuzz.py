@@ -1,5 +1,3 @@
-"""Random requests at the page, through real HTTP: no 500, no hang, no file read, no leak."""
-
 import json
 import string
 import subprocess

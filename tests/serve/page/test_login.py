@@ -1,5 +1,3 @@
-"""The way to the page with a key: over HTTP, and in a real browser."""
-
 import hashlib
 import json
 

@@ -26,7 +26,7 @@ ENVIRONMENT = {
 
 
 def parameters():
-    """Give how a node starts; it waits for no helper whose port it knows."""
+    """Return how a node starts; it waits for no helper whose port it knows."""
     helpers = ("metrics_agent", "metrics_export", "runtime_env_agent", "dashboard_agent_listen")
     return {
         "include_dashboard": False,
@@ -68,7 +68,7 @@ def ended(process, code, seconds=900):
 
 
 def processes(word):
-    """Give the processes of this machine whose name holds the word; Ray names its own."""
+    """Return the processes of this machine whose name holds the word; Ray names its own."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):

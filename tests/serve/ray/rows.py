@@ -8,7 +8,7 @@ from moonlynx.judge.rows.examples import read_rows
 
 
 def lines(count):
-    """Give rows as lines of JSON: one in eleven is broken, and one in seven is followed by none."""
+    """Yield rows as lines of JSON: one in eleven is broken, one in seven is followed by none."""
     for number in range(count):
         facts = [f"Bridge {number + n} was built in {1800 + n} by Anna Weiss." for n in range(6)]
         row = {

@@ -1,5 +1,3 @@
-"""The command on a cluster, as a process of its own: whole, killed, refused."""
-
 import os
 import signal
 import sys

@@ -1,5 +1,3 @@
-"""The graph on a real Ray Serve: its file, its answers, an update and a lost replica under load."""
-
 import os
 import signal
 import sys
@@ -30,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own, of its packages 
 
 
 def config(port, **args):
-    """Give the file that is shipped, for a machine without a GPU and with few processors."""
+    """Return the file that is shipped, for a machine without a GPU and with few processors."""
     found = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     found["http_options"]["port"] = port
     found["proxy_location"] = "HeadOnly"

@@ -17,14 +17,14 @@ ROWS = [
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory):
-    """Give a weights folder in fp32 whose documents take several windows, to read only."""
+    """Return a weights folder in fp32 whose documents take several windows, to read only."""
     config = LunaConfig(version="tiny", window=64, lead=12, claim=20, windows=0)
     return build_tiny_luna(tmp_path_factory.mktemp("weights") / "luna", config)
 
 
 @pytest.fixture
 def export(tmp_path):
-    """Give a function that runs the command with options; it gives the folder and the result."""
+    """Return a function that runs the command with options; it gives the folder and the result."""
 
     def run(*options):
         folder = tmp_path / "out"

@@ -104,7 +104,7 @@ def _check(tensor, said, most):
 
 
 def backend(server):
-    """Give the module that Triton puts on a model's path."""
+    """Return the module that Triton puts on a model's path."""
 
     class InferenceRequest:
         def __init__(self, *, model_name, requested_output_names, inputs, preferred_memory):

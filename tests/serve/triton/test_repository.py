@@ -14,6 +14,7 @@ from moonlynx import load_judge
 from moonlynx.judge.judges.luna.weights import open_weights
 from moonlynx.serve.triton.steps import PLACEMENTS, Device
 
+from ...cases import cases
 from .standin import messages, read_config
 
 STEPS = ("--tensorrt", "--batching", "--overlap")
@@ -106,19 +107,7 @@ def test_each_step_can_be_switched_off(export, tiny):
         assert "| off |" in line
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--device", "l4"], r"in int8 for CPUs.*--scheme fp32"),
-        (["--tensorrt"], r"--tensorrt needs a GPU; add --device l4 or a100"),
-        (["--judge", "lynx"], r"only luna on ONNX can be exported"),
-        (["--judge", "luna@torch"], r"only luna on ONNX can be exported"),
-        (["--judge", "luna?threshold=0.1"], r"luna in Triton has no option 'threshold'"),
-        (["--judge", "luna:./nowhere"], r"there is no model at nowhere"),
-        (["--window", "30"], r"--window: 30 tokens leave fewer than 16"),
-        (["--window", "4096"], r"cannot read 4096 tokens at once; give a smaller --window"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), cases(__file__, "not_exported"))
 def test_what_cannot_be_exported_is_a_message_and_nothing_is_written(export, options, message):
     folder, result = export(*options)
     assert re.search(message, str(result.exception))

@@ -50,7 +50,7 @@ def until_ready(server, address, log):
 
 
 def vllm_of(port):
-    """Give the id of the vLLM server of that port, which is its session's too; None: no such."""
+    """Return the id of the vLLM server of that port, which is its session's too; None: no such."""
     return next((one for one in map(int, _ids()) if f"--port\0{port}\0" in _line(one)), None)
 
 
@@ -63,7 +63,7 @@ def _ids():
 
 
 def _line(process):
-    """Give a process's command line; empty where it has ended."""
+    """Return a process's command line; empty where it has ended."""
     try:
         return Path(f"/proc/{process}/cmdline").read_text(errors="replace")
     except OSError:

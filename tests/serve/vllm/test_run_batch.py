@@ -1,5 +1,3 @@
-"""Rows out to vLLM's batch format, and its replies back in."""
-
 import json
 import subprocess
 import sys
@@ -12,6 +10,7 @@ from moonlynx.judge.batch.judging import read_verdicts
 from moonlynx.judge.contract.types import BadInput, ExitCode
 from moonlynx.serve.vllm.run_batch import replying_judge
 
+from ...cases import cases
 from ..loopback import EXAMPLE, WRONG
 from .real import needs_vllm
 
@@ -103,27 +102,7 @@ def test_replies_become_verdicts_in_the_order_of_the_rows(files):
     assert "5 rows: 3 PASS, 1 FAIL, 1 unscored (1 bad_input)" in done.output
 
 
-TOO_LONG = {
-    "error": {
-        "message": "This model's maximum context length is 8192 tokens; the prompt has 9000.",
-        "type": "BadRequestError",
-        "param": None,
-        "code": 400,
-    }
-}
-
-
-@pytest.mark.parametrize(
-    ("broken", "code", "message"),
-    [
-        ({"status": 400, "error": TOO_LONG}, "too_long", "HTTP 400: This model's maximum"),
-        ({"status": 500, "error": {"error": {"message": "died"}}}, "backend", "HTTP 500: died"),
-        ({"status": 400, "error": "odd"}, "backend", "HTTP 400: odd"),
-        ({"body": {"choices": []}}, "backend", "is no chat completion"),
-        ({"body": completion("PASS, I say")}, "unparsed", "PASS, I say"),
-        (None, "backend", "the file has no reply to this row"),
-    ],
-)
+@pytest.mark.parametrize(("broken", "code", "message"), cases(__file__, "bad_replies"))
 def test_a_row_without_a_good_reply_is_kept_with_its_error(files, broken, code, message):
     run(files, "write", "--output", "requests.jsonl")
     right, wrong = requests(files)

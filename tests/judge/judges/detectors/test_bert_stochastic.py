@@ -11,7 +11,7 @@ QUESTION = "When was the bridge built?"
 
 
 class OneVectorPerWord:
-    """Gives every different word a direction of its own: cosines are 1 or 0."""
+    """Embeds each distinct word in a direction of its own: cosines are 1 or 0."""
 
     name = version = "words"
 

@@ -65,19 +65,7 @@ def test_requests_are_short_greedy_and_bound_and_show_replies_in_the_form_that_i
     assert all(isinstance(parse_score(text), float) for text in replies)
 
 
-@pytest.mark.parametrize(
-    ("text", "score"),
-    [
-        ("0", 0.0),
-        ("1", 1.0),
-        ("0.35", 0.35),
-        (" 1.0\n", 1.0),
-        ("5e-2", 0.05),
-        ("-0", 0.0),
-        ('{"score": 0.7}', 0.7),
-        ('\n{ "score" : 1 }\n', 1.0),
-    ],
-)
+@pytest.mark.parametrize(("text", "score"), cases(__file__, "scores"))
 def test_scores_that_are_read(text, score):
     assert parse_score(text) == score
     assert str(parse_score(text)) == str(score)

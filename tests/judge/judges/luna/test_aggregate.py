@@ -1,5 +1,3 @@
-"""Support over windows, tokens and claims, by hand and by property."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Claims are true slices of the answer, none too long, each with what leads to it."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,3 @@
-"""Words of a claim that no document holds are told, by kind, token by token."""
-
 import numpy as np
 import pytest
 from hypothesis import given

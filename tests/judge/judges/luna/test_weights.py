@@ -1,5 +1,3 @@
-"""A weights folder is what its manifest says, or it is not used."""
-
 import json
 import shutil
 

@@ -1,5 +1,3 @@
-"""Blocks have true offsets; windows hold what is to be read and no more than goes in."""
-
 import json
 from itertools import chain
 

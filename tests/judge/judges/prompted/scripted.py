@@ -64,7 +64,7 @@ def section(request: ChatRequest, heading: str) -> str:
 
 
 def comply(schema: Any, flag: bool = True, text: str = "What?") -> Any:
-    """Give a value that obeys the schema; text where there is none."""
+    """Return a value that obeys the schema; text where there is none."""
     if schema is None:
         return "true"
     if "enum" in schema:

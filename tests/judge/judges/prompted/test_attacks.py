@@ -1,5 +1,3 @@
-"""Judged text that tries to steer a prompted judge: it stays in its section and decides nothing."""
-
 import re
 from collections.abc import Sequence
 from itertools import product

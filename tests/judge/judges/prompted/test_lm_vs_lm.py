@@ -1,5 +1,3 @@
-"""LM vs LM: questions, answers and a decision for each sentence."""
-
 import pytest
 
 from moonlynx.judge.judges.prompted.lm_vs_lm import LmVsLm

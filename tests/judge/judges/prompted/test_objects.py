@@ -1,5 +1,3 @@
-"""What is read out of a reply, and what is not; what missing scores come to."""
-
 import pytest
 
 from moonlynx.judge.backends.base import ChatReply
@@ -13,6 +11,8 @@ from moonlynx.judge.judges.prompted.objects import (
     read_whole,
 )
 from moonlynx.judge.text import split_sentences
+
+from ....cases import cases
 
 ERROR = JudgeError(code="unparsed", message="no score")
 TRUNCATED = JudgeError(code="truncated", message="cut")
@@ -31,21 +31,7 @@ def test_an_object_is_read(text):
     assert read(text) == {"a": True}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "true",
-        '[{"a": true}]',
-        '{"a": true',
-        'Here it is: {"a": true}',
-        '{"a": true} as the answer says',
-        '{"a": true}{"a": true}',
-        '{"a": NaN}',
-        "{'a': True}",
-        "[" * 100_000,
-    ],
-)
+@pytest.mark.parametrize("text", [*cases(__file__, "unparsed"), "[" * 100_000])
 def test_all_else_is_unparsed(text):
     assert read(text).code == "unparsed"
 

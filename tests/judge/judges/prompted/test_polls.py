@@ -1,5 +1,3 @@
-"""ChainPoll and plain prompts: one boolean about the whole answer."""
-
 import math
 
 import pytest

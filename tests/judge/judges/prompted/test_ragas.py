@@ -1,5 +1,3 @@
-"""RAGAS faithfulness: claims, a verdict for each, and their share."""
-
 import pytest
 
 from moonlynx.judge.backends.base import ChatReply

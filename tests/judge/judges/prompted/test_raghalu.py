@@ -1,5 +1,3 @@
-"""RAGHalu's prompts: a label for each sentence, in one call or in several."""
-
 import re
 
 import pytest
@@ -10,6 +8,7 @@ from moonlynx.judge.judges.prompted.raghalu import RagHaluPrompt
 from moonlynx.judge.judges.talk import PromptedJudge
 from moonlynx.judge.prompts import load_prompt
 
+from ....cases import cases
 from .scripted import EXAMPLE, Scripted, section
 
 LABELS = {"It was built in 1894.": "SUPPORTED", "It is made of tin.": "UNSUPPORTED"}
@@ -45,21 +44,11 @@ def test_the_third_label_is_no_info():
     assert (verdict.score, verdict.error.code) == (None, "unparsed"), "two labels have no third"
 
 
-@pytest.mark.parametrize(
-    ("reply", "score", "code"),
-    [
-        ({"1": "SUPPORTED"}, None, "unparsed"),
-        ({"1": "UNSUPPORTED"}, "FAIL", None),
-        ({"2": "UNSUPPORTED"}, "FAIL", None),
-        ({"1": "SUPPORTED", "2": "PARTLY"}, None, "unparsed"),
-        ({"1": "SUPPORTED", "2": None}, None, "unparsed"),
-        ({"1": "SUPPORTED", "2": ["SUPPORTED"]}, None, "unparsed"),
-        ({"0": "SUPPORTED", "1": "SUPPORTED"}, None, "unparsed"),
-        ('{"1": "SUPPORTED", "1": "UNSUPPORTED"}', None, "contradictory"),
-        (ChatReply('{"1": "SUPP', "length"), None, "truncated"),
-        ({"1": "SUPPORTED", "2": "SUPPORTED", "3": "UNSUPPORTED"}, "PASS", None),
-    ],
-)
+CUT = (ChatReply('{"1": "SUPP', "length"), None, "truncated")
+LEFT_OUT = [*cases(__file__, "left_out"), CUT]
+
+
+@pytest.mark.parametrize(("reply", "score", "code"), LEFT_OUT)
 def test_a_sentence_that_was_left_out_is_not_supported(reply, score, code):
     (verdict,) = judge(lambda _: reply, sentences="many")[1]([EXAMPLE])
     assert verdict.score == score

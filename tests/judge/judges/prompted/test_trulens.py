@@ -1,10 +1,9 @@
-"""TruLens groundedness: scores from 1 to 10 and the passages behind them."""
-
 import pytest
 
 from moonlynx.judge.judges.prompted.trulens import TruLens, locate
 from moonlynx.judge.judges.talk import PromptedJudge
 
+from ....cases import cases
 from .scripted import EXAMPLE, Scripted, section
 
 
@@ -44,20 +43,7 @@ def test_no_score_is_not_support(score):
     assert (verdict.score, verdict.error.code) == (None, "unparsed")
 
 
-@pytest.mark.parametrize(
-    ("quote", "place"),
-    [
-        ("one two", (0, 0, 7)),
-        ("“ONE\nTwo”", (0, 0, 7)),
-        ("four.", (1, 6, 10)),
-        ("three…", (1, 0, 5)),
-        ("a.b", None),
-        ("a+b", (2, 0, 3)),
-        ("", None),
-        ('"..."', None),
-        ("two three", None),
-    ],
-)
+@pytest.mark.parametrize(("quote", "place"), cases(__file__, "quotes"))
 def test_a_quote_is_found_where_it_stands(quote, place):
     found = locate(quote, ("One two", "three four", "a+b aXb"))
-    assert (found and (found.document, found.start, found.end)) == place
+    assert (found and [found.document, found.start, found.end]) == place

@@ -5,5 +5,5 @@ from moonlynx.recipes.data.synthetic import generate
 
 @pytest.fixture(scope="session")
 def answers():
-    """Give enough answers that every schema, form and error occurs."""
+    """Return enough answers that every schema, form and error occurs."""
     return list(generate(4000, seed=11))

@@ -11,7 +11,7 @@ LIMIT = 0.58
 
 @pytest.fixture(scope="module")
 def claims():
-    """Give the texts and labels of claims for fitting, and of others for testing."""
+    """Return the texts and labels of claims for fitting, and of others for testing."""
     pytest.importorskip("sklearn")
     parts = []
     for seed in (21, 22):

@@ -22,7 +22,7 @@ def squeeze(key):
 
 
 def leaves(tree, path=""):
-    """Give every value under its key; of a path in objects or in dotted keys, the last part."""
+    """Yield every value under its key; of a path in objects or in dotted keys, the last part."""
     for key, value in tree.items():
         if isinstance(value, dict):
             yield from leaves(value)
@@ -30,7 +30,7 @@ def leaves(tree, path=""):
 
 
 def simple_claims(answers, kind):
-    """Give claims of one kind of fact about the record itself, with schema, fact and phrase."""
+    """Yield claims of one kind of fact about the record itself, with schema, fact and phrase."""
     for answer in answers:
         if answer.form in JSON:
             values = dict(leaves(json.loads(answer.context)))
