@@ -63,7 +63,7 @@ def find_folder(
     try:
         return Path(snapshot_download(str(model), allow_patterns=list(wanted)))
     except (OSError, ValueError, httpx.HTTPError) as reason:
-        message = f"{model} is no folder here and cannot be downloaded from the Hub: {reason}"
+        message = f"{model} is not a folder here and cannot be downloaded from the Hub: {reason}"
         raise error(message) from reason
 
 

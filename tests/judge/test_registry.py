@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Example, MoonlynxError
 from moonlynx.judge.registry import Factory, all_factories, find_factory, load_judge
 
@@ -14,12 +13,6 @@ from ..cases import cases
 
 PLUGIN = Path(__file__).parents[1] / "plugin"
 EXAMPLE = Example(context="The bridge is long.", answer="The bridge is green.")
-
-
-def test_the_default_judge_needs_nothing():
-    judge = load_judge("token-similarity")
-    assert isinstance(judge, Judge)
-    assert judge([EXAMPLE])[0].judge.name == "token-similarity"
 
 
 def test_threshold_decides():

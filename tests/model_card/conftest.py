@@ -1,4 +1,3 @@
-import datetime
 import shutil
 from contextlib import nullcontext
 from pathlib import Path
@@ -11,32 +10,12 @@ from moonlynx.judge.decision.calibration import fit_calibration
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.luna.weights import write_manifest
 from moonlynx.judge.registry import load_judge
-from moonlynx.recipes.hardware import Hardware, estimate_energy
-from moonlynx.recipes.luna.record import Aggregation, StageRecord, TrainingRecord
+from moonlynx.recipes.luna.record import TrainingRecord
 from moonlynx.recipes.luna.settings import Run
 from moonlynx.recipes.runs import read_run
 
-from ..judge.judges.luna.tiny import CONFIG, build_tiny_luna
+from ..judge.judges.luna.tiny import build_tiny_luna
 
-RUN = """
-mix: shipped
-base: sentence-transformers/all-MiniLM-L6-v2
-window: 64
-lead: 12
-claim: 20
-stages:
-  pairs:
-    pairs: {snli: 5000, monotonicity: 4000}
-    budget_tokens: 1000000
-  answers:
-    pairs: {snli: 1500}
-    answers: {ragtruth_train_part: 0, frank: 2600}
-    right: [tatqa, pubmedqa]
-    right_claims: 2200
-    changed: {perturbed: 4000, removed: 0}
-    made: 700
-    epochs: 2
-"""
 ROWS = Path(__file__).parents[1] / "eval" / "fixtures" / "benchmark.jsonl"
 
 
@@ -89,10 +68,8 @@ def report_folder(calibrated, tmp_path_factory):
 
 
 @pytest.fixture
-def run_file(tmp_path):
-    path = tmp_path / "run.yaml"
-    path.write_text(RUN)
-    return path
+def run_file():
+    return Path(__file__).with_name("run.yaml")
 
 
 @pytest.fixture
@@ -102,35 +79,8 @@ def run(run_file):
 
 @pytest.fixture
 def record():
-    hardware = Hardware(name="A processor", unit="core", count=2, watts=12.0, watts_from="a table")
-    stages = (("pairs", 51_234, 3_300_123, 0.9012), ("answers", 20_777, 4_200_456, None))
-    return TrainingRecord(
-        recipe="small",
-        mix="shipped",
-        base="sentence-transformers/all-MiniLM-L6-v2",
-        base_sha256="b" * 64,
-        stages=tuple(
-            StageRecord(
-                name=name, items=items, tokens=tokens, seconds=5400.0, held_back=500, auroc=auroc
-            )
-            for name, items, tokens, auroc in stages
-        ),
-        hardware=hardware,
-        energy=estimate_energy(hardware, 10_800.0),
-        aggregations=(
-            Aggregation(
-                aggregation=CONFIG.aggregation,
-                answer=CONFIG.answer,
-                auroc={"frank": 0.7123, "summedits": 0.6001},
-                mean=0.6562,
-            ),
-            Aggregation(aggregation="min", answer="max", auroc={"frank": 0.55}, mean=0.55),
-        ),
-        date=datetime.date(2026, 11, 21),
-        command="python -m moonlynx.recipes.luna run.yaml",
-        commit="c" * 40,
-        versions={"python": "3.11.9", "torch": "2.11.0"},
-    )
+    text = Path(__file__).with_name("luna.json").read_text(encoding="utf-8")
+    return TrainingRecord.model_validate_json(text)
 
 
 @pytest.fixture

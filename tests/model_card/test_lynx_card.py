@@ -1,45 +1,27 @@
-import datetime
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 import yaml
 
 from moonlynx.judge.files.stored import save_record
 from moonlynx.model_card.results import read_report
-from moonlynx.recipes.chat.record import RECORD_FILE, SourceRecord, TrainingRecord, read_record
+from moonlynx.recipes.chat.record import RECORD_FILE, read_record
 from moonlynx.recipes.chat.settings import Run
 
 BASE = "meta-llama/Meta-Llama-3-8B-Instruct"
 
 
 @pytest.fixture
-def weights(record, tmp_path, monkeypatch):
+def weights(tmp_path, monkeypatch):
     """Return the weights folder of a run, with the run's record and settings beside it."""
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "runs" / "lynx-8b"
     (folder / "model").mkdir(parents=True)
     (folder / "model" / "model.safetensors").write_bytes(b"weights")
     (folder / "model" / "config.json").write_text("{}")
-    done = TrainingRecord(
-        base=BASE,
-        rows=2310,
-        too_long=90,
-        validation=800,
-        steps=225,
-        seconds=7200.0,
-        losses=(1.9, 0.61234),
-        validation_losses=(0.7, 0.65, 0.64),
-        sources=(
-            SourceRecord(source="covidQA", licence="Apache-2.0", passes=600, fails=600),
-            SourceRecord(source="DROP", licence="CC BY-SA 4.0", passes=601, fails=599),
-        ),
-        hardware=record.hardware,
-        energy=record.energy,
-        date=datetime.date(2026, 11, 21),
-        commit="c" * 40,
-        versions={"torch": "2.13.0", "trl": "1.16.0"},
-    )
-    save_record(done, folder / RECORD_FILE)
+    shutil.copy(Path(__file__).with_name("lynx.json"), folder / RECORD_FILE)
     (folder / "run.json").write_text(Run(base=BASE).model_dump_json(indent=2))
     return folder / "model"
 

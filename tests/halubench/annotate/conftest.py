@@ -1,5 +1,7 @@
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -7,48 +9,16 @@ from starlette.testclient import TestClient
 from moonlynx.halubench.annotate.app import create_app
 from moonlynx.halubench.annotate.server import LOOPBACK
 from moonlynx.halubench.annotate.store import Store
-from moonlynx.halubench.records import Edited
-from moonlynx.halubench.rows import write_rows
-
-from ..a_row import make_row
+from moonlynx.halubench.rows import read_rows
 
 ADDRESS = "http://127.0.0.1:8002"
-
-
-def make_rows():
-    """Return a plain row, a changed one with its reasoning, and one that attacks the page."""
-    plain = make_row(id="a/1", source="a", label="PASS")
-    answer = "The bridge was built in 1849. Anna Weiss drew the plans for the tower."
-    changed = make_row(
-        id="a/2",
-        source="a",
-        label="FAIL",
-        answer=answer,
-        gold=plain.answer,
-        kind="number",
-        change="The year was turned about.",
-        edits=(Edited(start=24, end=28, old="1894"),),
-        reasoning=("The document says 1894.", "So the year is wrong."),
-    )
-    attack = make_row(
-        id="b/1",
-        source="b",
-        label="FAIL",
-        question="<img src=x onerror=alert(1)>?",
-        context=("</p><script>alert(2)</script>", '" autofocus onfocus="alert(3)'),
-        answer="<script>alert(4)</script> is it.",
-        change="<b>bold</b>",
-        edits=(Edited(start=4, end=12, old="<u>was</u>", document=0),),
-        reasoning=("<i>slanted</i>",),
-    )
-    return [plain, changed, attack]
+# A plain row, a changed one with its reasoning, and one that attacks the page.
+ROWS = Path(__file__).with_name("rows.jsonl")
 
 
 @pytest.fixture
 def file(tmp_path):
-    path = tmp_path / "rows.jsonl"
-    write_rows(path, make_rows())
-    return path
+    return Path(shutil.copy(ROWS, tmp_path))
 
 
 @pytest.fixture
@@ -59,7 +29,7 @@ def store(file, tmp_path):
 @pytest.fixture
 def client(store):
     """Yield a browser, so to speak, that sends forms from our own pages."""
-    app = create_app(make_rows(), store, LOOPBACK)
+    app = create_app(read_rows(ROWS), store, LOOPBACK)
     with TestClient(app, base_url=ADDRESS, headers={"Origin": ADDRESS}) as client:
         yield client
 

@@ -2,7 +2,6 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score
 
 from moonlynx.halubench.annotate.kappa import (
     agreement,
@@ -39,15 +38,6 @@ def test_cohens_kappa_by_hand():
     assert kappa(pairs) == pytest.approx(0.4)  # (0.7 - 0.5) / (1 - 0.5)
     # Fleiss' of two is Scott's pi: by chance 0.55² + 0.45².
     assert kappa(pairs_of_all(PROPOSALS, 2).sum(axis=0)) == pytest.approx((0.7 - 0.505) / 0.495)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_cohens_kappa_as_scikit_learn_has_it(seed):
-    rng = np.random.default_rng(seed)
-    first = rng.integers(3, size=40)
-    second = np.where(rng.random(40) < 0.6, first, rng.integers(3, size=40))
-    pairs = pairs_of_two(np.stack([first, second], axis=1), 3)
-    assert kappa(pairs.sum(axis=0)) == pytest.approx(cohen_kappa_score(first, second))
 
 
 def test_kappa_is_undefined_where_only_one_label_was_given():

@@ -11,6 +11,7 @@ from moonlynx.halubench.records import Edited
 from moonlynx.judge.batch.chat_tasks import Fault
 from moonlynx.judge.contract.types import BadInput
 
+from ...cases import cases
 from ..a_row import ANSWER, CONTEXT, make_row
 
 QUOTED = re.compile(r"“([^”]*)”")
@@ -28,54 +29,9 @@ def said(row, seed=0):
     return " ".join(trace(row, seed).reasoning)
 
 
-BUILT = "“The bridge over the Tamsel was built in 1894”"
-DREW = "“Anna Weiss drew the plans for the tower”"
-WHO = "Who drew the plans for the tower?"
-RATE, LOSS = "The rate was 10% in May.", "The loss was $5 million in June."
-
-
-@pytest.mark.parametrize(
-    ("row", "has", "lacks"),
-    [
-        (make_row(label="PASS"), [BUILT, DREW, "“The bridge was built in 1894”"], []),
-        (wrong("1894", "1902"), ["“The bridge was built in 1902”", BUILT, "“1902”", "“1894”"], []),
-        # What the document has instead is named only where it has it.
-        (
-            wrong("wood", "copper", answer="The bridge was built in 1894 of wood."),
-            ["“copper”"],
-            ["“wood”"],
-        ),
-        # Signs that belong to a value are named with it.
-        (wrong("10", "28", answer=RATE, context=(f"{RATE} {LOSS}",)), ["“28%”", "“10%”"], []),
-        (wrong("5", "7", answer=LOSS, context=(f"{RATE} {LOSS}",)), ["“$7”", "“$5”"], []),
-        (
-            wrong("was built", "was not built"),
-            ["“The bridge was not built in 1894”", BUILT],
-            ["“was not built”"],
-        ),
-        # A short answer is read with its question.
-        (make_row(question=WHO, answer="Anna Weiss", label="PASS"), [f"“{WHO}”", DREW], []),
-        (
-            wrong("Anna Weiss", "Emil Brandt", answer="Anna Weiss", question=WHO),
-            [DREW, "“Emil Brandt”"],
-            [],
-        ),
-        # Without edits the faithful answer shows where to look.
-        (wrong("1894", "1902").model_copy(update={"edits": ()}), ["“1902”"], []),
-        # Where no claim is found, what speaks of the question is quoted.
-        (
-            make_row(
-                question="How long is the bridge?",
-                answer="About three hundred feet overall, give or take",
-                label="PASS",
-            ),
-            ["“It is ninety metres long and made of steel”"],
-            [],
-        ),
-    ],
-)
-def test_a_trace_quotes_the_claims_and_what_the_document_says(row, has, lacks):
-    text = said(row)
+@pytest.mark.parametrize(("fields", "has", "lacks"), cases(__file__, "quoting"))
+def test_a_trace_quotes_the_claims_and_what_the_document_says(fields, has, lacks):
+    text = said(make_row(**fields))
     assert [quoted for quoted in has if quoted not in text] == []
     assert [quoted for quoted in lacks if quoted in text] == []
 

@@ -3,6 +3,7 @@
 import json
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -40,36 +41,12 @@ PROMPTS = (
 )
 TOO_LONG = "The harbour was closed. " * 2000
 
-# What a model would do, told to the fake: the first row that fits the prompt answers it.
-SCRIPT = (
-    {
-        "match": "The harbour was closed. The harbour",
-        "finish": "error",
-        "error": {"code": "too_long", "message": "the prompt is too long"},
-    },
-    {
-        "match": "JSON",
-        "text": '{"REASONING": ["It"], "SCORE": "FAIL"}',
-        "tokens": [
-            {"text": '{"REASONING"', "logprob": 0.0, "top": [['{"REASONING"', 0.0]]},
-            {
-                "text": ': ["It"], "SCORE": "',
-                "logprob": -2.5,
-                "top": [[': ["It"], "SCORE": "', -2.5]],
-            },
-            {"text": "FAIL", "logprob": -0.2, "top": [["FAIL", -0.2], ["PASS", -1.7]]},
-            {"text": '"}', "logprob": 0.0, "top": [['"}', 0.0]]},
-        ],
-    },
-    {"text": "The document does not say so, but it was finished in the year 1894 at the latest."},
-)
-
 
 @contextmanager
 def _fake(request):
-    script = request.getfixturevalue("tmp_path_factory").mktemp("script") / "script.jsonl"
-    script.write_text("".join(json.dumps(row) + "\n" for row in SCRIPT), encoding="utf-8")
-    yield load_chat_backend("fake", None, {"script": str(script)})
+    # What a model would do: the first row that fits the prompt answers it.
+    script = str(Path(__file__).with_name("script.jsonl"))
+    yield load_chat_backend("fake", None, {"script": script})
 
 
 @contextmanager

@@ -185,7 +185,7 @@ def test_times_are_not_appended_to_another_file(tmp_path, text):
     assert (tmp_path / "notes.txt").read_text() == text
 
 
-def test_a_judge_that_returns_too_few_or_too_many_is_caught(tmp_path):
+def test_a_judge_that_returns_too_few_or_too_many_is_caught_and_so_are_no_verdicts(tmp_path):
     class Off:
         info = JudgeInfo(name="off", version="1")
 
@@ -199,9 +199,6 @@ def test_a_judge_that_returns_too_few_or_too_many_is_caught(tmp_path):
     for by in (-1, 1):
         with pytest.raises(RuntimeError, match="verdicts for 5 examples"):
             judge_rows(Off(by), read_rows(path), tmp_path / f"out{by}.jsonl", run=RUN)
-
-
-def test_reading_something_else_as_verdicts_names_the_line(tmp_path):
     path = make_input(tmp_path / "in.jsonl", 5)
     with pytest.raises(BadInput, match="line 1: is not a Verdict"):
         list(read_verdicts(path))

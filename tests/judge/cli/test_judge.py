@@ -36,10 +36,13 @@ def judge(*arguments, stdin=""):
     return CliRunner().invoke(top.app, ["judge", *map(str, arguments)], input=stdin)
 
 
-def test_lynx_format_obeys_lynx_schema():
+def test_lynx_format_obeys_lynx_schema_and_gives_the_error_of_a_row_without_score():
     result = judge("--context", CONTEXT, "--answer", GROUNDED, "--format", "lynx")
     validate(json.loads(result.stdout), load_schema("lynx"))
     assert json.loads(result.stdout)["SCORE"] == "PASS"
+    result = judge("--format", "lynx", stdin='{"context": "", "answer": "a"}\n')
+    assert json.loads(result.stdout)["error"]["code"] == "empty_context"
+    assert result.exit_code == 3
 
 
 def test_rich_format_shows_score_spans_evidence_and_reasons():
@@ -64,16 +67,13 @@ def test_another_language_is_shown_and_by_option_left_unscored():
     assert by_name.stdout == strict.stdout
 
 
-def test_context_may_be_files_and_texts(tmp_path):
+def test_context_may_be_files_texts_and_standard_input(tmp_path):
     document = tmp_path / "bridge.txt"
     document.write_text(CONTEXT)
     arguments = ("--answer", GROUNDED, "--format", "json", "--context", "Nothing here.")
     result = judge(*arguments, "--context", document)
     (sentence,) = json.loads(result.stdout)["sentences"]
     assert sentence["evidence"][0]["document"] == 1
-
-
-def test_standard_input_brings_rows_or_one_text():
     rows = json.dumps({"id": 1, "context": CONTEXT, "answer": GROUNDED}) + "\nnonsense\n"
     result = judge("--format", "json", stdin=rows)
     first, second = map(json.loads, result.stdout.splitlines())
@@ -82,18 +82,9 @@ def test_standard_input_brings_rows_or_one_text():
     assert result.exit_code == 3
     piped = judge("--context", "-", "--answer", GROUNDED, "--format", "json", stdin=CONTEXT)
     assert json.loads(piped.stdout)["score"] == "PASS"
-
-
-def test_standard_input_that_is_not_utf8_is_refused():
     code, _, err = run("judge", "--context", "-", "--answer", "a", stdin=b"caf\xe9")
     assert code == 2
     assert err == "error: standard input: is not UTF-8 text\n"
-
-
-def test_lynx_format_gives_the_error_of_a_row_without_score():
-    result = judge("--format", "lynx", stdin='{"context": "", "answer": "a"}\n')
-    assert json.loads(result.stdout)["error"]["code"] == "empty_context"
-    assert result.exit_code == 3
 
 
 @pytest.mark.parametrize(

@@ -148,22 +148,7 @@ def test_options_that_cannot_work_say_why(
 
 
 # None, half and all of the content words are missing from the document.
-ROWS = [
-    {"id": "found", "context": "The bridge is 90 m long.", "answer": "The bridge is 90 m long."},
-    {
-        "id": "in part",
-        "context": "The bridge was opened in 1932.",
-        "answer": "The bridge was opened in rainy weather.",
-    },
-    {"id": "made up", "context": "The bridge is long.", "answer": "Tourists adore lanterns."},
-]
-
-
-@pytest.fixture
-def rows(tmp_path: Path) -> Path:
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
-    return path
+ROWS = Path(__file__).with_name("overlap.jsonl")
 
 
 def judge_command(*arguments: object) -> tuple[int, list[str | None], str]:
@@ -172,24 +157,24 @@ def judge_command(*arguments: object) -> tuple[int, list[str | None], str]:
     return result.exit_code, scores, str(result.exception) + result.stderr
 
 
-def test_the_command_line_leaves_rows_unscored(fitted: Path, rows: Path) -> None:
-    judge = ("--judge", f"token-similarity?calibration={fitted}", "--input", rows)
+def test_the_command_line_leaves_rows_unscored(fitted: Path) -> None:
+    judge = ("--judge", f"token-similarity?calibration={fitted}", "--input", ROWS)
     assert judge_command(*judge)[:2] == (0, ["PASS", "PASS", "FAIL"])
     assert judge_command(*judge, "--abstain-at", "0.05")[:2] == (3, ["PASS", None, "FAIL"])
     both = ("--judge", f"{judge[1]}&abstain=0.2", *judge[2:], "--abstain-at", "0.1")
     code, _, error = judge_command(*both)
     assert code == 2
     assert "not both" in " ".join(error.split())
-    cascade = ("--judge", "cascade(token-similarity,lynx)", "--input", rows)
+    cascade = ("--judge", "cascade(token-similarity,lynx)", "--input", ROWS)
     code, _, error = judge_command(*cascade, "--abstain-at", "0.1")
     assert code == 2
     assert "not with a cascade" in " ".join(error.split())
 
 
 def test_a_run_that_abstains_is_not_mixed_with_one_that_does_not(
-    fitted: Path, rows: Path, tmp_path: Path
+    fitted: Path, tmp_path: Path
 ) -> None:
-    output = ("--input", rows, "--output", tmp_path / "verdicts.jsonl")
+    output = ("--input", ROWS, "--output", tmp_path / "verdicts.jsonl")
     judge = ("--judge", f"token-similarity?calibration={fitted}")
     assert judge_command(*judge, *output)[0] == 0
     _, _, error = judge_command(*judge, *output, "--abstain-at", "0.05")

@@ -104,7 +104,7 @@ def test_isotonic_is_scikit_learns() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_probabilities_are_calibrated_on_fresh_rows(method: str) -> None:
+def test_probabilities_are_calibrated_on_fresh_rows_and_rise_with_the_score(method: str) -> None:
     calibration = fit(*rows(4_000), method)
     scores, labels = rows(20_000, seed=1)
     by_bin: dict[int, list[tuple[float, bool]]] = {}
@@ -114,10 +114,6 @@ def test_probabilities_are_calibrated_on_fresh_rows(method: str) -> None:
     assert len(by_bin) == 10
     error = sum(abs(sum(p - failed for p, failed in rows)) for rows in by_bin.values())
     assert error / len(scores) < 0.02
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_probabilities_rise_with_the_score(method: str) -> None:
     calibration = fit(*rows(), method)
     scores = [-1e308, -745.0, *(score / 10 for score in range(-100, 140)), 745.0, 1e308]
     found = [calibration.probability(score) for score in scores]

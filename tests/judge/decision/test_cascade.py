@@ -53,15 +53,12 @@ def failing(code: str) -> Recording:
     return Recording(FAILURES[code] or ChatReply(text="I cannot.", finish="refused"))
 
 
-def test_the_second_judge_gets_one_batch_of_what_is_handed_on() -> None:
+def test_the_second_judge_gets_one_batch_of_what_is_deferred() -> None:
     second = Recording()
     verdicts = Cascade([FIRST, second], POLICY)([SURE_PASS, UNSURE, SURE_FAIL, UNSURE])
     assert second.batches == [["unsure", "unsure"]]
     assert [verdict.score for verdict in verdicts] == ["PASS", "FAIL", "FAIL", "FAIL"]
     assert [verdict.id for verdict in verdicts] == ["sure pass", "unsure", "sure fail", "unsure"]
-
-
-def test_nothing_handed_on_asks_nobody() -> None:
     second = Recording()
     assert Cascade([FIRST, second], POLICY)([SURE_PASS])[0].score == "PASS"
     assert Cascade([FIRST, second], POLICY)([]) == []

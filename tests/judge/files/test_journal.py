@@ -64,16 +64,13 @@ def test_a_file_whose_run_record_is_another_is_refused(path, found, says):
     assert path.read_bytes() == before
 
 
-def test_an_empty_file_begins_a_run(path):
+def test_a_link_to_a_file_is_that_file_and_an_empty_file_begins_a_run(path, tmp_path):
     run_record = path.with_name("run.jsonl.run.json")
     run_record.write_text("of another run")
     path.write_bytes(b"")
     with resume(path, RUN) as journal:
         assert list(journal.read(JudgeInfo)) == []
     assert json.loads(run_record.read_text()) == RUN
-
-
-def test_a_link_to_a_file_is_that_file(path, tmp_path):
     link = tmp_path / "link.jsonl"
     link.symlink_to(path)
     with resume(path), pytest.raises(InUse), resume(link):

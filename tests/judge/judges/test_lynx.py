@@ -63,15 +63,12 @@ def test_the_prompt_is_the_papers_word_for_word() -> None:
     assert load_prompt("lynx-v1").split() == wrapped.split()
 
 
-def test_the_prompt_of_an_example() -> None:
+def test_the_prompt_of_an_example_and_of_a_conversation() -> None:
     template = load_prompt("lynx-v1")
     assert template.splitlines()[0].endswith("Show your reasoning."), "no line is wrapped"
     context = "The bridge opened in 1932.\n\nIt is green."
     filled = fill(template, question=EXAMPLE.question, context=context, answer=EXAMPLE.answer)
     assert build_prompt(EXAMPLE) == filled
-
-
-def test_a_conversation_comes_before_the_question() -> None:
     turns = (Turn(role="user", content="Which bridge?"), Turn(role="assistant", content="The old."))
     prompt = build_prompt(EXAMPLE.model_copy(update={"conversation": turns}))
     section = prompt.split("INFORMATION):\n")[1].split("\n\n--")[0]

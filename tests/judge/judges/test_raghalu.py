@@ -66,7 +66,7 @@ def test_each_sentence_has_its_label(judge):
     assert "makes no claim" in verdict.reasoning[0]
 
 
-def test_the_conversation_is_three_turns():
+def test_the_conversation_is_three_turns_and_is_read(judge):
     turns = [
         {"role": "user", "content": "Hi."},
         {"role": "assistant", "content": "Hello!"},
@@ -78,9 +78,6 @@ def test_the_conversation_is_three_turns():
     assert conversation_form(Example.from_row(row)) == expected
     assert conversation_form(Example.from_row(row | {"conversation": []})) == "An auto loan."
     assert conversation_form(Example.from_row(row | {"question": ""})).endswith("Which kind?")
-
-
-def test_the_conversation_is_read(judge):
     turns = [{"role": "user", "content": "The bridge."}, {"role": "assistant", "content": "Yes?"}]
     alone = judged(judge, "It was opened in 1932.", question="When was it opened?")
     row = {"question": "When was it opened?", "conversation": turns}

@@ -154,13 +154,21 @@ def test_the_sentence_is_unsupported_and_the_reason_names_it(lynx: str) -> None:
     assert verdict.usage.calls == 1
 
 
-def test_otherwise_the_judge_decides(lynx: str) -> None:
+def test_the_judge_decides_otherwise_and_its_failure_does_not_hide_what_was_found(
+    lynx: str, tmp_path: Path
+) -> None:
     right = WRONG.model_copy(update={"answer": "It opened in 1932."})
     bare, ruled = load_judge(lynx)([right])[0], load_judge(f"{lynx}&rules=on")([right])[0]
     assert ruled.judge.version == f"{bare.judge.version}+{VERSION}"
     assert [stage.decided for stage in ruled.stages] == [False, True]
     update = {"judge": bare.judge, "stages": ()}
     assert ruled.model_copy(update=update) == bare
+    script = tmp_path / "broken.jsonl"
+    script.write_text(json.dumps({"text": "no JSON"}) + "\n")
+    judge = load_judge(f"lynx@fake?script={script}&rules=on")
+    right = WRONG.model_copy(update={"answer": "It opened in 1932."})
+    verdicts = judge([WRONG, right])
+    assert [verdict.score for verdict in verdicts] == ["FAIL", None]
 
 
 def test_a_probability_stands_only_for_the_judges_own_score() -> None:
@@ -168,12 +176,3 @@ def test_a_probability_stands_only_for_the_judges_own_score() -> None:
     assert bare.probability is not None
     assert ruled.probability == (bare.probability if bare.score == "FAIL" else None)
     assert ruled.raw_score == bare.raw_score
-
-
-def test_a_failure_of_the_judge_does_not_hide_what_was_found(tmp_path: Path) -> None:
-    script = tmp_path / "broken.jsonl"
-    script.write_text(json.dumps({"text": "no JSON"}) + "\n")
-    judge = load_judge(f"lynx@fake?script={script}&rules=on")
-    right = WRONG.model_copy(update={"answer": "It opened in 1932."})
-    verdicts = judge([WRONG, right])
-    assert [verdict.score for verdict in verdicts] == ["FAIL", None]

@@ -44,7 +44,7 @@ class Waiting(Recording):
         return self(examples)
 
 
-def test_another_language_is_judged_with_a_warning() -> None:
+def test_another_language_is_judged_with_a_warning_and_by_strict_not_asked_about() -> None:
     english, chinese, german = load_judge("luna")([ENGLISH, CHINESE, GERMAN])
     assert english.stages == ()
     assert chinese.score is not None
@@ -54,18 +54,12 @@ def test_another_language_is_judged_with_a_warning() -> None:
     ]
     assert chinese.stages[1].usage == chinese.usage
     assert german.stages[0].warning == "answer: de; documents: en; luna reads en"
-
-
-def test_strict_leaves_it_unscored_and_does_not_ask() -> None:
     strict = load_judge("luna?languages=strict")
     english, chinese = strict([ENGLISH, CHINESE])
     assert english == load_judge("luna")([ENGLISH])[0]
     assert (chinese.error.code, chinese.error.message) == ("abstained", WARNING)
     assert chinese.usage.windows == 0
     assert not any(stage.decided for stage in chinese.stages)
-
-
-def test_a_document_alone_is_warned_of() -> None:
     mixed = ENGLISH.model_copy(update={"context": (*ENGLISH.context, *CHINESE.context)})
     (verdict,) = load_judge("luna")([mixed])
     assert verdict.stages[0].warning == "documents: en, zh; luna reads en"
@@ -87,12 +81,6 @@ def test_the_judge_is_asked_about_the_others_in_their_order(
     assert isinstance(screened, AsyncJudge) is (kind is Waiting)
     if isinstance(screened, AsyncJudge):
         assert asyncio.run(screened.acall(examples)) == verdicts
-
-
-def test_a_judge_that_states_no_language_reads_all() -> None:
-    (verdict,) = load_judge("token-similarity?languages=strict")([CHINESE])
-    assert verdict.stages == ()
-    assert verdict.score == "PASS"
 
 
 def test_the_stage_is_in_json_only_where_there_is_a_warning() -> None:
@@ -128,7 +116,7 @@ def test_a_calibrated_judge_keeps_its_calibration(tmp_path: Path) -> None:
     assert strict.error.message == WARNING
 
 
-def test_a_failed_verdict_keeps_its_error_behind_the_warning() -> None:
+def test_a_failed_verdict_keeps_its_error_and_a_judge_without_languages_reads_all() -> None:
     class Failing(Recording):
         def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
             return [unscored(self.info, one.id, "backend", "down") for one in examples]
@@ -136,3 +124,6 @@ def test_a_failed_verdict_keeps_its_error_behind_the_warning() -> None:
     (verdict,) = Screened(Failing())([CHINESE])
     assert verdict.error.code == "backend"
     assert [stage.decided for stage in verdict.stages] == [False, False]
+    (verdict,) = load_judge("token-similarity?languages=strict")([CHINESE])
+    assert verdict.stages == ()
+    assert verdict.score == "PASS"

@@ -19,7 +19,7 @@ from moonlynx.judge.metrics.preflight import TokenMap
 TRUE_FALSE = TokenMap(written={"true": "true", "false": "false"}, ids={"true": 7, "false": 3})
 
 
-def test_probabilities_are_a_softmax_over_the_class_tokens_alone():
+def test_probabilities_are_a_softmax_over_the_class_tokens_alone_and_labels_stand_apart():
     toxicity = load_definition("toxicity")
     # exp(-1) and exp(-3) of the whole vocabulary: among themselves 1 / (1 + exp(-2)).
     found = probabilities(toxicity, TRUE_FALSE, Scaling(), [(-1.0, -3.0)])
@@ -29,9 +29,6 @@ def test_probabilities_are_a_softmax_over_the_class_tokens_alone():
         toxicity, TRUE_FALSE, Scaling(temperature=2.0, bias={"false": 1.0}), [(-1.0, -3.0)]
     )
     assert scaled["true"] == pytest.approx(0.5)
-
-
-def test_each_label_is_a_decision_of_its_own():
     pii = load_definition("pii")
     first, *others = pii.classes
     at = [(-9999.0, -0.5), *[(-0.5, -0.5)] * len(others)]
@@ -53,21 +50,18 @@ def head():
     )
 
 
-def test_a_head_is_read_as_it_was_written(tmp_path):
-    save_record(head(), tmp_path / HEAD)
-    first = (tmp_path / "luna2.json").read_bytes()
-    assert load_head_file(tmp_path) == head()
-    save_record(load_head_file(tmp_path), tmp_path / HEAD)
-    assert (tmp_path / "luna2.json").read_bytes() == first
-
-
-def test_a_folder_without_a_sound_head_is_refused(tmp_path):
+def test_a_head_is_read_as_it_was_written_and_a_folder_without_one_is_refused(tmp_path):
     with pytest.raises(HeadError, match=r"cannot read .*luna2\.json: No such file"):
         load_head_file(tmp_path)
     text = head().model_dump_json().replace('"temperature":1.5', '"temperature":-1')
     (tmp_path / "luna2.json").write_text(text)
     with pytest.raises(HeadError, match=r"scaling\.temperature"):
         load_head_file(tmp_path)
+    save_record(head(), tmp_path / HEAD)
+    first = (tmp_path / "luna2.json").read_bytes()
+    assert load_head_file(tmp_path) == head()
+    save_record(load_head_file(tmp_path), tmp_path / HEAD)
+    assert (tmp_path / "luna2.json").read_bytes() == first
 
 
 def test_a_fingerprint_tells_models_apart(tmp_path):

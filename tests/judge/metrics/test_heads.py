@@ -123,7 +123,7 @@ def test_states_as_outputs_leave_the_logit_as_it_is():
     assert states.claim == pytest.approx(plain.claim, abs=1e-5)
 
 
-def test_a_long_text_is_read_in_windows_and_the_worst_counts(folder):
+def test_the_worst_window_and_the_document_that_holds_the_answer_count(folder):
     judge = EncoderMetric("toxicity", folder)
     parts = ["Have a nice day, my dear friend. " * 30, "You are a swine. " * 60]
     long = MetricInput(input="", output="".join(parts))
@@ -133,9 +133,6 @@ def test_a_long_text_is_read_in_windows_and_the_worst_counts(folder):
     assert len(cut) == verdict.usage.windows
     each = judge([MetricInput(input="", output=part.premise) for part in cut])
     assert verdict.labels["true"] == max(one.labels["true"] for one in each)
-
-
-def test_of_many_documents_the_one_that_holds_the_answer_counts(folder):
     judge = EncoderMetric("context_relevance", folder)
     documents = ("Oslo lies far north.", "Rome is hot.", "Bergen is wet.")
     fields = {"input": "Where is Oslo?", "output": ""}
@@ -168,12 +165,25 @@ def test_a_blank_field_is_named(folder, metric, field, code):
     assert field in verdict.error.message
 
 
-def test_damaged_weights_are_refused(tmp_path):
+def test_heads_that_are_damaged_missing_or_of_another_encoder_are_refused(tmp_path, folder):
     save_heads([build("toxicity")], tmp_path)
     path = tmp_path / "toxicity.json"
     path.write_text(path.read_text().replace('"version":"test"', '"version":"best"'))
     with pytest.raises(HeadError, match=r"has the SHA-256 \w+, its manifest says"):
         EncoderMetric("toxicity", tmp_path)
+    save_heads([build("toxicity").model_copy(update={"encoder": "0" * 12})], tmp_path)
+    with pytest.raises(HeadError, match="is of the encoder 000000000000"):
+        EncoderMetric("toxicity", tmp_path)
+    with pytest.raises(HeadError, match="no head of 'sexism'"):
+        EncoderMetric("sexism", folder)
+    with pytest.raises(HeadError, match="judge luna"):
+        EncoderMetric("context_adherence", folder)
+    with pytest.raises(DefinitionError, match="no metric is called"):
+        EncoderMetric("nosuch", folder)
+    with pytest.raises(SpecError, match="onnx"):
+        EncoderMetric.load("toxicity", "torch", {})
+    with pytest.raises(SpecError, match="no options"):
+        EncoderMetric.load("toxicity", None, {"a": "b"})
 
 
 @pytest.mark.parametrize(
@@ -191,35 +201,6 @@ def test_weights_of_another_length_are_refused(tmp_path, part, field, value):
     save_heads([head.model_copy(update={part: changed})], tmp_path)
     with pytest.raises(HeadError, match="not as long as the outputs say"):
         EncoderMetric("toxicity", tmp_path)
-
-
-def test_words_that_training_lacked_say_nothing():
-    scorer = Scorer(build("toxicity"))
-    numbers = np.zeros(4 * 384, dtype=np.float32)
-    both = hash_words("so it goes on and on")
-    held = both.buckets % 2 == 0
-    assert 0 < held.sum() < len(held)
-    known = Words(both.buckets[held], both.counts[held])
-    assert scorer(numbers, both).tolist() == scorer(numbers, known).tolist()
-
-
-def test_a_head_of_another_encoder_is_refused(tmp_path):
-    save_heads([build("toxicity").model_copy(update={"encoder": "0" * 12})], tmp_path)
-    with pytest.raises(HeadError, match="is of the encoder 000000000000"):
-        EncoderMetric("toxicity", tmp_path)
-
-
-def test_a_metric_without_a_head_is_refused(folder):
-    with pytest.raises(HeadError, match="no head of 'sexism'"):
-        EncoderMetric("sexism", folder)
-    with pytest.raises(HeadError, match="judge luna"):
-        EncoderMetric("context_adherence", folder)
-    with pytest.raises(DefinitionError, match="no metric is called"):
-        EncoderMetric("nosuch", folder)
-    with pytest.raises(SpecError, match="onnx"):
-        EncoderMetric.load("toxicity", "torch", {})
-    with pytest.raises(SpecError, match="no options"):
-        EncoderMetric.load("toxicity", None, {"a": "b"})
 
 
 def test_probabilities_of_classes_sum_to_one_and_of_labels_stand_alone():
@@ -258,9 +239,16 @@ def test_the_heads_that_ship_are_small_and_whole():
             assert judge.calibrated
 
 
-def test_the_encoder_is_read_once_for_all_heads(folder):
+def test_heads_share_an_encoder_and_ignore_words_that_training_lacked(folder):
     EncoderMetric("toxicity", folder)
     before = module._load_reader.cache_info().misses
     EncoderMetric("tone", folder)
     assert module._load_reader.cache_info().misses == before
     assert Path(luna.EMBEDDED).is_dir()
+    scorer = Scorer(build("toxicity"))
+    numbers = np.zeros(4 * 384, dtype=np.float32)
+    both = hash_words("so it goes on and on")
+    held = both.buckets % 2 == 0
+    assert 0 < held.sum() < len(held)
+    known = Words(both.buckets[held], both.counts[held])
+    assert scorer(numbers, both).tolist() == scorer(numbers, known).tolist()

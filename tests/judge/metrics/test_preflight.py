@@ -38,7 +38,7 @@ def build(words, *, space=False, byte_level=True, end="\n\n"):
     return fast
 
 
-def test_words_are_taken_where_they_are_one_token_each():
+def test_words_are_taken_where_they_are_one_token_each_and_else_signs():
     bare = build(WORDS)
     found = find_tokens(bare, WORDS, "text\n\n")
     assert found.written == WORDS
@@ -47,9 +47,6 @@ def test_words_are_taken_where_they_are_one_token_each():
     spaced = build(WORDS, space=True)
     found = find_tokens(spaced, WORDS, "[/INST]")
     assert spaced.convert_ids_to_tokens(list(found.ids.values())) == ["Ġtrue", "Ġfalse"]
-
-
-def test_signs_stand_for_words_that_are_several_tokens():
     found = find_tokens(build(()), WORDS, "text\n\n")
     assert found.written == {"true": "1", "false": "0"}
     assert found.answers() == "one sign: 1 for true or 0 for false"
@@ -61,12 +58,9 @@ def test_signs_stand_for_words_that_are_several_tokens():
     assert list(find_tokens(build(()), many, "\n").written.values()) == list("ABCDEFGHIJKL")
 
 
-def test_a_tokenizer_where_nothing_fits_is_refused():
+def test_a_tokenizer_where_nothing_fits_or_another_map_is_refused():
     with pytest.raises(PreflightError, match="no single tokens for true, false, nor for digits"):
         find_tokens(build((), byte_level=False), WORDS, "x")
-
-
-def test_a_map_of_another_tokenizer_is_refused():
     stored = TokenMap(written=WORDS, ids={"true": 5, "false": 6})
     with pytest.raises(PreflightError, match="'true', which stands for true, is not the token 5"):
         check_tokens(build(WORDS), stored, "text\n\n")

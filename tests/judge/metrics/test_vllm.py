@@ -43,14 +43,11 @@ def test_transformers_and_vllm_give_the_same_probabilities(vllm_server, heads, t
         load_metric(f"luna2:{heads['sexism']}@{vllm_server}")
 
 
-def test_each_label_of_a_long_text_agrees_too(vllm_server, heads):
+def test_long_texts_agree_or_are_too_long_or_read_in_windows(vllm_server, heads):
     long = [MetricInput(input="", output="The bridge was finished in 1894. " * 25)]
     for name in ("pii", "toxicity"):
         here = load_metric(f"luna2:{heads[name]}@transformers")
         agree(here(long), load_metric(f"luna2:{heads[name]}@{vllm_server}")(long))
-
-
-def test_too_long_for_the_server_is_said_or_read_in_windows(vllm_server, heads):
     long = MetricInput(input="", output="The bridge was finished in 1894. " * 300)
     tone, toxicity = (load_metric(f"luna2:{heads[n]}@{vllm_server}") for n in ("tone", "toxicity"))
     assert tone.backend.positions == VLLM_MODEL_LENGTH

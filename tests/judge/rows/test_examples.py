@@ -50,7 +50,7 @@ def test_a_bad_row_keeps_an_id_that_can_be_written(tmp_path):
     assert [row.id for row in rows] == ["x", None, None, None]
 
 
-def test_csv_reads_lists_texts_and_empty_cells(tmp_path):
+def test_csv_reads_lists_texts_and_empty_cells_and_names_what_is_not_utf8(tmp_path):
     path = tmp_path / "in.csv"
     path.write_text(
         "id,question,context,answer,label\n"
@@ -67,26 +67,9 @@ def test_csv_reads_lists_texts_and_empty_cells(tmp_path):
     assert isinstance(empty.example, BadInput)
     assert empty.example.code == "empty_context"
     assert describe(path).rows == 3
-
-
-def test_csv_that_is_not_utf8_gives_bad_rows(tmp_path):
     path = tmp_path / "in.csv"
     path.write_bytes(b"context,answer\nc,caf\xe9\nc,tea\n")
     bad, good = read_rows(path)
     assert isinstance(bad.example, BadInput)
     assert "lone surrogate" in str(bad.example)
     assert isinstance(good.example, Example)
-
-
-@pytest.mark.heavy
-def test_parquet_equals_jsonl(tmp_path):
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rows = [GOOD | {"label": None}, GOOD | {"id": "b", "label": "FAIL"}]
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
-    lines = [json.dumps({k: v for k, v in row.items() if v}).encode() for row in rows]
-    write(tmp_path / "in.jsonl", lines)
-    parquet = [row.example for row in read_rows(tmp_path / "in.parquet")]
-    assert parquet == [row.example for row in read_rows(tmp_path / "in.jsonl")]
-    assert describe(tmp_path / "in.parquet").rows == 2

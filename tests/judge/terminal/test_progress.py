@@ -12,7 +12,7 @@ from moonlynx.judge.rows.examples import Row
 
 from . import pseudo
 
-CLAIMS = 60
+CLAIMS = 24
 ANSWER = " ".join(f"Bridge {number} is green." for number in range(CLAIMS))
 EXAMPLE = {"context": "The bridge is green.", "answer": ANSWER}
 # All that takes any time takes two seconds here.

@@ -132,7 +132,7 @@ def test_spans_underline_their_own_characters(parts):
             spans.append({"start": len(answer), "end": end, "text": text})
         answer += text
     written = io.StringIO()
-    console = Console(file=written, width=100_000, force_terminal=True, color_system="standard")
+    console = Console(file=written, width=10_000, force_terminal=True, color_system="standard")
     verdict = Verdict(score="FAIL", judge=JudgeInfo(name="judge", version="1"), spans=spans)
     console.print(render(verdict, Example(context=CONTEXT, answer=answer)))
     line = next(line for line in written.getvalue().splitlines() if "Answer" in line)
@@ -209,14 +209,7 @@ def test_an_internal_error_shows_what_it_quotes(tmp_path, monkeypatch, capsys):
     says_what_it_quotes(written)
 
 
-def test_a_judge_that_is_missing_an_extra_says_which(monkeypatch):
-    monkeypatch.setattr(builders, "find_spec", lambda name: None)
-    monkeypatch.setenv("COLUMNS", "200")
-    listed = CliRunner().invoke(top.app, ["judges"]).stdout
-    assert "runs here: no: pip install 'moonlynx[embed]'" in listed
-
-
-def test_the_list_of_judges_names_each_and_the_cascade(monkeypatch):
+def test_the_list_of_judges_names_each_the_cascade_and_missing_extras(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     listed = CliRunner().invoke(top.app, ["judges"]).stdout
     for name, _ in all_factories():
@@ -224,3 +217,7 @@ def test_the_list_of_judges_names_each_and_the_cascade(monkeypatch):
     assert re.search(r"^cascade +Judges asked one after the other", listed, re.MULTILINE)
     with pytest.raises(ValueError, match=r"as in cascade\(luna,lynx@URL\)"):
         load_judge("cascade")
+    monkeypatch.setattr(builders, "find_spec", lambda name: None)
+    monkeypatch.setenv("COLUMNS", "200")
+    listed = CliRunner().invoke(top.app, ["judges"]).stdout
+    assert "runs here: no: pip install 'moonlynx[embed]'" in listed

@@ -52,7 +52,7 @@ def test_a_record_however_it_is_written(write):
     assert [text for text, _ in said(write(HOTEL))] == HOTEL_LINES
 
 
-def test_a_long_text_keeps_its_places_though_it_has_escapes():
+def test_a_long_text_keeps_its_places_and_a_wide_row_goes_over_several_lines():
     text = '"Wide" pool. ' + "It is 5 °C in the water and the bar is near the sea. " * 5
     document = json.dumps({"id": 7, "text": text})
     lines = said(document)
@@ -63,9 +63,6 @@ def test_a_long_text_keeps_its_places_though_it_has_escapes():
             "It is 5 \\u00b0C in the water and the bar is near the sea.",
         )
     }
-
-
-def test_a_wide_row_goes_over_several_lines():
     names = [f"column {number}" for number in range(40)]
     rows = [[f"cell{row}x{number}" for number in range(40)] for row in range(2)]
     lines = said("\n".join(",".join(row) for row in [names, *rows]))

@@ -14,13 +14,10 @@ LATIN = [(code, text) for code, texts in CASES["latin"].items() for text in text
 SHARE_OF_SHORT = 0.8  # of single sentences of some twenty letters; the others are left open
 
 
-def test_a_short_sentence_is_named_rightly_or_not_at_all():
+def test_a_short_sentence_is_named_rightly_or_not_at_all_and_two_are_enough():
     found = [(code, find_language(text)) for code, text in LATIN]
     assert [pair for pair in found if pair[1] not in (pair[0], None)] == []
     assert sum(name is not None for _, name in found) >= SHARE_OF_SHORT * len(LATIN)
-
-
-def test_two_sentences_are_enough():
     pairs = [
         (code, f"{one} {other}")
         for code, texts in CASES["latin"].items()

@@ -74,7 +74,7 @@ def test_a_sentence_longer_than_a_run_stays_whole(unit):
 )
 def test_syntok_reads_no_character_more_than_twice(hard, monkeypatch):
     unit, tail = hard
-    text = unit * (50_000 // len(unit)) + tail
+    text = unit * (20_000 // len(unit)) + tail
     runs = []
     starts = sentences._syntok_starts
     monkeypatch.setattr(

@@ -159,6 +159,7 @@ def test_the_real_sets(name):
             assert 0 <= start < end <= len(item.claim)
 
 
+@pytest.mark.heavy
 @needs_data
 def test_rows_to_leave_out_are_left_out():
     listed = load_exclusions(DATA)

@@ -1,5 +1,6 @@
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from moonlynx.recipes.data.questions import app
@@ -8,6 +9,7 @@ from moonlynx.recipes.data.rag_qa import RagQuestion
 from ...labelled_data import DATA, needs_data
 
 
+@pytest.mark.heavy  # it reads whole sets
 @needs_data
 def test_questions_are_of_three_forms_and_the_same_for_the_same_seed(tmp_path):
     written = []

@@ -6,6 +6,8 @@ import pytest
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.recipes.data.rag_qa import SOURCES, RagQaError, RagQuestion, load_rag_qa
 
+pytestmark = pytest.mark.heavy  # for datasets
+
 ROWS = [
     {"id": "1a", "question": "When?", "documents": ["It opened in 1894.", "In spring."]},
     {"id": "1b", "question": "When?", "documents": ["It opened in 1894.", "In spring."]},

@@ -204,7 +204,11 @@ def test_a_head_goes_on_with_few_rows_and_keeps_what_they_cannot_fit(tiny_llama,
         ({}, [row(1, " ", ["true"])], "1 hold nothing the metric reads"),
         ({}, [row(1, "x", ["true"]), row(2, "y", ["true"])], "all 2 rows have the same labels"),
         ({"backbone": "/nowhere"}, boolean(), "there is no model at"),
-        ({"backbone": "runs/small/backbone"}, boolean(), "runs/small/backbone is no folder here"),
+        (
+            {"backbone": "runs/small/backbone"},
+            boolean(),
+            "runs/small/backbone is not a folder here",
+        ),
         ({"lora": {"targets": ["nothing"]}}, boolean(), "backbone: cannot train on"),
     ],
 )

@@ -1,6 +1,7 @@
 """The chart: rendered by Helm's own library, and held to Kubernetes' schemas."""
 
 import json
+from pathlib import Path
 
 import pytest
 import typer
@@ -16,21 +17,8 @@ from moonlynx.serve.service import Settings
 helm = pytest.importorskip("helm_python.chart", reason="pip install helm-python-sdk")
 
 KUBERNETES = "1.31"
-HASH = "0" * 64
-FULL = {
-    "judge": "luna?calibration=/files/mine.json",
-    "options": ["--timeout", "60"],
-    "hosts": ["judge.example.org"],
-    "keys": [HASH],
-    "files": {"mine.json": "{}\n"},
-    "environmentSecret": "endpoint",
-    "imagePullSecrets": [{"name": "pull"}],
-    "nodeSelector": {"disk": "ssd"},
-    "tolerations": [{"key": "gpu", "operator": "Exists"}],
-    "autoscaling": {"enabled": False},
-    "serviceMonitor": {"enabled": True, "keySecret": {"name": "key", "key": "key"}},
-    "dashboard": {"enabled": True},
-}
+FULL = yaml.safe_load(Path(__file__).with_name("full.yaml").read_text(encoding="utf-8"))
+(HASH,) = FULL["keys"]
 ALWAYS = {"Deployment", "Service", "PodDisruptionBudget"}
 
 

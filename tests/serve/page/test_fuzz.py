@@ -20,15 +20,8 @@ SESSIONS = ("fuzz1", "fuzz2", "fuzz3")
 STREAMS = ("/gradio_api/heartbeat/", "/gradio_api/queue/data", "/gradio_api/startup-events")
 PATHS = (
     *("/", "/config", "/theme.css", "/manifest.json", "/favicon.ico", "/login", "/page/file", JOIN),
-    *(
-        "/assets/",
-        "/static/",
-        "/svelte/",
-        "/static/../",
-        "/static/%2e%2e/",
-        "/page/",
-        "/page/file/",
-    ),
+    *("/assets/", "/static/", "/svelte/", "/static/../", "/static/%2e%2e/", "/page/"),
+    "/page/file/",
     *(f"/gradio_api/{name}" for name in ("upload", "file=", "run/judge", "call/judge", "cancel")),
     *(f"/gradio_api/{name}" for name in ("reset", "theme.css", "proxy=", "stream/x", "deep_link")),
     *STREAMS,

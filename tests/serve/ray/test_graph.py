@@ -191,7 +191,8 @@ def test_the_large_model_is_what_ray_serves_deployment_takes():
     assert made.engine_kwargs["trust_remote_code"] is False
 
 
-def test_arguments_are_read_or_refused(monkeypatch):
+@pytest.mark.heavy
+def test_arguments_are_read_or_refused():
     pytest.importorskip("ray.serve")
     with pytest.raises(BadInput, match="args, tiemout"):
         build({"tiemout": 3})

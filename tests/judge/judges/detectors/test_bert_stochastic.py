@@ -66,15 +66,12 @@ def test_given_samples_are_compared_and_no_model_is_asked():
     assert [s.label for s in verdict.sentences] == ["NO_INFO", "SUPPORTED"]
     assert verdict.usage == Usage()
     assert "mean BERTScore of 0.61 with 3 other answers" in verdict.reasoning[1]
-
-
-def test_a_list_mark_is_no_part_of_a_sentence():
     example = ask("- In 1894.", samples=("1. In 1894.\n2. By hand.",))
     (verdict,) = BertStochastic(None, OneVectorPerWord())([example])
     assert verdict.raw_score == 0.0
 
 
-def test_answers_are_drawn_one_per_seed():
+def test_answers_are_drawn_one_per_seed_without_the_judged_one():
     requests = []
 
     def reply(request):
@@ -92,9 +89,6 @@ def test_answers_are_drawn_one_per_seed():
     assert verdict.usage.calls == 3
     assert verdict.usage.output_tokens == 6
     assert judge.info.version == "1-words-answer-v1-3-fake"
-
-
-def test_the_judged_answer_is_not_shown_to_the_model():
     prompts = []
 
     def reply(request):
@@ -123,14 +117,11 @@ def test_one_failed_sample_leaves_its_example_unscored():
     assert before.score == "PASS"
 
 
-def test_a_sample_without_text_is_no_sample():
+def test_samples_without_text_and_missing_samples_give_no_score():
     judge = BertStochastic(FakeBackend(lambda _: " \n"), OneVectorPerWord(), 2)
     drawn, given = judge([ask("In 1894."), ask("In 1894.", samples=("In 1894.", " "))])
     assert (drawn.error.code, given.error.code) == ("backend", "bad_input")
     assert "sample 2" in given.error.message
-
-
-def test_without_samples_and_model_there_is_no_score():
     judge = BertStochastic(None, OneVectorPerWord())
     none, some = judge([ask("In 1894."), ask("In 1894.", samples=("In 1894.",))])
     assert (none.score, none.error.code) == (None, "bad_input")

@@ -42,7 +42,7 @@ def ask(answer, context=DOCUMENTS, **fields):
     return Example(context=context, answer=answer, **fields)
 
 
-def test_a_sentence_is_as_far_as_its_nearest_document_sentence():
+def test_a_sentence_is_as_far_as_its_nearest_document_sentence_within_0_and_1():
     judge = SemanticSimilarity(TableOfVectors())
     (verdict,) = judge([ask("May was when it opened. It opened, rather tall, in May. Hello!")])
     same, near, hello = verdict.sentences
@@ -51,16 +51,13 @@ def test_a_sentence_is_as_far_as_its_nearest_document_sentence():
     assert (hello.raw_score, hello.label) == (None, "NO_INFO")
     assert verdict.raw_score == near.raw_score
     assert (verdict.judge.name, verdict.judge.version) == ("semantic-similarity", "1-table")
-
-
-def test_the_score_stays_within_0_and_1():
     judge = SemanticSimilarity(TableOfVectors())
     (verdict,) = judge([ask("Cats are banned.", "Dogs are allowed.")])
     assert (verdict.raw_score, verdict.score) == (1.0, "FAIL")
     assert [span.text for span in verdict.spans] == ["Cats are banned."]
 
 
-def test_evidence_is_what_would_support_alone():
+def test_evidence_is_what_would_support_alone_with_its_document():
     answer = ask("It opened, rather tall, in May.")
 
     def evidence(threshold):
@@ -70,9 +67,12 @@ def test_evidence_is_what_would_support_alone():
     assert evidence(0.6) == ["It opened in May.", "It is tall."]
     assert evidence(DEFAULT_THRESHOLD) == ["It opened in May."]
     assert evidence(0.1) == []
+    judge = SemanticSimilarity(TableOfVectors())
+    (verdict,) = judge([ask("Dogs are allowed.", ["", " \n", "Dogs are allowed."])])
+    assert [e.document for e in verdict.sentences[0].evidence] == [2]
 
 
-def test_sentences_are_embedded_once_and_documents_are_kept():
+def test_sentences_are_embedded_once_and_few_documents_are_kept():
     table = TableOfVectors()
     judge = SemanticSimilarity(table)
     first = judge([ask("It is tall."), ask("Cats are banned. It is tall.")])
@@ -85,9 +85,6 @@ def test_sentences_are_embedded_once_and_documents_are_kept():
     assert table.asked[1] == ["It is tall."]
     judge([ask("Hello!")])
     assert len(table.asked) == 2
-
-
-def test_few_documents_are_kept():
     table = TableOfVectors()
     VECTORS.update({f"Line {n} is here.": (1, 0, 0) for n in range(200)})
     judge = SemanticSimilarity(table)
@@ -95,12 +92,6 @@ def test_few_documents_are_kept():
     judge([ask("It is tall.", ["Line 199 is here."])])
     judge([ask("It is tall.", ["Line 0 is here."])])
     assert table.asked[1:] == [["It is tall."], ["Line 0 is here.", "It is tall."]]
-
-
-def test_blank_documents_hold_no_sentences_but_keep_their_number():
-    judge = SemanticSimilarity(TableOfVectors())
-    (verdict,) = judge([ask("Dogs are allowed.", ["", " \n", "Dogs are allowed."])])
-    assert [e.document for e in verdict.sentences[0].evidence] == [2]
 
 
 def test_a_text_too_long_leaves_its_neighbours_alone():

@@ -29,6 +29,10 @@ def test_words_that_stand_in_the_documents_support():
     assert [span.text for span in verdict.spans] == ["Today", "brewery"]
     assert (verdict.score, verdict.raw_score) == ("FAIL", 0.5)
     assert "not found: today, brewery" in verdict.reasoning[1]
+    verdict = judge("A lighthouse built in 1874 at the cape, and a keeper's house, now a museum.")
+    assert sorted(e.document for e in verdict.sentences[0].evidence) == [0, 1]
+    verdict = judge("The lighthouse burns solar power at night.", threshold=0.5)
+    assert [span.text for span in verdict.spans] == ["solar power at night"]
 
 
 @pytest.mark.parametrize(
@@ -47,16 +51,6 @@ def test_one_wrong_number_spoils_a_sentence_but_the_number_of_a_list_item_does_n
     verdict = judge("2. The lighthouse was built in 1874.\n3. The lighthouse was built in 1875.")
     assert [sentence.raw_score for sentence in verdict.sentences] == [0.0, 1.0]
     assert [span.text for span in verdict.spans] == ["1875"]
-
-
-def test_evidence_comes_from_each_document_that_adds_to_it():
-    verdict = judge("A lighthouse built in 1874 at the cape, and a keeper's house, now a museum.")
-    assert sorted(e.document for e in verdict.sentences[0].evidence) == [0, 1]
-
-
-def test_a_run_of_missing_words_is_one_span():
-    verdict = judge("The lighthouse burns solar power at night.", threshold=0.5)
-    assert [span.text for span in verdict.spans] == ["solar power at night"]
 
 
 @pytest.mark.parametrize(

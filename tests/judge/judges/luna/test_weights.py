@@ -133,7 +133,7 @@ def test_a_calibration_for_another_judge_is_not_applied(own):
 def test_what_is_not_there_is_named(monkeypatch, tmp_path):
     with pytest.raises(BackendError, match="/nowhere/luna"):
         load_judge("luna:/nowhere/luna")
-    with pytest.raises(LunaError, match="nobody/nothing is no folder here"):
+    with pytest.raises(LunaError, match="nobody/nothing is not a folder here"):
         load_judge("luna:nobody/nothing")
     monkeypatch.setattr(module, "EMBEDDED", tmp_path)
     with pytest.raises(LunaError, match="luna:FOLDER_OR_HUB_ID"):

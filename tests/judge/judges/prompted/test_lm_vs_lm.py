@@ -25,11 +25,15 @@ def judge_one(court, **options):
     return judged(LmVsLm("m", **options), court)
 
 
-def test_each_sentence_is_examined():
+def test_each_sentence_is_examined_and_only_the_examinee_sees_the_documents():
     _, verdict = judge_one(Court())
     assert [s.label for s in verdict.sentences] == ["NO_INFO", "SUPPORTED", "UNSUPPORTED"]
     assert (verdict.score, verdict.raw_score) == ("FAIL", 1.0)
     assert verdict.usage.calls == 2 * 4, "two questions, an answer and a decision for each"
+    backend, _ = judge_one(Court())
+    for request in backend.requests:
+        shown = EXAMPLE.context[1] in request.messages[0].content
+        assert shown == (request.schema is None)
 
 
 @pytest.mark.parametrize(("rounds", "most", "calls"), [(1, 1, 3), (2, 5, 6), (9, 2, 5)])
@@ -45,13 +49,6 @@ def test_the_examiner_asks_until_it_has_no_more_or_the_rounds_are_over(rounds, m
         "Reply to 1. Question 1?",
     ]
     assert said.count("Examinee:") == asked
-
-
-def test_only_the_examinee_sees_the_documents():
-    backend, _ = judge_one(Court())
-    for request in backend.requests:
-        shown = EXAMPLE.context[1] in request.messages[0].content
-        assert shown == (request.schema is None)
 
 
 @pytest.mark.parametrize("reply", [{"questions": []}, {"questions": "What?"}, "No questions."])

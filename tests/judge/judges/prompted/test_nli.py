@@ -76,10 +76,13 @@ def test_the_label_is_found_by_its_name(tmp_path, labels, label, entailment):
 
 
 @heavy
-def test_a_single_logit_is_a_support(tmp_path):
+def test_a_single_logit_is_a_support_and_something_else_that_is_said_none(tmp_path):
     folder = build_classifier(tmp_path, {0: "LABEL_0"})
     (logit,) = weights_of(folder, "the bridge", "red")
     assert load(folder).read("the bridge", "red").support == pytest.approx(float(logit.sigmoid()))
+    judge = NliJudge(load(build_generator(tmp_path, random=True)))
+    (verdict,) = judge([EXAMPLE])
+    assert (verdict.score, verdict.error.code) == (None, "unparsed")
 
 
 @heavy
@@ -92,13 +95,6 @@ def test_the_judge_calls_what_is_not_entailed_unsupported(generator):
     places = [(e.document, e.start, e.end) for e in verdict.sentences[1].evidence]
     assert places == [(0, 0, 18), (1, 0, 10)], "the window is the evidence"
     assert verdict.sentences[2].evidence == ()
-
-
-@heavy
-def test_a_generator_that_says_something_else_gives_no_verdict(tmp_path):
-    judge = NliJudge(load(build_generator(tmp_path, random=True)))
-    (verdict,) = judge([EXAMPLE])
-    assert (verdict.score, verdict.error.code) == (None, "unparsed")
 
 
 @heavy

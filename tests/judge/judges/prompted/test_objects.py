@@ -36,12 +36,9 @@ def test_all_else_is_unparsed(text):
     assert read(text).code == "unparsed"
 
 
-def test_a_key_given_twice_is_contradictory():
+def test_faults_of_the_backend_come_before_a_key_given_twice():
     assert read('{"a": true, "a": false}').code == "contradictory"
     assert read('{"b": {"a": 1, "a": 1}}').code == "contradictory"
-
-
-def test_faults_of_the_backend_come_first():
     assert read('{"a": true}', "length").code == "truncated"
     assert read('{"a": true}', "refused").code == "refused"
     assert read_object(ChatReply("", "error", error=ERROR)) == ERROR
@@ -82,15 +79,12 @@ def verdict(*scores):
     return to_verdict(EXAMPLE, JUDGE, list(map(Finding, PIECES, scores)), 0.5)
 
 
-def test_a_sentence_without_a_score_leaves_the_answer_unscored():
+def test_a_sentence_without_a_score_leaves_the_answer_unscored_unless_another_is_unsupported():
     for scores in ((0.0, ERROR, 0.0), (None, ERROR, None), (ERROR, ERROR, ERROR)):
         found = verdict(*scores)
         assert (found.score, found.error.code, found.sentences) == (None, "unparsed", ())
     assert verdict(0.0, TRUNCATED, ERROR).error.code == "truncated"
     assert "the sentence at 12" in verdict(0.0, TRUNCATED, ERROR).error.message
-
-
-def test_unless_another_is_unsupported():
     found = verdict(ERROR, 0.9, 0.1)
     assert (found.score, found.raw_score, found.error) == ("FAIL", 0.9, None)
     assert [sentence.label for sentence in found.sentences] == ["UNSUPPORTED", "SUPPORTED"]

@@ -34,13 +34,10 @@ def test_the_share_of_polls_is_the_score(replies, raw_score, score):
     assert section(backend.requests[0], "RESPONSE") == EXAMPLE.answer
 
 
-def test_polls_and_threshold_are_options():
+def test_polls_and_threshold_are_options_and_a_poll_that_cannot_be_read_is_no_vote():
     assert judge_one(ChainPoll("m", polls=1), NO)[1].score == "FAIL"
     assert judge_one(ChainPoll("m", threshold=0.3), YES, NO, YES)[1].score == "FAIL"
     assert ChainPoll("m", polls=5).info.version == "chainpoll-adherence-v1-5"
-
-
-def test_a_poll_that_cannot_be_read_is_no_vote():
     _, verdict = judge_one(ChainPoll("m"), YES, "It is fine.", YES)
     assert (verdict.score, verdict.error.code) == (None, "unparsed")
     _, verdict = judge_one(ChainPoll("m"), NO, {"explanation": "x"}, YES)
