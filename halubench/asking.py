@@ -6,11 +6,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from typing_extensions import override
 
-from moonlynx.judge.backends.base import ChatBackend, ChatRequest
+from moonlynx.judge.backends.base import ChatBackend
 from moonlynx.judge.batch.chat_tasks import Fault, Ledger, Lost, Tally, ask, run_tasks
 from moonlynx.judge.contract.types import BadInput, Record, Text, Usage
 from moonlynx.judge.decision.cost import estimate_tokens
@@ -18,38 +18,15 @@ from moonlynx.judge.files.journal import RunMismatch, to_line
 
 from .records import QARow
 
+if TYPE_CHECKING:
+    from .perturb.by_model import Perturbation
+    from .reasoning import Tracing
+
+Task: TypeAlias = "Perturbation | Tracing"
+"""What is asked about each row, and how a reply becomes a new row."""
+
 RETRIES = 2  # further tries where a reply cannot be used
 CALLS = "calls"
-
-
-class Task(Protocol):
-    """What is asked about each row, and how a reply becomes a new row."""
-
-    @property
-    def prompts(self) -> tuple[str, ...]:
-        """Return the versions of the prompts."""
-        ...
-
-    @property
-    def max_tokens(self) -> int:
-        """Return how many tokens a reply may take."""
-        ...
-
-    def request(self, row: QARow, attempt: int) -> ChatRequest:
-        """Ask about the row: greedily at first; after that another opinion is drawn each time.
-
-        Raises:
-            BadInput: nothing can be asked about this row.
-        """
-        ...
-
-    def likely_tokens(self, row: QARow) -> float:
-        """Estimate how long the reply will be."""
-        ...
-
-    def read(self, row: QARow, text: str) -> QARow | Fault:
-        """Build the new row from a whole reply; return a fault where it cannot be used."""
-        ...
 
 
 class RunInfo(Record):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
-from typing import Protocol
 
 from .asking import Asker
 from .perturb import KINDS, Change, Rejections, perturb
@@ -14,29 +13,6 @@ from .records import Edited, QARow
 
 # Of the rules, those that make minimal changes, as the paper's prompt asks.
 MINIMAL = tuple(kind for kind in KINDS if kind not in ("invented-clause", "fused"))
-
-
-class Perturber(Protocol):
-    """Turns faithful answers into hallucinated ones, and verifies them.
-
-    Attributes:
-        name: says in a manifest what made the changes.
-        rejections: changes that were refused, by kind and reason.
-    """
-
-    @property
-    def name(self) -> str:
-        """Return the perturber's name."""
-
-    @property
-    def rejections(self) -> Rejections:
-        """Return the counts so far."""
-
-    def __call__(self, rows: Sequence[QARow]) -> list[QARow | None]:
-        """Return for each faithful row one that is FAIL, with `gold` and `change`, or None.
-
-        The result of a row does not depend on the others.
-        """
 
 
 class RulePerturber:
@@ -92,6 +68,14 @@ class ModelPerturber:
         """Ask about each row until a reply can be used, or a few have failed."""
         self._on_start(rows)
         return self._asker.ask(rows)
+
+
+Perturber = RulePerturber | ModelPerturber
+"""Turns faithful answers into hallucinated ones, and verifies them.
+
+Called with faithful rows, it returns for each one that is FAIL, with `gold` and `change`, or None;
+that of a row does not depend on the others.
+"""
 
 
 def _made_wrong(row: QARow, change: Change) -> QARow:

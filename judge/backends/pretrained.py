@@ -115,12 +115,7 @@ def load_weights(model: str, device: str, load: str) -> Any:
         },
         "nf4": {
             "dtype": half,
-            "quantization_config": BitsAndBytesConfig(
-                load_in_4bit=True,
-                bnb_4bit_quant_type="nf4",
-                bnb_4bit_use_double_quant=True,
-                bnb_4bit_compute_dtype=torch.float32 if slow else half,
-            ),
+            "quantization_config": nf4(torch.float32 if slow else half),
         },
     }
     place: str | dict[str, str] = {"": "cuda:0" if on_gpu else "cpu"}
@@ -141,6 +136,18 @@ def half_is_slow() -> bool:
     import torch
 
     return torch.backends.cpu.get_cpu_capability() in ("DEFAULT", "AVX2")
+
+
+def nf4(multiplied: Any) -> Any:
+    """Return the settings of weights in nf4 (Dettmers et al. 2023), multiplied in a torch dtype."""
+    from transformers import BitsAndBytesConfig
+
+    return BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=multiplied,
+    )
 
 
 def load_causal(model: str | Path, **options: Any) -> Any:

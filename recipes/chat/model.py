@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from moonlynx.judge.backends.pretrained import nf4
 from moonlynx.judge.contract.types import MoonlynxError
 
 from .settings import Run
@@ -52,13 +53,8 @@ def load_model(run: Run) -> Any:
         dtype = torch.bfloat16  # frozen; what is trained keeps full precision
     options: dict[str, Any] = {"dtype": dtype, "attn_implementation": run.attention}
     if run.method == "qlora":
-        from transformers import BitsAndBytesConfig
-
-        options["quantization_config"] = BitsAndBytesConfig(
-            load_in_4bit=True,
-            bnb_4bit_quant_type="nf4",
-            bnb_4bit_use_double_quant=True,
-            bnb_4bit_compute_dtype=torch.bfloat16 if run.precision == "bf16" else torch.float32,
+        options["quantization_config"] = nf4(
+            torch.bfloat16 if run.precision == "bf16" else torch.float32
         )
     try:
         return AutoModelForCausalLM.from_pretrained(

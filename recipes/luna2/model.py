@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from moonlynx.judge.backends.pretrained import can_see, load_causal
+from moonlynx.judge.backends.pretrained import can_see, load_causal, nf4
 from moonlynx.judge.contract.types import MoonlynxError
 
 from .settings import Run
@@ -23,17 +23,11 @@ def load_with_adapter(run: Run, folder: Path) -> Any:
     """
     import torch
     from peft import LoraConfig, PeftModel, get_peft_model
-    from transformers import BitsAndBytesConfig
 
     dtype = torch.bfloat16 if run.precision == "bf16" else torch.float32
     options: dict[str, Any] = {"dtype": dtype, "attn_implementation": run.attention}
     if run.load == "nf4":
-        options["quantization_config"] = BitsAndBytesConfig(
-            load_in_4bit=True,
-            bnb_4bit_quant_type="nf4",
-            bnb_4bit_use_double_quant=True,
-            bnb_4bit_compute_dtype=dtype,
-        )
+        options["quantization_config"] = nf4(dtype)
     try:
         model = load_causal(folder, **options)
         if run.checkpointing:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.terminal.messages import echo
 
+from ..chat.command import BaseOption, DryRunOption, open_run
+from ..chat.settings import Run
 from ..log import show_log
-from ..runs import find_recipe, read_run
 
-_NEEDED = ("accelerate", "datasets", "peft", "torch", "transformers", "trl")
 _FOLDER = Path(__file__).parent
 
 RowsOption = Annotated[
@@ -31,12 +29,6 @@ OutOption = Annotated[
     Path | None,
     typer.Option(help="Folder of the run, from which a stopped one resumes (default: runs/NAME)."),
 ]
-BaseOption = Annotated[
-    str | None, typer.Option(help="Hub id or folder to start from, instead of the recipe's.")
-]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Show memory and time that the run will take, and stop.")
-]
 TrackerOption = Annotated[
     str, typer.Option(metavar="none|tensorboard|wandb", help="Where losses are reported as well.")
 ]
@@ -44,55 +36,40 @@ TrackerOption = Annotated[
 
 def add_commands(app: typer.Typer) -> None:
     """Add `lynx FILE.yaml`, and a command for each bundled run by its name."""
-
-    @app.command("lynx")
-    def from_file(
-        recipe: Annotated[str, typer.Argument(help="A YAML file like those of recipes/lynx.")],
-        rows: RowsOption,
-        validation: ValidationOption = None,
-        out: OutOption = None,
-        base: BaseOption = None,
-        dry_run: DryRunOption = False,
-        log_to: TrackerOption = "none",
-    ) -> None:
-        """Fine-tune a chat model into a judge that reasons, from a YAML file."""
-        _train(recipe, rows, validation, out, base, dry_run=dry_run, log_to=log_to)
-
+    app.command("lynx")(_train)
     for path in sorted(_FOLDER.glob("*.yaml")):
-        _add_bundled(app, path.stem)
+        what = f"Fine-tune a chat model into a judge that reasons: {path.stem}."
+        app.command(path.stem, help=what)(_train_bundled)
 
 
-def _add_bundled(app: typer.Typer, name: str) -> None:
-    @app.command(name, help=f"Fine-tune a chat model into a judge that reasons: {name}.")
-    def bundled(
-        rows: RowsOption,
-        validation: ValidationOption = None,
-        out: OutOption = None,
-        base: BaseOption = None,
-        dry_run: DryRunOption = False,
-        log_to: TrackerOption = "none",
-    ) -> None:
-        _train(name, rows, validation, out, base, dry_run=dry_run, log_to=log_to)
+def _train_bundled(
+    context: typer.Context,
+    rows: RowsOption,
+    validation: ValidationOption = None,
+    out: OutOption = None,
+    base: BaseOption = None,
+    dry_run: DryRunOption = False,
+    log_to: TrackerOption = "none",
+) -> None:
+    _train(str(context.info_name), rows, validation, out, base, dry_run, log_to)
 
 
 def _train(
-    recipe: str,
-    rows: Path,
-    validation: Path | None,
-    out: Path | None,
-    base: str | None,
-    *,
-    dry_run: bool,
-    log_to: str,
+    recipe: Annotated[str, typer.Argument(help="A YAML file like those of recipes/lynx.")],
+    rows: RowsOption,
+    validation: ValidationOption = None,
+    out: OutOption = None,
+    base: BaseOption = None,
+    dry_run: DryRunOption = False,
+    log_to: TrackerOption = "none",
 ) -> None:
-    if any(find_spec(name) is None for name in _NEEDED):
-        raise MissingExtra("training", "train")
+    """Fine-tune a chat model into a judge that reasons, from a YAML file."""
+    name, run = open_run(recipe, _FOLDER, Run, base)
     # These import torch, which the other commands start without.
     from moonlynx.halubench.rows import read_rows
 
     from ..chat.estimate import describe
     from ..chat.model import load_tokenizer
-    from ..chat.settings import Run
     from ..chat.sft import MODEL, TRACKERS
     from .chats import fit
     from .sft import train
@@ -101,16 +78,12 @@ def _train(
         raise typer.BadParameter(
             f"{log_to!r} is none of {', '.join(TRACKERS)}", param_hint="log-to"
         )
-    path = find_recipe(recipe, _FOLDER)
-    run = read_run(path, Run)
-    if base is not None:
-        run = run.model_copy(update={"base": base, "revision": None})
     trained_on = read_rows(rows)
     if dry_run:
         echo(describe(run, fit(trained_on, run, load_tokenizer(run))))
         return
     show_log()
-    out = out or Path("runs") / path.stem
+    out = out or Path("runs") / name
     measured = read_rows(validation) if validation is not None else []
     done = train(run, trained_on, measured, out, log_to)
     echo(

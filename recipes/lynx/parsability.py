@@ -12,20 +12,19 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from random import Random
 from typing import Annotated
 
 import typer
 from jsonschema import Draft202012Validator
 
+from moonlynx.eval.benchmarks import load_benchmark
 from moonlynx.judge.backends.base import ChatBackend, ChatReply, ChatRequest
 from moonlynx.judge.backends.chat import load_chat_model, parse_chat_model
 from moonlynx.judge.contract.schemas import load_schema
-from moonlynx.judge.contract.types import BadInput, Count, Example, Record, Turn
+from moonlynx.judge.contract.types import Count, Example, Record, Turn
 from moonlynx.judge.files.atomic import written_whole
 from moonlynx.judge.judges.lynx import MAX_TOKENS, build_prompt
 from moonlynx.judge.prompts.parsing import LynxReply, ParseFault, parse_lynx
-from moonlynx.judge.rows.examples import read_rows
 from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
 
@@ -93,17 +92,6 @@ def _is_valid(reply: ChatReply, validator: Draft202012Validator) -> bool:
         return False
 
 
-def _labelled(path: Path) -> list[Example]:
-    examples: list[Example] = []
-    for row in read_rows(path):
-        if isinstance(row.example, BadInput):
-            raise row.example
-        if row.example.label is None:
-            raise BadInput("bad_input", f"line {row.line}, label", "is missing; give PASS or FAIL")
-        examples.append(row.example)
-    return examples
-
-
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -117,9 +105,8 @@ def command(
     ] = None,
 ) -> None:
     """Count how many replies to the judge's prompt are valid JSON, readable, and right."""
-    examples = _labelled(rows)
-    if limit is not None and limit < len(examples):
-        examples = Random(0).sample(examples, limit)  # noqa: S311 (the same rows each time)
+    loaded = load_benchmark(str(rows), limit=limit).rows
+    examples = [row.example for row in loaded if isinstance(row.example, Example)]
     counted = measure(load_chat_model(parse_chat_model(model)), examples)
     output.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(output) as draft:

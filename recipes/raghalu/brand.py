@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Self
 
-from pydantic import StringConstraints, ValidationError
+from pydantic import model_validator
+from pydantic_core import PydanticCustomError
 
 from moonlynx.judge.contract.types import (
     Documents,
@@ -17,14 +17,14 @@ from moonlynx.judge.contract.types import (
     SentenceLabel,
     Text,
     Turn,
-    first_fault,
 )
+from moonlynx.judge.files.journal import read_records
 
 LEAST = 20  # sentences of SUPPORTED and of UNSUPPORTED
 
 
 class BrandError(MoonlynxError, ValueError):
-    """Sentences that cannot be learned from; names line and field."""
+    """Sentences that cannot be learned from."""
 
 
 class BrandSentence(Record):
@@ -34,11 +34,17 @@ class BrandSentence(Record):
     question.
     """
 
-    sentence: Annotated[Text, StringConstraints(min_length=1)]
+    sentence: Text
     label: SentenceLabel
     context: Documents
     question: Text = ""
     conversation: tuple[Turn, ...] = ()
+
+    @model_validator(mode="after")
+    def _judgeable(self) -> Self:
+        if not (self.sentence.strip() and any(map(str.strip, self.context))):
+            raise PydanticCustomError("bad_input", "sentence and context must hold text")
+        return self
 
     def example(self) -> Example:
         """Return the sentence as an answer."""
@@ -54,21 +60,10 @@ def read_brand(path: Path) -> list[BrandSentence]:
     """Read a brand's sentences.
 
     Raises:
-        BrandError: a line is no such sentence, or there are too few of a label.
+        BadInput: a line is no such sentence; names line and field.
+        BrandError: there are too few of a label.
     """
-    rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = BrandSentence.model_validate(json.loads(line))
-            row.example()
-        except ValidationError as error:
-            field, message = first_fault(error, "row")
-            raise BrandError(f"{path}:{number}: {field}: {message}") from None
-        except json.JSONDecodeError as error:
-            raise BrandError(f"{path}:{number}: no JSON: {error}") from None
-        rows.append(row)
+    rows = read_records(path, BrandSentence)
     counts = Counter(row.label for row in rows)
     for label in ("SUPPORTED", "UNSUPPORTED"):
         if counts[label] < LEAST:

@@ -11,11 +11,10 @@ import typer
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.terminal.messages import echo
 
+from ..chat.command import BaseOption, DryRunOption, open_run
 from ..log import show_log
-from ..runs import find_recipe, read_run
 
 _DECODER = Path(__file__).parent / "decoder"
-_NEEDED = ("accelerate", "datasets", "peft", "torch", "transformers", "trl")
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -68,33 +67,25 @@ def add_commands(app: typer.Typer) -> None:
                 help="Folder, from which a stopped run resumes (default: runs/raghalu-RECIPE)."
             ),
         ] = None,
-        base: Annotated[
-            str | None, typer.Option(help="Hub id or folder to start from, not the recipe's.")
-        ] = None,
-        dry_run: Annotated[
-            bool, typer.Option("--dry-run", help="Show memory and time of the run, and stop.")
-        ] = False,
+        base: BaseOption = None,
+        dry_run: DryRunOption = False,
     ) -> None:
         """Fine-tune a chat model to print the label of a sentence."""
-        if any(find_spec(name) is None for name in _NEEDED):
-            raise MissingExtra("training", "train")
+        from .decoder.settings import DecoderRun
+
+        name, run = open_run(recipe, _DECODER, DecoderRun, base)
         # These import torch, which the other commands start without.
         from ..chat.estimate import describe
         from ..chat.sft import MODEL
         from .brand import read_brand
-        from .decoder.settings import DecoderRun
         from .decoder.sft import fit_sentences, train
 
-        path = find_recipe(recipe, _DECODER)
-        run = read_run(path, DecoderRun)
-        if base is not None:
-            run = run.model_copy(update={"base": base, "revision": None})
         sentences = read_brand(rows)
         if dry_run:
             echo(describe(run, fit_sentences(run, sentences)))
             return
         show_log()
-        out = out or Path("runs") / f"raghalu-{path.stem}"
+        out = out or Path("runs") / f"raghalu-{name}"
         done = train(run, sentences, rows.stem, out)
         echo(
             f"{done.steps} steps over {done.rows} prompts ({done.too_long} too long), loss "

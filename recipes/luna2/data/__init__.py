@@ -8,13 +8,12 @@ from moonlynx.judge.contract.types import MoonlynxError
 
 from .base import Placed
 from .licences import SETS, Set
-from .rows import LabelledInput, RowsError, read_rows
+from .rows import LabelledInput, read_rows
 from .splits import Splits, split
 
 __all__ = [
     "SETS",
     "LabelledInput",
-    "RowsError",
     "Set",
     "Splits",
     "UnknownMetric",

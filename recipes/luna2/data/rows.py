@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ValidationError
+from pydantic import BeforeValidator, StringConstraints
 
-from moonlynx.judge.contract.types import MetricInput, MoonlynxError, first_fault
+from moonlynx.judge.contract.types import BadInput, MetricInput, Text
+from moonlynx.judge.files.journal import read_records
 from moonlynx.judge.metrics.definition import MetricDefinition
 
-_OWN = ("labels", "group", "source")
-_NOTED = ("votes", "provenance")  # of rows that models labelled or wrote; nothing is learned of it
+
+def _named(labels: object) -> object:
+    """Return labels as JSON may have them, one or several, true or false, as a list of names."""
+    found = labels if isinstance(labels, list | tuple | None) else [labels]
+    return found and [str(each).lower() if isinstance(each, bool) else each for each in found]
 
 
-class RowsError(MoonlynxError, ValueError):
-    """Rows that cannot be learned from; names line and field."""
+Name = Annotated[Text, StringConstraints(min_length=1)]
+
+
+class DraftRow(MetricInput):
+    """An input of a metric, with labels where it has some already.
+
+    Attributes:
+        labels: of the metric's classes; None where there are none yet.
+        group: rows that share it are never on two sides of a split.
+        source: where the row is from.
+    """
+
+    labels: Annotated[tuple[Text, ...] | None, BeforeValidator(_named)] = None
+    group: Name | None = None
+    source: Name | None = None
+
+
+class _NotedRow(DraftRow):
+    """A row that models may have labelled or written; nothing is learned of what they noted."""
+
+    votes: Any = None
+    provenance: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,55 +67,34 @@ def read_rows(path: Path, definition: MetricDefinition) -> list[LabelledInput]:
     without a group is a group of its own, and its source is the file's name.
 
     Raises:
-        RowsError: a line is no such row, or there is none; names line and field.
+        BadInput: a line is no such row, or there is none; names line or row, and field.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise RowsError(f"{path} cannot be read: {error}") from None
-    rows = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise RowsError(f"{path}:{number}: no JSON: {error}") from None
-        if not isinstance(row, dict):
-            raise RowsError(f"{path}:{number}: a row is a JSON object, got {type(row).__name__}")
-        rows.append(_read(row, f"{path}:{number}", path.stem, definition))
-    if not rows:
-        raise RowsError(f"{path} has no rows")
-    return rows
+    found = []
+    for number, row in enumerate(read_records(path, _NotedRow), start=1):
+        place = f"{path}:{number}"
+        fields = row.model_dump(include=set(MetricInput.model_fields))
+        found.append(
+            LabelledInput(
+                MetricInput.model_validate(fields),
+                _labels(row, place, definition),
+                row.group or place,
+                row.source or path.stem,
+            )
+        )
+    if not found:
+        raise BadInput("bad_input", str(path), "has no rows")
+    return found
 
 
-def _read(
-    row: dict[str, Any], place: str, source: str, definition: MetricDefinition
-) -> LabelledInput:
-    fields = {name: value for name, value in row.items() if name not in (*_OWN, *_NOTED)}
-    try:
-        read = MetricInput.model_validate(fields)
-    except ValidationError as error:
-        field, message = first_fault(error, "row")
-        raise RowsError(f"{place}: {field}: {message}") from None
-    named = {}
-    for field, default in (("group", place), ("source", source)):
-        named[field] = row.get(field, default)
-        if not isinstance(named[field], str) or not named[field]:
-            raise RowsError(f"{place}: {field}: must be a string that is not empty")
-    return LabelledInput(read, _labels(row, place, definition), named["group"], named["source"])
-
-
-def _labels(row: dict[str, Any], place: str, definition: MetricDefinition) -> frozenset[str]:
-    if "labels" not in row:
-        raise RowsError(f"{place}: labels: is missing; every row needs it")
-    given = row["labels"]
-    found = given if isinstance(given, list) else [given]
-    found = [str(each).lower() if isinstance(each, bool) else each for each in found]
-    for label in found:
-        if not isinstance(label, str) or label not in definition.classes:
-            known = ", ".join(definition.classes)
-            raise RowsError(f"{place}: labels: {label!r} is no class of {definition.name}: {known}")
-    if definition.kind != "multi-label" and len(set(found)) != 1:
-        raise RowsError(f"{place}: labels: {definition.name} takes one, got {len(set(found))}")
-    return frozenset(found)
+def _labels(row: DraftRow, place: str, definition: MetricDefinition) -> frozenset[str]:
+    labels, fault = frozenset(row.labels or ()), None
+    if row.labels is None:
+        fault = "is missing; every row needs it"
+    elif unknown := labels - definition.classes.keys():
+        known = ", ".join(definition.classes)
+        fault = f"{min(unknown)!r} is no class of {definition.name}: {known}"
+    elif definition.kind != "multi-label" and len(labels) != 1:
+        fault = f"{definition.name} takes one, got {len(labels)}"
+    if fault is not None:
+        raise BadInput("bad_input", f"{place}, labels", fault)
+    return labels

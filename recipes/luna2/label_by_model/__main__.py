@@ -19,8 +19,9 @@ from moonlynx.judge.terminal.costed import PRICE_HELP, DryRunOption, run_costed
 from moonlynx.judge.terminal.messages import errors_as_messages
 
 from ..data import load
+from ..data.rows import DraftRow
 from .label import Done, Label, Rewrite, Task, calls_of, estimate, run_task
-from .records import DraftRow, RunInfo
+from .records import RunInfo
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 

@@ -27,6 +27,7 @@ from moonlynx.judge.contract.types import Usage
 from moonlynx.judge.decision.cost import estimate_tokens
 from moonlynx.judge.metrics.definition import MetricDefinition
 
+from ..data.rows import DraftRow
 from .questions import (
     LABEL,
     REWRITE,
@@ -36,7 +37,7 @@ from .questions import (
     rewrite_request,
     vote,
 )
-from .records import DraftRow, DroppedRow, MadeRow, Provenance, RunInfo
+from .records import DroppedRow, MadeRow, Provenance, RunInfo
 
 Finished = MadeRow | DroppedRow
 _REASONING = 150  # tokens of a reply beside what it copies, likely

@@ -19,7 +19,7 @@ from moonlynx.judge.metrics.prompt import write
 from moonlynx.judge.prompts import fill, load_prompt
 from moonlynx.judge.prompts.parsing import shorten
 
-from .records import DraftRow
+from ..data.rows import DraftRow
 
 LABEL, REWRITE = "luna2/label-v1", "luna2/rewrite-v1"
 _TEXTS = ("input", "output", "context")  # fields that can be rewritten

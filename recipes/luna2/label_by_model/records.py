@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from moonlynx.judge.contract.types import Count, Id, JudgeError, MetricInput, Record, Text, Usage
+from moonlynx.judge.contract.types import Count, Id, JudgeError, Record, Text, Usage
 
-
-class DraftRow(MetricInput):
-    """An input of a metric, with labels where it has some already.
-
-    Attributes:
-        labels: of the metric's classes; None where there are none yet.
-        group: rows that share it are never on two sides of a split.
-        source: where the row is from.
-    """
-
-    labels: tuple[Text, ...] | None = None
-    group: Text | None = None
-    source: Text | None = None
+from ..data.rows import DraftRow
 
 
 class RunInfo(Record):

@@ -11,6 +11,7 @@ from moonlynx.judge.batch.chat_tasks import Fault, hash_rows
 from moonlynx.judge.files.journal import RunMismatch
 from moonlynx.judge.metrics.definition import DefinitionError, load_definition
 from moonlynx.recipes.luna2.data import read_rows
+from moonlynx.recipes.luna2.data.rows import DraftRow
 from moonlynx.recipes.luna2.label_by_model.__main__ import app
 from moonlynx.recipes.luna2.label_by_model.label import Done, Label, Rewrite, run_task
 from moonlynx.recipes.luna2.label_by_model.questions import (
@@ -21,7 +22,7 @@ from moonlynx.recipes.luna2.label_by_model.questions import (
     rewrite_request,
     vote,
 )
-from moonlynx.recipes.luna2.label_by_model.records import DraftRow, RunInfo
+from moonlynx.recipes.luna2.label_by_model.records import RunInfo
 
 TOXICITY, PII, RELEVANCE = map(load_definition, ("toxicity", "pii", "context_relevance"))
 ROWS = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from moonlynx.judge.contract.types import Example
+from moonlynx.judge.contract.types import BadInput, Example
 from moonlynx.judge.judges.luna.support import SupportModel
 from moonlynx.judge.judges.raghalu.weights import EMBEDDED, open_heads
 from moonlynx.judge.registry import load_judge
@@ -73,16 +73,16 @@ def write(path, rows):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"label": "MAYBE"}, ":2: label: "),
-        ({"sentence": " "}, ":2: answer: "),
-        ({"context": ""}, ":2: context: "),
-        ({"mood": "fine"}, ":2: mood: "),
+        ({"label": "MAYBE"}, "line 2, label: "),
+        ({"sentence": " "}, "line 2, row: sentence and context must hold text"),
+        ({"context": ""}, "line 2, row: sentence and context must hold text"),
+        ({"mood": "fine"}, "line 2, mood: "),
     ],
 )
 def test_a_wrong_row_names_line_and_field(change, message, tmp_path):
     rows = brand_rows()
     rows[1] = rows[1] | change
-    with pytest.raises(BrandError, match=message):
+    with pytest.raises(BadInput, match=message):
         read_brand(write(tmp_path / "brand.jsonl", rows))
 
 

@@ -2,8 +2,9 @@ import json
 
 import pytest
 
+from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.metrics.definition import load_definition
-from moonlynx.recipes.luna2.data import RowsError, read_rows
+from moonlynx.recipes.luna2.data import read_rows
 
 GOOD = {"input": "Hello", "output": "Go away", "labels": ["true"]}
 
@@ -53,20 +54,16 @@ def test_a_multi_label_row_takes_none_or_several(tmp_path):
         ("toxicity", GOOD | {"source": ""}, "source"),
         ("toxicity", GOOD | {"outputs": "b"}, "outputs"),
         ("toxicity", GOOD | {"tools": "hammer"}, "tools"),
-        ("toxicity", "[1, 2]", "a row is a JSON object"),
-        ("toxicity", "{", "no JSON"),
+        ("toxicity", "[1, 2]", "row"),
+        ("toxicity", "{", "Invalid JSON"),
     ],
 )
 def test_a_bad_row_is_named_by_line_and_field(tmp_path, metric, row, named):
     path = write(tmp_path, GOOD | {"labels": "joy"} if metric == "tone" else GOOD, row)
-    with pytest.raises(RowsError) as error:
+    with pytest.raises(BadInput, match=rf"mine.jsonl(, line |:)2, .*{named}"):
         read_rows(path, load_definition(metric))
-    assert f"{path}:2: " in str(error.value)
-    assert named in str(error.value)
 
 
 def test_a_file_without_rows_is_refused(tmp_path):
-    with pytest.raises(RowsError, match="has no rows"):
+    with pytest.raises(BadInput, match="has no rows"):
         read_rows(write(tmp_path, ""), load_definition("toxicity"))
-    with pytest.raises(RowsError, match="cannot be read"):
-        read_rows(tmp_path / "none.jsonl", load_definition("toxicity"))
