@@ -88,12 +88,12 @@ def _chat(
 
 
 def _prompted(summary: str, module: str, method: str, **readers: Reader) -> Factory:
-    """Return the factory of a judge by a method of `moonlynx.judge.judges.prompted`."""
+    """Return the factory of a judge by a method of a module of `moonlynx.judge.judges`."""
 
     def make(chat: ChatBackend, **options: Any) -> Judge:
         from .judges.talk import PromptedJudge
 
-        found = getattr(import_module(f".judges.prompted.{module}", __package__), method)
+        found = getattr(import_module(f".judges.{module}", __package__), method)
         return PromptedJudge(chat, found(chat.name, **options))
 
     return Factory(summary, _chat(make, readers), needs=_CHAT, bounded=True)
@@ -114,12 +114,6 @@ def _bert_stochastic(chat: ChatBackend | None, embeddings: str, **options: Any) 
     from .judges.detectors.bert_stochastic import BertStochastic
 
     return BertStochastic(chat, SentenceEncoder(embeddings), **options)
-
-
-def _llm_prompt(chat: ChatBackend, threshold: float | None = None) -> Judge:
-    from .judges.detectors.llm_prompt import LlmPrompt
-
-    return LlmPrompt(chat, chat.name, threshold)
 
 
 def _lynx(chat: ChatBackend, threshold: float | None = None) -> Judge:
@@ -274,8 +268,8 @@ BUILT_IN: Mapping[str, Factory] = {
         extra="embed",
         bounded=True,
     ),
-    "llm-prompt": Factory(
-        "A chat model's score for each sentence", _chat(_llm_prompt, {}), needs=_CHAT, bounded=True
+    "llm-prompt": _prompted(
+        "A chat model's score for each sentence", "detectors.llm_prompt", "LlmPrompt"
     ),
     "lynx": Factory(
         "Lynx: a reasoning judge that emits REASONING and SCORE",
@@ -284,31 +278,31 @@ BUILT_IN: Mapping[str, Factory] = {
     ),
     "plain-prompt": _prompted(
         "A chat model's one word on the whole answer (form=boolean or token)",
-        "polls",
+        "prompted.polls",
         "PlainPrompt",
         form=one_of("boolean", "token"),
     ),
     "chainpoll": _prompted(
         "ChainPoll: the mean of several reasoned polls of a chat model (polls=3)",
-        "polls",
+        "prompted.polls",
         "ChainPoll",
         polls=whole(1),
     ),
     "raghalu-prompt": _prompted(
         "RAGHalu's prompts: a label for each sentence (labels=2 or 3, sentences=one or many)",
-        "raghalu",
+        "prompted.raghalu",
         "RagHaluPrompt",
         labels=_labels,
         sentences=one_of("one", "many"),
     ),
     "ragas": _prompted(
         "RAGAS faithfulness: the share of the answer's claims that the documents do not support",
-        "ragas",
+        "prompted.ragas",
         "Ragas",
     ),
     "trulens": _prompted(
         "TruLens groundedness: each sentence from 1 to 10, with evidence",
-        "trulens",
+        "prompted.trulens",
         "TruLens",
     ),
     "selfcheck": Factory(
@@ -319,7 +313,7 @@ BUILT_IN: Mapping[str, Factory] = {
     ),
     "lm-vs-lm": _prompted(
         "LM vs LM: an examiner questions the model about each sentence (rounds=5)",
-        "lm_vs_lm",
+        "prompted.lm_vs_lm",
         "LmVsLm",
         rounds=whole(1),
     ),

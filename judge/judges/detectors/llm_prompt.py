@@ -11,20 +11,20 @@ text is between marks that it does not contain.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from typing_extensions import override
 
-from ...backends.base import ChatBackend, ChatReply, ChatRequest
+from ...backends.base import ChatReply, ChatRequest
 from ...backends.replies import fault_of
 from ...contract.base import unscored
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
 from ...prompts import messages
 from ..findings import Finding, claims, sentences_verdict
-from ..talk import Talk, TalkingJudge
+from ..talk import Method, Talk
 
 PROMPT = "llm-prompt-v1"
-DEFAULT_THRESHOLD = 0.5
 SCHEMA: dict[str, Any] = {
     "type": "object",
     # An enum of steps would be tidier, but xgrammar writes its numbers as 0.050000000000000003.
@@ -35,18 +35,18 @@ SCHEMA: dict[str, Any] = {
 _MAX_TOKENS = 32  # {"score": 0.05} and white space
 
 
-class LlmPrompt(TalkingJudge):
+@dataclass(frozen=True)
+class LlmPrompt(Method):
     """Scores each sentence that claims something by one request to a chat model.
 
     A sentence at `threshold` or above, in [0, 1], is unsupported. If any sentence's reply holds no
     score, the answer has none either: error `unparsed`, `truncated`, `refused` or the backend's.
     """
 
-    def __init__(self, backend: ChatBackend, model: str, threshold: float | None = None) -> None:
-        """Set the judge up; `model` is its name, for the judge's own."""
-        super().__init__(backend)
-        self.info = JudgeInfo(name=f"llm-prompt:{model}", version=PROMPT)
-        self._threshold = DEFAULT_THRESHOLD if threshold is None else threshold
+    @property
+    @override
+    def info(self) -> JudgeInfo:
+        return JudgeInfo(name=f"llm-prompt:{self.model}", version=PROMPT)
 
     @override
     def talk(self, example: Example) -> Talk[Verdict]:
@@ -62,7 +62,7 @@ class LlmPrompt(TalkingJudge):
                 message = f"the sentence at {piece.start}: {score.message}"
                 return unscored(self.info, example.id, score.code, message)
             findings.append(Finding(piece, score, f"was given {score:g} by the model"))
-        return sentences_verdict(example, self.info, findings, self._threshold)
+        return sentences_verdict(example, self.info, findings, self.threshold)
 
 
 def _read(reply: ChatReply) -> float | JudgeError:

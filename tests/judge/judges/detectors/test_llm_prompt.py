@@ -10,6 +10,7 @@ from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.types import Example, JudgeError, Usage
 from moonlynx.judge.judges.detectors.llm_prompt import SCHEMA, LlmPrompt, parse_score
+from moonlynx.judge.judges.talk import PromptedJudge
 
 from ....cases import cases
 
@@ -28,12 +29,16 @@ def statement(request):
     return prompt.rsplit(f"{mark} STATEMENT\n", 1)[1].removesuffix(f"\n{mark} END")
 
 
+def judge_by(backend):
+    return PromptedJudge(backend, LlmPrompt(backend.name))
+
+
 def scored(scores):
     return FakeBackend(lambda request: json.dumps({"score": scores[statement(request)]}))
 
 
 def test_each_sentence_that_claims_something_is_scored():
-    judge = LlmPrompt(scored({"It was built in 1894.": 0.05, "It is made of tin.": 0.9}), "fake")
+    judge = judge_by(scored({"It was built in 1894.": 0.05, "It is made of tin.": 0.9}))
     (verdict,) = judge([EXAMPLE])
     assert [s.label for s in verdict.sentences] == ["NO_INFO", "SUPPORTED", "UNSUPPORTED"]
     assert [s.raw_score for s in verdict.sentences] == [None, 0.05, 0.9]
@@ -52,7 +57,7 @@ def test_requests_are_short_greedy_and_bound_and_show_replies_in_the_form_that_i
         requests.append(request)
         return '{"score": 0.0}'
 
-    LlmPrompt(FakeBackend(reply), "m")([EXAMPLE])
+    judge_by(FakeBackend(reply))([EXAMPLE])
     Draft202012Validator.check_schema(SCHEMA)
     for request in requests:
         assert (request.temperature, request.schema) == (0.0, SCHEMA)
@@ -76,7 +81,7 @@ def test_what_is_no_score_is_unparsed_and_never_grounded(text):
     assert isinstance(parse_score(text), JudgeError)
     calls = iter(["0.0", text])
     backend = FakeBackend(lambda _: ChatReply(next(calls), "stop", 10, 3))
-    (verdict,) = LlmPrompt(backend, "m")([EXAMPLE])
+    (verdict,) = judge_by(backend)([EXAMPLE])
     assert (verdict.score, verdict.raw_score, verdict.error.code) == (None, None, "unparsed")
     assert verdict.error.message.startswith("the sentence at 28: ")
     assert verdict.usage == Usage(calls=2, input_tokens=20, output_tokens=6)
@@ -89,7 +94,7 @@ def test_what_is_no_score_is_unparsed_and_never_grounded(text):
 def test_a_failed_reply_leaves_the_answer_unscored_and_its_neighbours_alone(reply, code):
     backend = FakeBackend(lambda r: reply if statement(r) == "It is made of tin." else "0.0")
     other = Example(context="x", answer="It was built in 1894.")
-    before, verdict, after = LlmPrompt(backend, "m")([other, EXAMPLE, other])
+    before, verdict, after = judge_by(backend)([other, EXAMPLE, other])
     assert (verdict.id, verdict.score, verdict.error.code) == (3, None, code)
     assert before == after
     assert before.score == "PASS"
@@ -114,7 +119,7 @@ def prompts_of(example):
         prompts.append(request.messages[0].content)
         return "0.0"
 
-    LlmPrompt(FakeBackend(reply), "m")([example])
+    judge_by(FakeBackend(reply))([example])
     return prompts
 
 

@@ -35,7 +35,7 @@ METHODS = {
     "trulens": TruLens("m"),
     "selfcheck": SelfCheck("m", samples=2),
     "lm vs lm": LmVsLm("m", rounds=1),
-    "llm prompt": LlmPrompt,
+    "llm prompt": LlmPrompt("m"),
 }
 PROMPTS = [
     *("raghalu-2-label-v1", "raghalu-3-label-v1", "chainpoll-adherence-v1", "plain-boolean-v1"),
@@ -65,7 +65,7 @@ def attacked(attack: str, place: str) -> Example:
 
 
 def judge_by(method: Any, backend: Scripted) -> Judge:
-    return LlmPrompt(backend, "m") if method is LlmPrompt else PromptedJudge(backend, method)
+    return PromptedJudge(backend, method)
 
 
 def requests_of(method: Any, example: Example, **said: Any) -> list[str]:
