@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from moonlynx.eval.markdown import table
 from moonlynx.eval.provenance import JudgeRun
 from moonlynx.eval.records import Report
 from moonlynx.judge.contract.spec import JudgeSpec
+from moonlynx.judge.files.stored import sha256_file
 from moonlynx.recipes.chat.record import TrainingRecord
 from moonlynx.recipes.chat.settings import Run
 
@@ -53,7 +53,7 @@ def render_lynx_card(
     """
     if record.base != run.base:
         raise CardError(f"base: the record has {record.base}, the run's settings {run.base}")
-    files = {path.name: _sha256(path) for path in sorted(weights.iterdir()) if path.is_file()}
+    files = {path.name: sha256_file(path) for path in sorted(weights.iterdir()) if path.is_file()}
     if not any(Path(name).match(pattern) for name in files for pattern in _WEIGHTS):
         raise CardError(f"{weights} holds no {' or '.join(_WEIGHTS)}")
     measured = [_find_system(report, weights) for report in reports]
@@ -119,8 +119,3 @@ def _data_table(record: TrainingRecord) -> str:
         for each in record.sources
     ]
     return table(["source", "PASS", "FAIL", "licence as stated"], rows, (0, 3))
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
