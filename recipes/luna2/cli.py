@@ -16,6 +16,17 @@ from ..log import show_log
 
 _NEEDED = ("accelerate", "peft", "torch", "transformers", "yaml")
 
+MetricArgument = Annotated[
+    str, typer.Argument(help="Name of a metric that ships, or a YAML file that defines one.")
+]
+DataOption = Annotated[
+    Path,
+    typer.Option(
+        exists=True,
+        envvar="MOONLYNX_DATA",
+        help="JSONL of labelled inputs, or the folder with the open sets.",
+    ),
+]
 OutOption = Annotated[
     Path | None,
     typer.Option(help="Folder of the run; a stopped one resumes from it (default: runs/...)."),
@@ -29,17 +40,8 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def _train_head(
-    metric: Annotated[
-        str, typer.Argument(help="Name of a metric that ships, or a YAML file that defines one.")
-    ],
-    data: Annotated[
-        Path,
-        typer.Option(
-            exists=True,
-            envvar="MOONLYNX_DATA",
-            help="JSONL of labelled inputs, or the folder with the open sets.",
-        ),
-    ],
+    metric: MetricArgument,
+    data: DataOption,
     recipe: Annotated[
         str, typer.Option(help="One of moonlynx/recipes/luna2 by name, or a YAML file like them.")
     ] = "llama-3.2-3b",

@@ -20,6 +20,7 @@ from moonlynx.judge.metrics.loading import load_metric
 from moonlynx.judge.metrics.metric import Metric
 from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
+from .cli import DataOption
 from .data import LabelledInput, load, read_rows
 from .measure import Figures, decide, measure, read_gold
 
@@ -63,18 +64,14 @@ app = typer.Typer()
 @app.command()
 def score(
     name: Annotated[str, typer.Argument(help="Of the metric, as for `moonlynx metric`.")],
-    data: Annotated[
-        Path,
-        typer.Option(
-            exists=True,
-            envvar="MOONLYNX_DATA",
-            help="Folder with the open sets, of which the test rows are taken; or JSONL rows.",
-        ),
-    ],
+    data: DataOption,
     output: Annotated[Path | None, typer.Option(help="JSON file for the figures.")] = None,
     most: Annotated[int | None, typer.Option(min=1, help="Rows at most, the first ones.")] = None,
 ) -> None:
-    """Measure a metric: AUROC, macro F1, F1 of the rare class, calibration error."""
+    """Measure a metric: AUROC, macro F1, F1 of the rare class, calibration error.
+
+    Of the open sets, on their test rows.
+    """
     metric = load_metric(name)
     definition = metric.definition
     rows: Sequence[LabelledInput]

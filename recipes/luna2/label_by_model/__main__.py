@@ -18,6 +18,7 @@ from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.terminal.costed import PRICE_HELP, DryRunOption, run_costed
 from moonlynx.judge.terminal.messages import errors_as_messages
 
+from ..cli import MetricArgument
 from ..data import load
 from ..data.rows import DraftRow
 from .label import Done, Label, Rewrite, Task, calls_of, estimate, run_task
@@ -25,9 +26,6 @@ from .records import RunInfo
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 
-MetricArgument = Annotated[
-    str, typer.Argument(help="Name of a metric that ships, or a YAML file that defines one.")
-]
 InputOption = Annotated[
     Path,
     typer.Option(
