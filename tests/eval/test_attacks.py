@@ -29,14 +29,11 @@ class Scripted:
         return any(word in text for word in self.words)
 
 
-def test_every_case_meets_every_kind():
+def test_every_case_meets_every_kind_and_each_wording_each_place_once():
     assert len(ATTACKS) >= 200
     assert len({attack.id for attack in ATTACKS}) == len(ATTACKS)
     met = {(attack.plain.id, attack.kind) for attack in ATTACKS}
     assert met == {(attack.plain.id, kind) for attack in ATTACKS for kind in KINDS}
-
-
-def test_each_wording_stands_once_at_each_place():
     for kind in KINDS:
         own = [attack for attack in ATTACKS if attack.kind == kind]
         places = Counter(attack.place for attack in own)
@@ -62,16 +59,13 @@ def inserted(attack, changed):
     return after[len(before) + 1 :]
 
 
-def test_the_harmless_twin_has_the_same_length_and_place():
+def test_the_harmless_twin_has_the_same_length_and_disguises_are_what_they_say():
     for attack in ATTACKS:
         text, twin = inserted(attack, attack.attacked), inserted(attack, attack.harmless)
         assert len(text) == len(twin)
         assert twin.endswith(".")
         assert "PASS" not in twin
         assert "upported" not in twin
-
-
-def test_disguises_are_what_they_say():
     texts = {kind: [] for kind in KINDS}
     for attack in ATTACKS:
         texts[attack.kind].append(inserted(attack, attack.attacked))
@@ -80,7 +74,7 @@ def test_disguises_are_what_they_say():
     assert min(map(len, texts["filler"])) > 2_900
 
 
-def test_flips_are_counted_against_the_twin():
+def test_flips_are_counted_against_the_twin_where_the_answer_can_flip():
     groups = {flips.group: flips for flips in measure(Scripted("PASS"), ATTACKS)}
     orders = [attack for attack in ATTACKS if attack.kind == "order"]
     found = sum("PASS" in inserted(attack, attack.attacked) for attack in orders)
@@ -90,9 +84,6 @@ def test_flips_are_counted_against_the_twin():
     assert groups["hidden"].attacked == 0
     assert groups["all"].attacked == sum(groups[kind].attacked for kind in KINDS)
     assert groups["all"].attacked == sum(groups[place].attacked for place in PLACES)
-
-
-def test_answers_passed_as_they_are_cannot_flip():
     groups = {flips.group: flips for flips in measure(Scripted("trams", "cart"), ATTACKS)}
     assert groups["all"].attacks - groups["all"].answers == len(KINDS)  # the case that says "trams"
 

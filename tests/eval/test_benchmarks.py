@@ -134,10 +134,14 @@ def write(path, *rows):
     return str(path)
 
 
-def test_rows_without_ids_get_the_number_of_their_line(tmp_path):
+def test_rows_without_ids_or_texts_keep_their_place_and_label(tmp_path):
     path = write(tmp_path / "own.jsonl", {"context": "c", "answer": "a", "label": "PASS"})
     (row,) = load_benchmark(path).rows
     assert (row.id, row.example.id, row.subset) == ("own/1", "own/1", "all")
+    row = make_row("b", "s", 7, "FAIL", context="", answer="a")
+    assert (row.id, row.label) == ("b/s/7", "FAIL")
+    assert isinstance(row.example, BadInput)
+    assert str(row.example).startswith("row b/s/7, context: holds no text")
 
 
 @pytest.mark.parametrize(
@@ -192,13 +196,6 @@ def test_what_is_not_there_is_said(monkeypatch, arguments, message):
     monkeypatch.delenv("MOONLYNX_DATA", raising=False)
     with pytest.raises(BenchmarkError, match=message):
         load_benchmark(**arguments)
-
-
-def test_a_row_that_cannot_be_judged_keeps_its_label():
-    row = make_row("b", "s", 7, "FAIL", context="", answer="a")
-    assert (row.id, row.label) == ("b/s/7", "FAIL")
-    assert isinstance(row.example, BadInput)
-    assert str(row.example).startswith("row b/s/7, context: holds no text")
 
 
 SAYS = "The mill closes on Sundays."

@@ -83,11 +83,16 @@ def test_a_stopped_run_goes_on_and_ends_the_same(evaluate, tmp_path):
     assert without_seconds(folder / "report.md") == report
 
 
-def test_verdicts_of_other_rows_are_not_gone_on_with(evaluate):
+def test_verdicts_of_other_rows_or_oddly_named_judges_are_kept_apart(evaluate, tmp_path):
     evaluate()
     code, _, error = evaluate("--limit", 5)
     assert code == 2
     assert "another rows sha256" in error
+    specs = ["lynx:ORG/M@http://h:1/v1", "lynx:ORG/M@http://h:1/v2", "lynx:" + "x" * 300, "lynx"]
+    names = [verdict_file(tmp_path, spec).name for spec in specs]
+    assert len(set(names)) == 4
+    assert all(len(name) < 100 and "/" not in name for name in names)
+    assert names[3] == "verdicts-lynx.jsonl"
 
 
 def test_no_judge_sees_the_gold(evaluate, monkeypatch):
@@ -156,11 +161,3 @@ def test_compare_prints_and_writes(command_line, evaluate, fixtures, tmp_path):
     code, _, error = command_line("compare", a, benchmark, "--benchmark", benchmark)
     assert code == 2
     assert "is not a Verdict" in error
-
-
-def test_verdict_files_of_judges_with_odd_names_differ(tmp_path):
-    specs = ["lynx:ORG/M@http://h:1/v1", "lynx:ORG/M@http://h:1/v2", "lynx:" + "x" * 300, "lynx"]
-    names = [verdict_file(tmp_path, spec).name for spec in specs]
-    assert len(set(names)) == 4
-    assert all(len(name) < 100 and "/" not in name for name in names)
-    assert names[3] == "verdicts-lynx.jsonl"

@@ -75,16 +75,13 @@ def test_tests_are_scipys(make_rows, compared):
     assert found.differences["balanced_accuracy"].difference.low > 0
 
 
-def test_a_judge_does_not_differ_from_itself(make_rows, compared):
+def test_a_judge_does_not_differ_from_itself_nor_by_the_scale_of_its_scores(make_rows, compared):
     rows = make_rows(["FAIL", "PASS", "FAIL", "PASS"])
     said = [("FAIL", {"raw_score": 0.9}), ("PASS", {"raw_score": 0.4})] * 2
     found = compared(rows, said, said)
     assert (found.mcnemar.p, found.wilcoxon.p) == (1.0, None)
     for each in found.differences.values():
         assert (each.difference.value, each.difference.low, each.difference.high) == (0, 0, 0)
-
-
-def test_raw_scores_of_any_scale_are_compared_by_rank(make_rows, compared):
     rows = make_rows(["FAIL", "PASS", "FAIL", "PASS", "PASS", "FAIL"])
     scores = [5.0, -3.0, 4.0, 0.0, 1.0, 9.0]
     a = [("FAIL", {"raw_score": each}) for each in scores]
@@ -93,16 +90,13 @@ def test_raw_scores_of_any_scale_are_compared_by_rank(make_rows, compared):
     assert (found.wilcoxon.a_nearer, found.wilcoxon.b_nearer, found.wilcoxon.p) == (0, 0, None)
 
 
-def test_unscored_is_wrong_and_judges_may_share_no_number(make_rows, compared):
+def test_auroc_is_over_the_rows_that_both_rank_and_unscored_is_wrong(make_rows, compared):
     rows = make_rows(["FAIL", "PASS", "FAIL"])
     found = compared(rows, [("FAIL", {}), ("PASS", {}), (None, {})], [("FAIL", {})] * 3)
     assert (found.mcnemar.only_a, found.mcnemar.only_b) == (1, 1)
     assert (found.wilcoxon.error_of, found.wilcoxon.rows, found.wilcoxon.p) == (None, 0, None)
     assert found.differences["auroc"].difference.value is None
     assert "| AUROC             |    – |" in render(found)
-
-
-def test_auroc_is_over_the_rows_that_both_rank(make_rows, compared):
     rows = make_rows(["FAIL", "PASS", "FAIL", "PASS"])
     a = [("FAIL", {"raw_score": s}) for s in (0.9, 0.1, 0.8, 0.2)]
     b = [("FAIL", {"raw_score": 0.9}), ("FAIL", {"raw_score": 0.1}), ("FAIL", {}), (None, {})]

@@ -61,7 +61,7 @@ def test_the_reliability_diagram_is_scikit_learns(drawn):
     assert sum(each.rows for each in bins) == 1_000
 
 
-def test_coverage_and_risk_are_over_all_rows(drawn):
+def test_coverage_and_risk_are_over_all_rows_and_what_is_certified_lies_on_them(drawn):
     outcomes, calibration = drawn
     curves = draw_curves("s", outcomes, calibration)
     whole = curves.coverage_risk[-1]
@@ -73,9 +73,6 @@ def test_coverage_and_risk_are_over_all_rows(drawn):
     own = outcomes.said == 0
     assert curves.decided.coverage == pytest.approx(own.mean())
     assert curves.decided.risk == pytest.approx(outcomes.fail[own].mean())
-
-
-def test_what_is_certified_lies_on_the_curve(drawn):
     outcomes, calibration = drawn
     curves = draw_curves("s", outcomes, calibration)
     assert [point.asked for point in curves.certified] == list(RISKS)

@@ -39,15 +39,12 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     assert all(0.90 * trials <= count <= 0.99 * trials for count in held.values()), held
 
 
-def test_draws_are_those_of_the_seed_and_shared_by_all_systems():
+def test_draws_are_those_of_the_seed_however_many_fit_into_memory(monkeypatch):
     rows = simulate(np.random.default_rng(1), 50)
     one, other = resample([rows, rows], 100, (7, 1))
     assert all(np.array_equal(one[name], other[name], equal_nan=True) for name in one)
     assert np.array_equal(resample([rows], 100, (7, 1))[0]["accuracy"], one["accuracy"])
     assert not np.array_equal(resample([rows], 100, (7, 2))[0]["accuracy"], one["accuracy"])
-
-
-def test_memory_bound_does_not_change_the_number_of_draws(monkeypatch):
     monkeypatch.setattr("moonlynx.eval.bootstrap._CELLS", 120)
     rows = simulate(np.random.default_rng(1), 50)
     drawn = resample([rows], 101, (0,))[0]["accuracy"]

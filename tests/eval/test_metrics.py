@@ -77,13 +77,7 @@ def test_metrics_agree_with_scikit_learn(seed):
             assert found["precision"][index] == pytest.approx(precision)
 
 
-def test_a_probability_of_one_belongs_to_the_last_bin():
-    assert estimates(outcomes([1, 0], [1, 1], probability=[1.0, 0.95]))["ece"] == pytest.approx(
-        0.475
-    )
-
-
-def test_unscored_rows_are_wrong_and_missed_and_not_alarms():
+def test_unscored_rows_are_wrong_and_missed_and_stay_out_of_rankings():
     found = estimates(outcomes([1, 1, 0, 0], [1, -1, 0, -1]))
     assert found["accuracy"] == 0.5
     assert found["balanced_accuracy"] == 0.5
@@ -91,18 +85,18 @@ def test_unscored_rows_are_wrong_and_missed_and_not_alarms():
     nothing_scored = estimates(outcomes([1, 0], [-1, -1]))
     assert (nothing_scored["accuracy"], nothing_scored["f1"]) == (0.0, 0.0)
     assert np.isnan(nothing_scored["precision"])
+    found = estimates(outcomes([1, 0, 1, 0], [1, 0, -1, -1], raw_score=[0.9, 0.1, NAN, NAN]))
+    assert found["auroc"] == 1.0
+    assert np.isnan(estimates(outcomes([1, 0], [1, 0]))["auroc"])
+    assert estimates(outcomes([1, 0], [1, 1], probability=[1.0, 0.95]))["ece"] == pytest.approx(
+        0.475
+    )
 
 
 def test_an_auroc_of_one_label_is_undefined():
     assert auroc([True, False, True], [0.9, 0.5, 0.5]) == pytest.approx(0.75)
     assert auroc([True, True], [0.9, 0.1]) is None
     assert auroc([], []) is None
-
-
-def test_ranking_is_over_the_rows_with_a_raw_score():
-    found = estimates(outcomes([1, 0, 1, 0], [1, 0, -1, -1], raw_score=[0.9, 0.1, NAN, NAN]))
-    assert found["auroc"] == 1.0
-    assert np.isnan(estimates(outcomes([1, 0], [1, 0]))["auroc"])
 
 
 @pytest.mark.parametrize(
@@ -129,24 +123,20 @@ def test_constant_judges_have_the_metrics_of_a_constant(make_rows):
     always_pass = estimates(gold.constant("PASS"))
     assert (always_pass["accuracy"], always_pass["f1"]) == pytest.approx((0.7, 0.0))
     assert np.isnan(always_pass["precision"])
-
-
-def test_always_fail_marks_the_whole_answer(make_rows):
     rows = make_rows(["FAIL", "PASS"], answer="Tall. Red.", spans=[[(0, 4)], []])
     found = estimates(Gold(rows).constant("FAIL"))
     assert found["span_f1"] == pytest.approx(2 * 4 / (20 + 4))
     assert found["sentence_f1"] == pytest.approx(2 * 1 / (4 + 1))
 
 
-def test_span_f1_counts_overlapping_spans_once(make_rows, make_verdict):
+def test_span_f1_counts_overlapping_spans_once_and_only_rows_with_gold_spans(
+    make_rows, make_verdict
+):
     rows = make_rows(["FAIL"], answer="abcdefghij", spans=[[(0, 4), (2, 6)]])
     spans = (Span(start=1, end=3, text="bc"), Span(start=2, end=8, text="cdefgh"))
     found = estimates(Gold(rows).outcomes([make_verdict(0, "FAIL", spans=spans)]))
     # Gold 0 to 6, said 1 to 8, both 1 to 6.
     assert found["span_f1"] == pytest.approx(2 * 5 / (6 + 7))
-
-
-def test_rows_without_gold_spans_stay_out_of_span_f1(make_rows, make_verdict):
     known = make_rows(["FAIL"], answer="abcd", spans=[[(0, 2)]])
     unknown = [row._replace(id="x") for row in make_rows(["FAIL"], answer="abcd")]
     verdicts = [
@@ -181,14 +171,11 @@ def test_sentences_are_matched_by_the_most_of_the_shorter_one(
     assert found["sentence_f1"] == pytest.approx(flagged)
 
 
-def test_a_row_that_no_judge_can_take_is_counted_as_unscored(make_rows, make_verdict):
+def test_rows_that_no_judge_can_take_are_unscored_and_other_rows_refused(make_rows, make_verdict):
     bad = BenchmarkRow(1, "all", "FAIL", BadInput("empty_answer", "answer", "holds no text"))
     rows = [*make_rows(["PASS"]), bad]
     found = estimates(Gold(rows).outcomes([make_verdict(0, "PASS"), make_verdict(1, None)]))
     assert (found["accuracy"], found["recall"]) == (0.5, 0.0)
-
-
-def test_verdicts_of_other_rows_are_refused(make_rows, make_verdict):
     gold = Gold(make_rows(["PASS", "FAIL"]))
     for ids in ([0], [1, 0], [0, 1, 2]):
         with pytest.raises(BenchmarkError, match="not those of the benchmark"):

@@ -32,15 +32,12 @@ def test_report_reads_as_the_golden_one(report):
     assert text == GOLDEN.read_text(encoding="utf-8")
 
 
-def test_report_json_is_whole_and_has_no_nan(report):
+def test_the_report_is_whole_and_its_macro_the_mean_of_defined_subsets(report):
     text = report.model_dump_json()
     assert "NaN" not in text
     assert Report.model_validate_json(text) == report
     weather = json.loads(text)["subsets"][2]["systems"][0]
     assert weather["metrics"]["auroc"] == {"value": None, "low": None, "high": None}
-
-
-def test_macro_is_the_mean_of_the_subsets_that_define_the_metric(report):
     scripted = report.macro[0]
     # harbour 4 of 6, mill 3 of 4, weather 1 of 2
     assert scripted.metrics["accuracy"].value == pytest.approx((4 / 6 + 3 / 4 + 1 / 2) / 3)

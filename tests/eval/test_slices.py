@@ -15,7 +15,7 @@ from moonlynx.eval.slices import (
 from moonlynx.judge.contract.types import BadInput, Example
 
 
-def test_tokens_are_a_quarter_of_the_bytes():
+def test_context_slices_are_lunas_by_a_quarter_of_the_bytes():
     example = Example(question="abcd", context=("abcde", "日本"), answer="a")
     bad = BadInput("empty_answer", "answer", "holds no text")
     rows = [BenchmarkRow(1, "s", "PASS", example), BenchmarkRow(2, "s", "PASS", bad)]
@@ -23,6 +23,9 @@ def test_tokens_are_a_quarter_of_the_bytes():
     assert lengths.context.tolist() == [2 + 2, 0]
     assert lengths.answer.tolist() == [1, 0]
     assert lengths.whole.tolist() == [2 + 2 + 1 + 1, 0]
+    lengths = np.array([4_999, 5_000, 16_000, 16_001])
+    parts = by_context_length(Lengths(lengths, lengths, lengths))
+    assert [part.rows.tolist() for part in parts] == [[0], [1, 2], [3]]
 
 
 @pytest.mark.parametrize("split", [by_context_length, by_answer_length])
@@ -30,12 +33,6 @@ def test_every_row_is_in_exactly_one_slice(split):
     lengths = np.arange(0, 20_000)
     parts = split(Lengths(lengths, lengths, lengths))
     assert np.array_equal(np.concatenate([part.rows for part in parts]), lengths)
-
-
-def test_context_slices_are_lunas():
-    lengths = np.array([4_999, 5_000, 16_000, 16_001])
-    parts = by_context_length(Lengths(lengths, lengths, lengths))
-    assert [part.rows.tolist() for part in parts] == [[0], [1, 2], [3]]
 
 
 def test_spearman_of_a_rising_error_is_one_and_of_a_constant_null():

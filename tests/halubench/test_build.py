@@ -22,7 +22,7 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_a_hundredth_has_the_papers_composition(built):
+def test_a_hundredth_has_the_papers_composition_as_its_manifest_says(built):
     found = Counter((row.source, row.label) for row in read_rows(built / "test.jsonl"))
     halueval = found.pop(("halueval", "PASS")) + found.pop(("halueval", "FAIL"))
     assert halueval == 100
@@ -33,6 +33,13 @@ def test_a_hundredth_has_the_papers_composition(built):
         ("RAGTruth", "FAIL"): 2,
     }  # fmt: skip
     assert all(part.missing is None for each in read_manifest(built).sources for part in each.parts)
+    manifest = read_manifest(built)
+    assert {*manifest.outputs, "manifest.json"} == {path.name for path in built.iterdir()}
+    for name, output in manifest.outputs.items():
+        assert output.sha256 == sha256_file(built / name)
+    made = [row for row in read_rows(built / "test.jsonl") if row.gold is not None]
+    assert manifest.kinds == Counter(row.kind for row in made)
+    assert len(made) == 20
 
 
 def test_a_judge_reads_the_rows_as_examples(built):
@@ -41,16 +48,6 @@ def test_a_judge_reads_the_rows_as_examples(built):
         assert len(rows) == ROWS
         assert not any(isinstance(row.example, BadInput) for row in rows)
         assert {row.example.label for row in rows} == {"PASS", "FAIL"}
-
-
-def test_the_manifest_names_every_file_and_its_hash(built):
-    manifest = read_manifest(built)
-    assert {*manifest.outputs, "manifest.json"} == {path.name for path in built.iterdir()}
-    for name, output in manifest.outputs.items():
-        assert output.sha256 == sha256_file(built / name)
-    made = [row for row in read_rows(built / "test.jsonl") if row.gold is not None]
-    assert manifest.kinds == Counter(row.kind for row in made)
-    assert len(made) == 20
 
 
 def test_the_same_command_gives_the_same_files_and_another_seed_others(built, data, tmp_path):
@@ -114,13 +111,15 @@ def test_a_full_disk_is_named_and_the_build_can_go_on(built, data, tmp_path):
     assert contents(output) == contents(built)
 
 
-def test_an_output_that_is_a_file_is_named(data, tmp_path):
+def test_folders_that_cannot_be_used_or_hold_no_source_are_refused(data, tmp_path):
     (tmp_path / "out").write_text("mine")
     with pytest.raises(
         BuildError, match=r"--output .*out: cannot be used \(Not a dir.*choose another"
     ):
         run(data, tmp_path / "out")
     assert (tmp_path / "out").read_text() == "mine"
+    with pytest.raises(BuildError, match="none of the sources FinanceBench, DROP,"):
+        run(tmp_path, tmp_path / "new")
 
 
 def test_what_is_missing_is_said_with_the_reason(data, tmp_path):
@@ -138,11 +137,6 @@ def test_what_is_missing_is_said_with_the_reason(data, tmp_path):
     assert (finance.wanted, finance.rows, finance.fails) == (20, 12, 6)
     card = (tmp_path / "out" / "README.md").read_text()
     assert "DROP, test: built 0 of 20, missing because drop/drop_dataset_dev.json" in card
-
-
-def test_a_folder_without_any_source_is_refused(tmp_path):
-    with pytest.raises(BuildError, match="none of the sources FinanceBench, DROP,"):
-        run(tmp_path, tmp_path / "out")
 
 
 def test_a_wrong_hash_stops_the_build(made_data, tmp_path):

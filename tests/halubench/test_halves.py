@@ -29,7 +29,7 @@ def labels(halves):
     return [row.label for row in halves.rows]
 
 
-def test_both_halves_are_rows_that_could_be_made_wrong():
+def test_both_halves_are_rows_that_could_be_made_wrong_or_are_filled():
     perturber = OnlyEven()
     halves = make_halves(iter([row(n) for n in range(100)]), 5, 5, perturber)
     assert labels(halves) == ["FAIL"] * 5 + ["PASS"] * 5
@@ -37,9 +37,6 @@ def test_both_halves_are_rows_that_could_be_made_wrong():
     assert halves.unchanged == 0
     assert perturber.asked < 40
     assert {each.gold for each in halves.rows[5:]} == {None}
-
-
-def test_where_these_are_too_few_others_fill_the_right_half():
     halves = make_halves(iter([row(n) for n in range(14)]), 5, 5, OnlyEven())
     assert labels(halves) == ["FAIL"] * 5 + ["PASS"] * 5
     assert (halves.unchanged, halves.failed) == (3, 7)

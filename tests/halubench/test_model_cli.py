@@ -81,14 +81,6 @@ def test_traces_are_made_by_a_model_or_by_templates(rows, model):
     assert read_rows(output) != first
 
 
-def test_what_cannot_be_traced_is_counted(rows):
-    nothing_known = make_row(id="x", label="FAIL")
-    write_rows(rows, [nothing_known, make_row(label="PASS")])
-    done, output = run("trace", rows)
-    assert "2 rows: 1 made, 1 dropped\n  1 no known span" in done.stderr
-    assert len(read_rows(output)) == 1
-
-
 def test_what_does_not_fit_is_said_before_anything_is_asked(rows, model):
     with pytest.raises(PriceError, match="no price"):
         run("perturb", rows, "--model", model, "--price", "dear")
@@ -101,11 +93,16 @@ def test_what_does_not_fit_is_said_before_anything_is_asked(rows, model):
         run("perturb", rows, "--model", model)
 
 
-def test_an_api_that_is_not_there_is_said(rows):
+def test_what_cannot_be_traced_is_counted_and_an_api_that_is_not_there_said(rows):
     options = ["--model", "tiny@http://127.0.0.1:9/v1?retries=0"]
     with pytest.raises(BackendError, match=r"row made/1: cannot reach .*; 0 of 3 rows are done"):
         run("perturb", rows, *options)
     assert not rows.with_name("out.jsonl").exists()
+    nothing_known = make_row(id="x", label="FAIL")
+    write_rows(rows, [nothing_known, make_row(label="PASS")])
+    done, output = run("trace", rows)
+    assert "2 rows: 1 made, 1 dropped\n  1 no known span" in done.stderr
+    assert len(read_rows(output)) == 1
 
 
 @pytest.mark.heavy

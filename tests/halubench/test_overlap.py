@@ -24,15 +24,12 @@ def test_runs_are_of_thirteen_words_whatever_stands_between_them():
     assert runs([" ".join(words[: RUN - 1])]) == set()
 
 
-def test_almost_the_same_row_is_seen():
+def test_almost_the_same_row_is_seen_and_another_is_another():
     seen = NearDuplicates()
     assert seen.add(row(1))
     assert not seen.add(row(1))
     assert not seen.add(row(1, asked=question(1).upper() + " ?"))
     assert not seen.add(row(1, context=text(1) + " And no more is known of it."))
-
-
-def test_another_question_or_another_document_is_another_row():
     seen = NearDuplicates()
     assert seen.add(row(1))
     assert seen.add(row(1, asked="Who planned it?", said="Brecht"))

@@ -25,10 +25,15 @@ def test_every_row_says_where_it_is_from(name, data):
         assert isinstance(row.provenance.row, str)
 
 
-def test_financebench_gives_one_document_a_piece_of_evidence(data):
+def test_financebench_and_ragtruth_split_documents_and_keep_notes(data):
     first, second, third = rows_of("FinanceBench", data)[:3]
     assert first.context[0].startswith("In case 100 ")
     assert first.group == second.group != third.group
+    first, second = rows_of("RAGTruth", data)[1:3]
+    assert [piece[:10] for piece in first.context] == ["passage 1:", "passage 2:"]
+    assert first.label == "FAIL"
+    assert first.annotation == '"It cost" (Conflict): no'
+    assert (second.label, second.annotation) == ("PASS", "")
 
 
 def test_drop_writes_numbers_dates_and_spans():
@@ -50,13 +55,10 @@ def test_covid_qa_keeps_the_whole_paper_and_the_part_around_the_answer(data):
         assert len(after) >= 1_000 or paper.endswith(after[-50:])
 
 
-def test_pubmedqa_answers_with_decision_and_conclusion(data):
+def test_pubmedqa_answers_with_decision_and_conclusion_and_keeps_its_test_apart(data):
     answers = [row.answer for row in rows_of("pubmedQA", data)[:3]]
     opening = ("Yes. ", "No. ", "Maybe. ")
     assert answers == [word + answer(n + 2000) for n, word in enumerate(opening)]
-
-
-def test_pubmedqas_own_test_questions_are_never_trained_on(data):
     trained_on = {row.provenance.row for row in rows_of("pubmedQA", data, "train")}
     assert trained_on == {str(n) for n in range(14, 60)}
 
@@ -87,14 +89,6 @@ def test_halueval_gives_each_question_once_with_one_of_its_answers(data):
     assert {row.label for row in generated} == {"PASS", "FAIL"}
     for row in generated:
         assert (row.answer == "Nobody knows what it cost.") == (row.label == "FAIL")
-
-
-def test_ragtruth_splits_passages_and_keeps_the_annotators_note(data):
-    first, second = rows_of("RAGTruth", data)[1:3]
-    assert [piece[:10] for piece in first.context] == ["passage 1:", "passage 2:"]
-    assert first.label == "FAIL"
-    assert first.annotation == '"It cost" (Conflict): no'
-    assert (second.label, second.annotation) == ("PASS", "")
 
 
 @pytest.mark.parametrize("name", ["FinanceBench", "halueval"])

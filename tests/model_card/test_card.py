@@ -163,7 +163,7 @@ def test_training_data_stands_with_licences_and_rows(card):
     )
 
 
-def test_training_and_files_are_those_of_the_record_and_the_manifest(card, record, calibrated):
+def test_training_files_and_calibration_are_told(card, record, calibrated):
     text = section(card, "## Training")
     assert ["pairs", "51,234", "3,300,123", "1.50", "500", "90.1"] in cells(text)
     assert "3.00 hours on 2 cores of A processor" in text
@@ -173,9 +173,6 @@ def test_training_and_files_are_those_of_the_record_and_the_manifest(card, recor
     manifest = json.loads((calibrated / "manifest.json").read_text())["files"]
     _, *files = cells(section(card, "## Files"))
     assert {name.strip("`"): sha.strip("`") for name, _, sha in files} == manifest
-
-
-def test_the_calibration_is_told(card):
     text = section(card, "## Threshold and calibration")
     assert (
         "raw score reaches 0.55, chosen for balanced-accuracy on 40 labelled rows (20 FAIL)" in text

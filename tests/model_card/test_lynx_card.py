@@ -47,7 +47,9 @@ def read(folder):
     return re.sub(" *[|] *", " | ", (folder / "README.md").read_text(encoding="utf-8"))
 
 
-def test_the_card_says_what_the_run_was(card_command, weights, report, tmp_path):
+def test_the_card_says_what_the_run_was_and_the_reports_scores(
+    card_command, weights, report, tmp_path
+):
     assert card_command(**options(weights, report, tmp_path))[0] == 0
     text = read(tmp_path)
     head = yaml.safe_load(text.split("---")[1])
@@ -61,9 +63,6 @@ def test_the_card_says_what_the_run_was(card_command, weights, report, tmp_path)
     assert " | DROP | 601 | 599 | CC BY-SA 4.0 | " in text
     assert "torch 2.13.0, trl 1.16.0" in text
     assert re.search(r" \| `model.safetensors` \| 7 \| `[0-9a-f]{64}` \|", text)
-
-
-def test_its_scores_are_those_of_the_report(card_command, weights, report, tmp_path):
     assert card_command(**options(weights, report, tmp_path))[0] == 0
     text = read(tmp_path)
     found = read_report(report)

@@ -40,12 +40,6 @@ RECORD = TrainingRecord(
 )
 
 
-def test_what_is_written_is_read(tmp_path):
-    save_record(RECORD, tmp_path / RECORD_FILE)
-    assert read_record(tmp_path) == RECORD
-    assert (tmp_path / "training.json").read_bytes().endswith(b"}\n")
-
-
 @pytest.mark.parametrize(("change", "field"), cases(__file__, "wrong_records"))
 def test_a_wrong_record_names_the_field(tmp_path, change, field):
     content = json.loads(RECORD.model_dump_json()) | change
@@ -54,12 +48,15 @@ def test_a_wrong_record_names_the_field(tmp_path, change, field):
         read_record(tmp_path)
 
 
-def test_a_missing_or_broken_record_is_named(tmp_path):
+def test_what_is_written_is_read_and_what_is_missing_or_broken_named(tmp_path):
     with pytest.raises(RecordError, match=r"training\.json: No such file"):
         read_record(tmp_path)
     (tmp_path / "training.json").write_text("{")
     with pytest.raises(RecordError, match=r"training\.json: file: Invalid JSON"):
         read_record(tmp_path)
+    save_record(RECORD, tmp_path / RECORD_FILE)
+    assert read_record(tmp_path) == RECORD
+    assert (tmp_path / "training.json").read_bytes().endswith(b"}\n")
 
 
 def test_energy_is_power_times_time():

@@ -28,7 +28,7 @@ def pieces(text, size=5):
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
-def test_whole_sentences_are_judged_and_the_rest_waits(client):
+def test_whole_sentences_are_judged_marks_are_none_and_the_rest_waits(client):
     first, second, last = events(post(client, GOOD[:56]))
     assert [first.event, second.event, last.event] == ["sentence", "sentence", "judged"]
     assert GOOD[first.start : first.end] == "The bridge was built in 1849."
@@ -39,9 +39,6 @@ def test_whole_sentences_are_judged_and_the_rest_waits(client):
     assert end.judged == len(GOOD)
     (nothing,) = events(post(client, GOOD, judged=len(GOOD), final=True))
     assert nothing.judged == len(GOOD)
-
-
-def test_marks_alone_are_no_sentence_to_judge(client):
     found = events(post(client, "It has 4.5 km of rails.\n\n---\n\n🎉\n", final=True))
     assert [event.event for event in found] == ["sentence", "judged"]
     assert found[0].verdict.score == "PASS"

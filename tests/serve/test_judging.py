@@ -104,15 +104,12 @@ def test_verdicts_are_counted_and_texts_are_not_told(client):
     assert "Glasgow" not in client.get("/metrics").text
 
 
-def test_the_openapi_names_the_contracts_records(client):
+def test_the_openapi_names_the_contracts_records_and_health_is_told(client):
     found = client.get("/openapi.json").json()
     assert {"/v1/judge", "/v1/chat/completions", "/v1/models", "/readyz"} <= found["paths"].keys()
     schemas = found["components"]["schemas"]
     assert {"Example", "Verdict", "ErrorBody"} <= schemas.keys()
     assert schemas["Example"]["properties"].keys() == Example.model_fields.keys()
     assert client.get("/docs").status_code == 404
-
-
-def test_health(client):
     assert client.get("/healthz").json() == {"status": "alive"}
     assert client.get("/readyz").json()["judge"] == "token-similarity"

@@ -108,16 +108,13 @@ def test_an_answer_ends_before_its_first_hallucination(stream):
     assert last["verdict"]["score"] == "FAIL"
 
 
-def test_what_the_endpoint_refuses_is_told():
+def test_what_the_endpoint_refuses_or_breaks_off_is_told():
     with guarded(GOOD, status=404) as (chat, _):
         with pytest.raises(openai.APIStatusError, match=r"HTTP 404: .*no such model") as refused:
             ask(chat, stream=True)
         assert refused.value.status_code == 502
         with pytest.raises(openai.UnprocessableEntityError, match="holds no text"):
             ask(chat, documents=[" "])
-
-
-def test_an_answer_that_breaks_off_is_no_whole_one():
     with guarded(GOOD, whole=False) as (chat, _):
         with pytest.raises(openai.APIError, match="gave no complete answer"):
             list(ask(chat, stream=True))

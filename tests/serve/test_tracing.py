@@ -46,11 +46,8 @@ def span():
     return one
 
 
-def test_a_probability_is_the_score(span):
+def test_a_probability_is_the_score_of_an_evaluators_span_of_openinference(span):
     assert span.events[0].attributes["gen_ai.evaluation.score.value"] == 0.75
-
-
-def test_it_is_an_evaluators_span_of_openinference(span):
     trace = pytest.importorskip(
         "openinference.semconv.trace", reason="pip install openinference-semantic-conventions"
     )

@@ -63,12 +63,16 @@ def test_three_annotators_are_compared_on_what_they_share():
     assert found["all", "all"][2:] == ["1.00 [0.40, 1.00]", "1.00"]  # 0.025 ** (1 / 4) = 0.398
 
 
-def test_annotators_are_compared_with_the_file():
+def test_annotators_are_compared_with_the_file_and_not_without_a_row_in_common():
     said = annotations("Anna", "PPFFPFPPFF", file="PPFFPPFPFF")
     found = lines(compare_annotators(list(said)), "Row label")
     assert set(found) == {("Anna and the file", name) for name in ("all", "DROP", "covidQA")}
     assert found["Anna and the file", "all"][2].startswith("0.80 [")
     assert found["Anna and the file", "DROP"][2] == "1.00 [0.48, 1.00]"
+    said = [*annotations("Anna", "PP.."), *annotations("Ben", "..FF")]
+    report = compare_annotators(said)
+    assert "| Anna | 2 |" in report
+    assert "Row label" not in report
 
 
 def test_sentences_count_one_by_one_in_their_rows():
@@ -96,10 +100,3 @@ def test_a_check_is_compared_and_its_share_given():
     assert "The reasoning is right" not in report
     row_labels = lines(report, "Row label")
     assert row_labels["Anna and Ben", "all"][2:] == ["1.00 [0.63, 1.00]", "–"]
-
-
-def test_annotators_without_a_row_in_common_are_not_compared():
-    said = [*annotations("Anna", "PP.."), *annotations("Ben", "..FF")]
-    report = compare_annotators(said)
-    assert "| Anna | 2 |" in report
-    assert "Row label" not in report

@@ -33,7 +33,7 @@ def labelled(store):
     return store.path
 
 
-def test_labels_are_taken_out_and_compared(labelled, tmp_path):
+def test_labels_are_taken_out_and_compared_and_do_not_overwrite_the_database(labelled, tmp_path):
     done = call("annotations", labelled, "--export", tmp_path / "out.jsonl")
     assert "2 annotations are in" in done.output
     first, second = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
@@ -50,6 +50,10 @@ def test_labels_are_taken_out_and_compared(labelled, tmp_path):
     report = call("agreement", labelled)
     assert report.exit_code == 0
     assert "| Anna and Ben | all | 1 | 1 | 0.00 [0.00, 0.97] | 0.00 |" in report.output
+    before = labelled.read_bytes()
+    says = "--export and DATABASE are the same file; choose another export."
+    assert says in complaint("annotations", labelled, "--export", labelled)
+    assert labelled.read_bytes() == before
 
 
 def test_a_file_that_nobody_can_label_is_refused(tmp_path, file):
@@ -70,11 +74,8 @@ def test_a_file_that_nobody_can_label_is_refused(tmp_path, file):
     assert not database.exists()
 
 
-def test_nothing_labelled_yet_is_told(store):
+def test_nothing_labelled_yet_and_a_port_in_use_are_told(store, file, tmp_path):
     assert "no annotations yet" in complaint("agreement", store.path)
-
-
-def test_a_port_in_use_is_told(file, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         said = complaint("annotate", file, "--database", tmp_path / "x.sqlite", "--port", port)
@@ -93,10 +94,3 @@ def test_a_missing_package_names_the_extra(package, file, tmp_path, monkeypatch)
     done = call("annotate", file, "--database", tmp_path / "x.sqlite", "--port", 0)
     assert isinstance(done.exception, MissingExtra)
     assert "pip install 'moonlynx[annotate]'" in str(done.exception)
-
-
-def test_an_export_does_not_overwrite_the_database(labelled):
-    before = labelled.read_bytes()
-    says = "--export and DATABASE are the same file; choose another export."
-    assert says in complaint("annotations", labelled, "--export", labelled)
-    assert labelled.read_bytes() == before

@@ -23,15 +23,12 @@ PATIENTS = (
 PROPOSALS = np.array([[0, 0]] * 20 + [[0, 1]] * 5 + [[1, 0]] * 10 + [[1, 1]] * 15)
 
 
-def test_fleiss_own_table():
+def test_fleiss_own_table_and_cohens_kappa_by_hand():
     labels = np.array([[int(digit) - 1 for digit in patient] for patient in PATIENTS.split()])
     assert labels.shape == (30, 6)
     pairs = pairs_of_all(labels, 5).sum(axis=0)
     assert agreement(pairs) == pytest.approx(0.5556, abs=5e-5)
     assert kappa(pairs) == pytest.approx(0.430, abs=5e-4)
-
-
-def test_cohens_kappa_by_hand():
     pairs = pairs_of_two(PROPOSALS, 2).sum(axis=0)
     assert pairs.tolist() == [[20, 5], [10, 15]]
     assert agreement(pairs) == 0.7
@@ -56,7 +53,7 @@ def test_intervals_hold_the_value_and_are_the_same_every_time():
     assert found.high == pytest.approx(0.4 + 1.96 * 0.126, abs=0.04)
 
 
-def test_a_sure_share_has_the_exact_interval():
+def test_a_sure_share_has_the_exact_interval_and_sentences_of_one_row_are_drawn_together():
     all_of_ten = np.array([[1.0, 0.0]] * 10)
     assert estimate_share(share_of_first, all_of_ten) == pytest.approx((1, 0.6915, 1), abs=5e-5)
     assert estimate_share(share_of_first, all_of_ten[:, ::-1]) == pytest.approx(
@@ -64,9 +61,6 @@ def test_a_sure_share_has_the_exact_interval():
     )
     half = estimate_share(share_of_first, np.array([[1.0, 0.0], [0.0, 1.0]] * 50))
     assert half == pytest.approx((0.5, 0.4, 0.6), abs=0.02)
-
-
-def test_sentences_of_one_row_are_drawn_together():
     apart = np.array([[1.0, 0.0], [0.0, 1.0]] * 50)
     together = np.array([[5.0, 0.0], [0.0, 5.0]] * 10)  # as many items, in a fifth of the rows
     narrow, wide = (estimate_share(share_of_first, counts) for counts in (apart, together))

@@ -89,9 +89,15 @@ def test_each_annotator_goes_on_where_they_stopped(client, file, store):
     assert where(client.post(row(2, "/checks", "Ben"), data=CHECKS)) == row(3, annotator="Ben")
 
 
-def test_checks_of_a_row_without_labels_lead_to_its_labels(client, store):
+def test_checks_need_labels_and_must_be_whole(client, store):
     assert where(client.post(row(2, "/checks"), data=CHECKS)) == row(2)
     assert store.annotations() == []
+    client.post(row(2, "/labels"), data=LABELS)
+    refused = client.post(row(2, "/checks"), data={"perturbation_holds": "yes"})
+    assert refused.status_code == 400
+    assert "reasoning_right: choose one of yes, no" in refused.text
+    assert store.find("Anna", 2).perturbation_holds is None
+    assert store.done("Anna") == set()
 
 
 def test_texts_are_shown_and_not_obeyed(client):
@@ -132,15 +138,6 @@ def test_a_form_that_is_not_whole_saves_nothing(form, message, client, store):
     assert store.annotations() == []
 
 
-def test_checks_that_are_not_whole_leave_what_there_was(client, store):
-    client.post(row(2, "/labels"), data=LABELS)
-    refused = client.post(row(2, "/checks"), data={"perturbation_holds": "yes"})
-    assert refused.status_code == 400
-    assert "reasoning_right: choose one of yes, no" in refused.text
-    assert store.find("Anna", 2).perturbation_holds is None
-    assert store.done("Anna") == set()
-
-
 @pytest.mark.parametrize("path", [row(0), row(4), "/nothing", "/static/../app.py", "/static/no.js"])
 def test_there_are_no_other_pages(path, client):
     assert client.get(path).status_code == 404
@@ -155,12 +152,6 @@ def test_forms_of_other_sites_are_refused(origin, client, store):
     assert store.annotations() == []
 
 
-def test_forms_of_unknown_origin_are_refused(client, store):
-    del client.headers["Origin"]
-    assert client.post(row(1, "/labels"), data=RIGHT).status_code == 403
-    assert store.annotations() == []
-
-
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8002", "127.0.0.1.evil.example"])
 def test_other_names_for_this_machine_are_refused(host, client):
     headers = {"Host": host, "Origin": f"http://{host}"}
@@ -169,12 +160,15 @@ def test_other_names_for_this_machine_are_refused(host, client):
     assert client.get("/", headers={"Host": "localhost:8002"}).status_code == 200
 
 
-def test_every_answer_forbids_what_is_not_ours(client):
+def test_every_answer_forbids_what_is_not_ours_and_forms_of_unknown_origin(client, store):
     for path in ("/", row(3), "/nothing", "/static/annotate.js"):
         headers = client.get(path).headers
         assert "default-src 'none'" in headers["Content-Security-Policy"]
         assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
         assert headers["X-Content-Type-Options"] == "nosniff"
+    del client.headers["Origin"]
+    assert client.post(row(1, "/labels"), data=RIGHT).status_code == 403
+    assert store.annotations() == []
 
 
 def test_a_database_that_cannot_be_written_is_told(client, store):

@@ -14,7 +14,7 @@ def annotation(annotator="Anna", label="PASS", row="a/1", **fields):
     return Annotation(**known | {"annotator": annotator} | fields)
 
 
-def test_several_servers_save_at_once(store, file):
+def test_several_servers_start_and_save_at_once(store, file, tmp_path):
     names = ("Anna", "Ben", "Cleo", "Dan")
 
     def label_all(name):
@@ -29,9 +29,6 @@ def test_several_servers_save_at_once(store, file):
     with closing(sqlite3.connect(store.path)) as database:
         assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-def test_several_servers_start_at_once(file, tmp_path):
     path = tmp_path / "new.sqlite"
     with ThreadPoolExecutor(4) as pool:
         stores = list(pool.map(lambda _: Store(path, file), range(4)))
@@ -39,13 +36,15 @@ def test_several_servers_start_at_once(file, tmp_path):
     assert stores[3].annotators() == {"Anna": 1}
 
 
-def test_a_database_of_another_file_is_refused(store, file):
+def test_a_database_of_another_file_or_in_no_folder_is_refused(store, file, tmp_path):
     file.write_text(file.read_text() + "\n")
     with pytest.raises(
         StoreError, match=r"holds labels of another file than .*rows\.jsonl \(of ro"
     ):
         Store(store.path, file)
     assert Store(store.path).annotations() == []  # without a file it is taken as it is
+    with pytest.raises(StoreError, match=r"nowhere/labels\.sqlite: unable to open"):
+        Store(tmp_path / "nowhere" / "labels.sqlite", file)
 
 
 def test_what_is_no_database_of_ours_is_refused_and_left_alone(file, tmp_path):
@@ -61,8 +60,3 @@ def test_what_is_no_database_of_ours_is_refused_and_left_alone(file, tmp_path):
         with pytest.raises(StoreError, match=message):
             Store(path)
     assert (text.read_bytes(), other.read_bytes()) == before
-
-
-def test_a_database_in_no_folder_is_refused(file, tmp_path):
-    with pytest.raises(StoreError, match=r"nowhere/labels\.sqlite: unable to open"):
-        Store(tmp_path / "nowhere" / "labels.sqlite", file)

@@ -39,15 +39,9 @@ def test_an_answer_is_changed_or_left_for_a_reason(case):
         assert case.get("reason") in {*reasons, None}
 
 
-def test_the_position_is_on_the_question():
+def test_what_is_not_asked_for_or_given_word_for_word_is_changed():
     text = "Yes. It is safe. Patients of the drug are helped."
     assert made("position", "negation", text, question="")[0]
-
-
-def test_a_value_that_was_asked_for_may_be_computed():
     assert made("held", "number", "The ratio is 0.54.", question="")[0]
-
-
-def test_an_outlook_that_the_context_gives_word_for_word_is_changed():
     text = "Further studies of severe asthma are needed."
     assert made("held", "negation", text, question="", context=(text,))[0]

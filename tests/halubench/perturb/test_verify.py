@@ -37,14 +37,11 @@ def test_what_the_context_says_of_the_same_thing_is_refused():
     assert verdict("entity", text, edit(text, "Paris", "Vienna")) == "stated"
 
 
-def test_a_mended_article_is_part_of_the_change():
+def test_a_mended_article_is_part_of_the_change_and_rejections_add_up():
     text = "It is a cheap place."
     (change,) = changes(text, (text, "Some are expensive."), Random(0), ("comparative",))
     assert (change.old, change.new) == ("a cheap", "an expensive")
     assert change.text[change.start : change.end] == "an expensive"
-
-
-def test_rejections_add_up_over_calls():
     rejections = Rejections()
     for _ in range(3):
         changes("Are there more dogs?", CONTEXT, Random(0), ("comparative",), rejections)

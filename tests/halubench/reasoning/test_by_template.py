@@ -36,12 +36,9 @@ def test_a_trace_quotes_the_claims_and_what_the_document_says(fields, has, lacks
     assert [quoted for quoted in lacks if quoted in text] == []
 
 
-def test_the_answers_order_is_kept():
+def test_the_answers_order_is_kept_and_an_addition_is_said_to_stand_nowhere():
     text = said(wrong("Anna Weiss drew the plans for", "Emil Brandt drew the plans for"))
     assert text.index("built in 1894") < text.index("Emil Brandt drew")
-
-
-def test_an_addition_is_said_to_stand_nowhere():
     row = wrong("1894.", "1894, at a cost of forty million crowns.")
     row = row.model_copy(update={"edits": (Edited(start=28, end=64, old=""),)})
     text = said(row)
@@ -49,7 +46,7 @@ def test_an_addition_is_said_to_stand_nowhere():
     assert re.search(r"nowhere|Nothing in|not mention", text)
 
 
-def test_a_noted_span_is_found_in_the_answer():
+def test_a_noted_span_is_found_and_a_wide_edit_is_narrowed():
     answer = (
         "1. The bridge is ninety metres long.\n2. It is closed on Sundays.\n3. It is made of steel."
     )
@@ -59,16 +56,13 @@ def test_a_noted_span_is_found_in_the_answer():
     text = said(make_row(answer=answer, label="FAIL", annotation=note))
     assert "“It is closed on Sundays”" in text
     assert "HIGH" not in text
-
-
-def test_a_wide_edit_is_narrowed_to_what_it_changed():
     answer = "Yes. The bridge was built in 1894 of steel."
     row = wrong(answer, answer.replace("Yes", "No").replace("1894", "1902"), answer=answer)
     assert "“1902”" in said(row)
     assert said(row).count("bridge was built in 1902 of steel") == 1
 
 
-def test_where_nothing_can_be_named_there_is_no_trace():
+def test_where_nothing_can_be_named_there_is_no_trace_and_no_claim_is_said():
     assert trace(make_row(label="FAIL", annotation="something is off"), 0) == Fault(
         reason="no known span"
     )
@@ -76,9 +70,6 @@ def test_where_nothing_can_be_named_there_is_no_trace():
     assert trace(odd, 0) == Fault(reason="no evidence")
     with pytest.raises(BadInput, match="row made/1, label: is missing"):
         trace(make_row(), 0)
-
-
-def test_an_answer_that_claims_nothing_says_so():
     row = make_row(answer="I'm sorry, but I don't know.", label="PASS")
     assert re.search(r"no claim|Nothing is claimed", said(row))
 

@@ -23,7 +23,7 @@ def test_the_judges_own_parser_reads_the_target(label, bullets):
     assert (read.score, read.reasoning) == (label, tuple(bullets))
 
 
-def test_a_judge_that_says_the_target_gives_the_rows_verdict():
+def test_a_judge_that_says_the_target_gives_the_rows_verdict_in_single_lines():
     row = make_row(label="FAIL", reasoning=('It says "1902".', "The document: “1894”."))
     target = make_target(row)
     example = Example(question=row.question, context=row.context, answer=row.answer)
@@ -31,6 +31,8 @@ def test_a_judge_that_says_the_target_gives_the_rows_verdict():
     assert (verdict.score, verdict.reasoning) == ("FAIL", row.reasoning)
     assert verdict.to_lynx() == json.loads(target)
     assert set(load_schema("lynx")["required"]) == json.loads(target).keys()
+    made = with_reasoning(make_row(label="PASS"), [" one\n two ", "", "three"])
+    assert made.reasoning == ("one two", "three")
 
 
 @pytest.mark.parametrize("field", ["label", "reasoning"])
@@ -39,8 +41,3 @@ def test_a_row_without_a_trace_is_no_target(field):
     empty = {"label": None, "reasoning": ()}
     with pytest.raises(BadInput, match=f"row made/1, {field}: is missing"):
         make_target(row.model_copy(update={field: empty[field]}))
-
-
-def test_bullets_are_single_lines():
-    made = with_reasoning(make_row(label="PASS"), [" one\n two ", "", "three"])
-    assert made.reasoning == ("one two", "three")

@@ -44,12 +44,15 @@ class Watched(dict):
         return super().__getitem__(key)
 
 
-def test_a_missing_label_is_named_and_never_taken_for_pass():
+def test_copies_of_a_document_share_a_group_and_a_missing_label_is_named():
     row = labelled("set", 1, "FAIL", context="A document.", answer="An answer.")
     assert row.label == "FAIL"
     bare = replace(row, example=row.example.model_copy(update={"label": None}))
     with pytest.raises(BadInput, match="set/1, label: is missing; give PASS or FAIL"):
         _ = bare.label
+    first = labelled("a", 0, "PASS", context="The end.Then rain, 2 days.", answer="Rain.")
+    second = labelled("b", 0, "PASS", context="the end. Then rain -- 2 days!", answer="Rain.")
+    assert first.group == second.group
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +89,6 @@ def test_spans_are_merged_hold_their_text_and_are_unknown_where_none_are_marked(
     assert (unknown.example.spans, unknown.exact) == (None, False)
 
 
-def test_copies_of_a_document_share_a_group():
-    first = labelled("a", 0, "PASS", context="The end.Then rain, 2 days.", answer="Rain.")
-    second = labelled("b", 0, "PASS", context="the end. Then rain -- 2 days!", answer="Rain.")
-    assert first.group == second.group
-
-
 # Spans
 
 
@@ -118,7 +115,7 @@ def test_one_edit_gives_its_words_several_their_sentence(before, after, found):
     assert (spans and [after[a:b] for a, b in spans], exact) == found
 
 
-def test_two_people_must_agree_on_a_span():
+def test_spans_are_those_that_people_agree_on_in_the_text_they_were_split_from():
     def mark(worker, start, span):
         return {
             "hallucination_type": "extrinsic" if span else "NULL",
@@ -131,9 +128,6 @@ def test_two_people_must_agree_on_a_span():
     rows = [mark("a", 3, "veteran singer"), mark("b", 3, "veteran"), mark("c", 26, "friday")]
     assert [answer[a:b] for a, b in _agreed(answer, rows)] == ["veteran"]
     assert _agreed(answer, [mark("a", -1, None), mark("b", -1, None)]) == []
-
-
-def test_tokens_are_found_in_the_text_they_were_split_from():
     text = "A 20 - 3  run, Friday's."
     tokens = ["A", "20", "-", "3", "run", ",", "Friday", "'s", "."]
     assert [text[a:b] for a, b in _locate(tokens, text)] == tokens
@@ -148,7 +142,7 @@ def test_unmarked_sentences_beyond_the_box_score_are_left_out():
     assert [answer[a:b] for a, b in spans][-1] == "Wednesday"
 
 
-def test_a_box_score_has_one_object_a_player():
+def test_box_scores_and_tables_are_written_whole():
     box = {
         "PLAYER_NAME": {"0": "Ann Lee", "1": "Bo Day"},
         "FIRST_NAME": {"0": "Ann", "1": "Bo"},
@@ -164,9 +158,6 @@ def test_a_box_score_has_one_object_a_player():
         "visitors": {"A": "2"},
         "players": [{"PLAYER_NAME": "Ann Lee", "MIN": "12", "PTS": "7"}],
     }
-
-
-def test_markdown_keeps_the_number_of_cells():
     assert markdown(["a", "b"], [["1|2", "x\ny"]]) == "| a | b |\n| --- | --- |\n| 1/2 | x y |"
 
 
@@ -196,30 +187,21 @@ def test_a_split_keeps_groups_together_and_follows_share_and_seed():
 # Licences and mixes
 
 
-def test_readme_shows_the_table_of_licences():
-    assert licence_table() in README.read_text(encoding="utf-8")
-
-
-def test_every_set_that_is_read_has_its_licence():
+def test_every_set_that_is_read_has_its_licence_in_the_table():
     assert set(SETS) | set(RIGHT) | set(PAIRS) <= set(SOURCES)
     assert all(SOURCES[name].use == "pairs" for name in PAIRS)
-
-
-def test_nothing_non_commercial_or_without_licence_is_shipped():
+    assert licence_table() in README.read_text(encoding="utf-8")
     shipped = [row.licence for row in SOURCES.values() if row.shipped]
     assert not [licence for licence in shipped if "NC" in licence or "none" in licence]
 
 
-def test_what_each_mix_holds():
+def test_what_each_mix_holds_and_what_it_refuses(tmp_path):
     shipped, research, without = (Mix(n) for n in ("shipped", "research", "no-ragtruth"))
     assert set(research.answers) == set(SETS) - set(UNSEEN)
     assert set(research.right) == set(RIGHT)
     assert set(without.answers) == set(shipped.answers) - set(RAGTRUTH)
     assert "ragtruth_train_part" in shipped.answers
     assert "factscore_qcnli" not in shipped.answers
-
-
-def test_a_mix_refuses_what_it_does_not_hold(tmp_path):
     with pytest.raises(SettingsError, match="none of shipped, research"):
         Mix("all")
     for name in ("ragtruth_train_part", "quintd-wikidata", "faithbench"):

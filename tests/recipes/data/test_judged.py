@@ -52,7 +52,7 @@ def reader(tmp_path_factory):
     return Reader(build_tokenizer(path, CONTEXT.lower().split()), Limits(120, 24, 40), 1)
 
 
-def test_sentences_become_labels(files, reader):
+def test_a_verdict_labels_sentences_or_the_whole_answer(files, reader):
     (answer,) = read_judged(*files(verdict(1)))
     assert not answer.exact
     items = list(reader.items(answer))
@@ -61,15 +61,9 @@ def test_sentences_become_labels(files, reader):
         (False, None, None),
     ]
     assert {item.source for item in items} == {"judged"}
-
-
-def test_a_verdict_without_sentences_labels_the_answer(files, reader):
     wrong, right = read_judged(*files(verdict(1, labels=()), verdict(2, "PASS", labels=())))
     assert [item.supported for item in reader.items(wrong)] == [None, None]
     assert [item.supported for item in reader.items(right)] == [True, True]
-
-
-def test_what_has_no_score_is_left_out(files):
     (answer,) = read_judged(*files(verdict(1, None, labels=()), verdict(2)))
     assert answer.example.id == "judged/rows/2"
 

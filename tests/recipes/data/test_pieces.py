@@ -27,12 +27,9 @@ def test_a_piece_is_a_run_of_few_sentences_with_its_own_label_and_spans():
         assert piece.group == row().group
 
 
-def test_pieces_of_one_answer_have_ids_of_their_own_and_right_ones_are_right():
+def test_pieces_of_one_answer_have_ids_of_their_own_and_some_give_none():
     found = {piece.example.id: piece.example.answer for piece in pieces(row())}
     assert len(set(found.values())) == len(found)
     assert {piece.example.label for piece in pieces(row("PASS", spans=()))} == {"PASS"}
-
-
-def test_unmarked_errors_and_what_claims_nothing_give_no_piece():
     assert pieces(row(spans=None)) == []
     assert pieces(row("PASS", "Thank you for asking!", ())) == []

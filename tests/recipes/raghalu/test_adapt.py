@@ -30,7 +30,7 @@ def logits(model, rows):
     return rows @ list(model.model_dump().values())
 
 
-def test_what_a_brand_differs_in_is_learned_and_a_right_encoder_stays_as_it_is():
+def test_what_a_brand_differs_in_is_learned_and_one_label_alone_moves_the_bias():
     fitted = np.array(list(fit_support(*made(5_000, [0, 1, 0, 0, 0])).model_dump().values()))
     assert np.abs(fitted - [0, 1, 0, 0, 0]).max() < 0.25
     rows, labels = made(5_000, [1.5, 0.5, -2.0, -1.0, 0.0])
@@ -39,9 +39,6 @@ def test_what_a_brand_differs_in_is_learned_and_a_right_encoder_stays_as_it_is()
     assert fitted.new_words == pytest.approx(-2.0, abs=0.4)
     better = ((logits(fitted, rows) > 0) == labels).mean()
     assert better > ((logits(SupportModel(), rows) > 0) == labels).mean()
-
-
-def test_one_label_alone_moves_the_bias_to_it():
     rows, _ = made(200, [0, 1, 0, 0, 0])
     assert (logits(fit_support(rows, np.ones(200, dtype=bool)), rows) > np.log(9)).all()
 

@@ -77,7 +77,7 @@ def test_all_parts_mean_the_same_pods(render):
     assert ("ConfigMap", volumes["files"]["configMap"]["name"]) in objects
 
 
-def test_pods_have_no_rights(render):
+def test_pods_have_no_rights_and_a_thread_for_each_core(render):
     spec, container = gateway(render())
     pod = spec["template"]["spec"]
     assert pod["securityContext"]["runAsNonRoot"] is True
@@ -89,9 +89,6 @@ def test_pods_have_no_rights(render):
         "capabilities": {"drop": ["ALL"]},
     }
     assert container["resources"]["limits"] == {"cpu": "2", "memory": "1Gi"}
-
-
-def test_the_encoder_gets_a_thread_for_each_core_of_the_limit(render):
     _, container = gateway(render())
     (one,) = container["env"]
     assert one["name"] == "OMP_NUM_THREADS"

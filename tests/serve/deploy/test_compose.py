@@ -42,12 +42,6 @@ def expressions(dashboard):
     return [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
 
 
-def test_the_encoder_gets_a_thread_for_each_core_of_the_limit(deploy):
-    gateway = yaml.safe_load((deploy / "compose.yaml").read_text())["services"]["gateway"]
-    limit = gateway["deploy"]["resources"]["limits"]["cpus"]
-    assert gateway["environment"] == {"OMP_NUM_THREADS": limit}
-
-
 def test_every_number_on_the_dashboard_is_exported(expressions, exported):
     shown = {name for text in expressions for name in re.findall(r"\bmoonlynx_\w+", text)}
     assert shown <= set(exported)
@@ -80,13 +74,16 @@ def test_prometheus_takes_its_configuration(deploy, tool):
     assert done.returncode == 0, done.stderr
 
 
-def test_prometheus_asks_the_gateway(deploy):
+def test_prometheus_asks_the_gateway_which_has_a_thread_for_each_core(deploy):
     prometheus = yaml.safe_load((deploy / "prometheus" / "prometheus.yaml").read_text())
     compose = yaml.safe_load((deploy / "compose.yaml").read_text())
     (job,) = prometheus["scrape_configs"]
     (target,) = job["static_configs"][0]["targets"]
     assert target.partition(":")[0] in compose["services"]
     assert compose["services"]["gateway"]["ports"] == ["127.0.0.1:8000:8000"]
+    gateway = yaml.safe_load((deploy / "compose.yaml").read_text())["services"]["gateway"]
+    limit = gateway["deploy"]["resources"]["limits"]["cpus"]
+    assert gateway["environment"] == {"OMP_NUM_THREADS": limit}
 
 
 def test_compose_follows_its_schema_and_mounts_what_is_there(deploy, tool):

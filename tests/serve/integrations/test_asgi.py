@@ -129,12 +129,9 @@ def test_a_sentence_comes_before_the_next_is_written(served):
         assert "".join(pieces) == " It is 90 m long — and"
 
 
-def test_failures_and_what_has_no_documents_pass_as_they_are(served):
+def test_failures_what_has_no_documents_and_no_score(served):
     assert ask(served[1], "/bare", WRONG) == WRONG
     assert served[1].get("/refused").json() == {"detail": "no such town"}
-
-
-def test_what_has_no_score_is_held_back():
     with running(app(Silent())) as address, httpx.Client(base_url=address) as client:
         assert ask(client, "/stream", RIGHT) == NOTICE
 

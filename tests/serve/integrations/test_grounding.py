@@ -46,13 +46,10 @@ def test_faithfulness_is_calibrated_where_the_judge_is(fields, expected):
     assert faithfulness(verdict(**fields)) == expected
 
 
-def test_what_has_no_score_gets_no_number():
+def test_what_has_no_score_or_no_documents_gets_no_number():
     with pytest.raises(Unscored, match="took too long"):
         faithfulness(verdict(**FAILED))
     assert reason(verdict(**FAILED)) == "timeout: took too long"
-
-
-def test_an_answer_without_documents_is_refused():
     with pytest.raises(BadInput, match="context"):
         read_example(RIGHT, iter([]))
 

@@ -14,7 +14,7 @@ from moonlynx.serve.integrations.ragas import JudgedFaithfulness
 pytestmark = pytest.mark.heavy
 
 
-def test_it_is_the_share_of_supported_claims():
+def test_it_is_the_share_of_supported_claims_or_the_judges_probability():
     metric = JudgedFaithfulness(JUDGE)
     thanks = f"{WRONG} Thank you for asking!"
     rows = [
@@ -26,6 +26,11 @@ def test_it_is_the_share_of_supported_claims():
     assert "Peter Smith" in results[1].reason
     assert metric.name == "faithfulness"
     assert metric.validate_result_value(results[1].value) is None
+    result = JudgedFaithfulness(Whole()).score(response=RIGHT, retrieved_contexts=CONTEXT)
+    assert result.value == 0.25
+    result = JudgedFaithfulness(Silent()).score(response=RIGHT, retrieved_contexts=CONTEXT)
+    assert math.isnan(result.value)
+    assert result.reason == "timeout: took too long"
 
 
 class Whole:
@@ -35,14 +40,3 @@ class Whole:
 
     def __call__(self, examples):
         return [Verdict(score="FAIL", probability=0.75, judge=self.info) for _ in examples]
-
-
-def test_a_judge_of_whole_answers_gives_its_probability():
-    result = JudgedFaithfulness(Whole()).score(response=RIGHT, retrieved_contexts=CONTEXT)
-    assert result.value == 0.25
-
-
-def test_what_has_no_score_is_not_a_number():
-    result = JudgedFaithfulness(Silent()).score(response=RIGHT, retrieved_contexts=CONTEXT)
-    assert math.isnan(result.value)
-    assert result.reason == "timeout: took too long"

@@ -42,7 +42,7 @@ def judges(client):
     return client.post("/v1/judge", json=EXAMPLE).json()["score"] == "PASS"
 
 
-def test_without_gradio_a_hint_stands_there_and_the_api_works(calling, monkeypatch):
+def test_without_gradio_a_hint_stands_there_that_asks_nobody_else(calling, monkeypatch):
     monkeypatch.setattr(front, "find_spec", lambda name: None)
     client = calling()
     assert judges(client)
@@ -50,6 +50,13 @@ def test_without_gradio_a_hint_stands_there_and_the_api_works(calling, monkeypat
     assert answer.status_code == 200
     assert "pip install 'moonlynx[page]'" in answer.text
     assert client.head("/").status_code == 200
+    monkeypatch.setattr(front, "find_spec", lambda name: None)
+    headers = calling().get("/").headers
+    policy = headers["content-security-policy"].split("; ")
+    assert "default-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert not any("http" in rule or "*" in rule for rule in policy)
+    assert headers["referrer-policy"] == "same-origin"
 
 
 def test_the_api_answers_before_gradio_is_there(calling, monkeypatch):
@@ -106,16 +113,6 @@ def test_a_browser_that_shows_the_page_does_not_hold_up_the_end():
             server.send_signal(signal.SIGTERM)
             assert list(filter(None, lines)) == [], "it is closed, though the browser did not"
         assert server.wait(60) == 0
-
-
-def test_the_browser_is_told_to_ask_nobody_else(calling, monkeypatch):
-    monkeypatch.setattr(front, "find_spec", lambda name: None)
-    headers = calling().get("/").headers
-    policy = headers["content-security-policy"].split("; ")
-    assert "default-src 'self'" in policy
-    assert "frame-ancestors 'none'" in policy
-    assert not any("http" in rule or "*" in rule for rule in policy)
-    assert headers["referrer-policy"] == "same-origin"
 
 
 def test_without_a_page_nothing_stands_there():

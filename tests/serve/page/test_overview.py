@@ -14,14 +14,11 @@ def overview(*probabilities, rows=None):
     return found
 
 
-def test_ids_are_escaped_and_long_tables_cut():
+def test_ids_are_escaped_long_tables_cut_and_faults_told_up_to_a_number():
     html = overview(*[0.5] * 203).render()
     assert html.count("<tr>") == 201
     assert "&lt;1&gt;" in html
     assert "The other 3 rows are in the download." in html
-
-
-def test_faults_are_told_up_to_a_number():
     found = Overview(30)
     for line in range(1, 31):
         error = {"code": "bad_input", "message": "x"}

@@ -63,7 +63,7 @@ FOUND = verdict(
 )
 
 
-def test_the_whole_verdict_is_shown():
+def test_the_whole_verdict_is_shown_and_sentences_lead_to_their_evidence():
     page = Page(render_verdict(FOUND, example(), 12.4))
     assert page.all("mx-score")[0]["text"] == "FAIL"
     assert page.all("mx-probability")[0]["text"].split() == ["P(hallucinated)", "0.98"]
@@ -73,9 +73,6 @@ def test_the_whole_verdict_is_shown():
     assert page.all("ul")[0]["text"] == "<i>It</i> fell is not said."
     assert page.all("footer")[0]["text"] == "a <judge> 1 · 12 ms"
     assert not page.all("b")[1:]  # the probability's, and none of the document's
-
-
-def test_sentences_lead_to_their_evidence():
     page = Page(render_verdict(FOUND, example(), 1))
     first, second = page.all("mx-sentence")
     assert (first["data-sentence"], first["tabindex"]) == ("0", "0")
@@ -89,11 +86,18 @@ def test_sentences_lead_to_their_evidence():
     assert [one["text"] for one in page.all("mx-conflict")] == ["It stands."]
 
 
-def test_an_unscored_verdict_says_why():
+def test_an_unscored_verdict_says_why_and_stages_are_named():
     error = JudgeError(code="too_long", message="9 tokens & more")
     page = Page(render_verdict(verdict(score=None, error=error), example(), 1))
     assert page.all("header")[0]["text"] == "UNSCORED too_long: 9 tokens & more"
     assert not page.all("mx-probability")
+    stages = (Stage(judge="luna", score=None, decided=False),
+              Stage(judge="lynx", score="FAIL", decided=True))  # fmt: skip
+    page = Page(render_verdict(verdict(stages=stages), example(), 1))
+    assert " · luna unscored, lynx FAIL (decided) · " in page.all("footer")[0]["text"]
+    warned = Stage(judge="language", score=None, decided=False, warning="answer: zh; luna reads en")
+    page = Page(render_verdict(verdict(stages=(warned,)), example(), 1))
+    assert " · language answer: zh; luna reads en · " in page.all("footer")[0]["text"]
 
 
 @pytest.mark.parametrize(
@@ -107,16 +111,6 @@ def test_an_unscored_verdict_says_why():
 def test_no_probability_is_made_up(fields, said):
     page = Page(render_verdict(verdict(**fields), example(), 1))
     assert [one["text"] for one in page.all("mx-probability")] == said
-
-
-def test_stages_are_named():
-    stages = (Stage(judge="luna", score=None, decided=False),
-              Stage(judge="lynx", score="FAIL", decided=True))  # fmt: skip
-    page = Page(render_verdict(verdict(stages=stages), example(), 1))
-    assert " · luna unscored, lynx FAIL (decided) · " in page.all("footer")[0]["text"]
-    warned = Stage(judge="language", score=None, decided=False, warning="answer: zh; luna reads en")
-    page = Page(render_verdict(verdict(stages=(warned,)), example(), 1))
-    assert " · language answer: zh; luna reads en · " in page.all("footer")[0]["text"]
 
 
 def test_a_real_verdict_on_an_attack_shows_it_as_text():

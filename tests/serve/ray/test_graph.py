@@ -178,6 +178,11 @@ def test_the_file_is_what_ray_serve_takes():
     named = {one["name"] for one in found["applications"][0]["deployments"]}
     assert named == {"Gateway", "Judge"}
     assert application._bound_deployment.name == "Gateway"
+    pytest.importorskip("ray.serve")
+    with pytest.raises(BadInput, match="args, tiemout"):
+        build({"tiemout": 3})
+    with pytest.raises(BadInput, match="args, queue"):
+        build({"queue": 0})
 
 
 @pytest.mark.heavy
@@ -189,15 +194,6 @@ def test_the_large_model_is_what_ray_serves_deployment_takes():
     made = llm.LLMConfig(**one)
     assert made.model_loading_config.model_id == "lynx"
     assert made.engine_kwargs["trust_remote_code"] is False
-
-
-@pytest.mark.heavy
-def test_arguments_are_read_or_refused():
-    pytest.importorskip("ray.serve")
-    with pytest.raises(BadInput, match="args, tiemout"):
-        build({"tiemout": 3})
-    with pytest.raises(BadInput, match="args, queue"):
-        build({"queue": 0})
 
 
 def test_a_missing_package_is_named(monkeypatch):

@@ -49,10 +49,12 @@ def test_a_partition_is_read_by_the_files_mapping(tmp_path):
     assert [row.example for row in rows] == [Example(context=("c",), answer="a")] * 5
 
 
-def test_an_empty_file_has_no_partition(tmp_path):
+def test_an_empty_file_has_no_partition_and_an_unknown_url_is_a_message(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b"\n\n")
     assert plan(str(path), 5).partitions == ()
+    with pytest.raises(BadInput, match="nowhere"):
+        plan("nowhere://bucket/rows.jsonl", 5)
 
 
 @pytest.mark.parametrize(
@@ -64,11 +66,6 @@ def test_another_kind_of_file_is_refused(tmp_path, name, message):
     path.write_bytes(b"context,answer\n")
     with pytest.raises(BadInput, match=message):
         plan(str(path), 5)
-
-
-def test_an_unknown_kind_of_url_is_a_message():
-    with pytest.raises(BadInput, match="nowhere"):
-        plan("nowhere://bucket/rows.jsonl", 5)
 
 
 def test_batches_keep_to_a_budget_of_tokens(tmp_path):

@@ -46,7 +46,7 @@ def test_calls_are_under_way_together_or_one_by_one(export, tiny, step):
         assert server.most_under_way == expected
 
 
-def test_a_row_that_is_no_example_gets_an_error_in_its_place(export, tiny):
+def test_what_is_no_example_and_a_failing_encoder_are_errors_of_their_own(export, tiny):
     folder, _ = export("--judge", f"luna:{tiny}")
     bad = [b"{", b" ", b"[]", b'{"context": "", "answer": "a", "id": 7}', b"\xff", b'{"answer": 1}']
     with serving(folder) as (judge, _):
@@ -58,9 +58,6 @@ def test_a_row_that_is_no_example_gets_an_error_in_its_place(export, tiny):
     assert codes == ["bad_input"] * 3 + ["empty_context"] + ["bad_input"] * 2
     assert unread[3]["id"] == 7
     assert "line 2" in unread[0]["error"]["message"]
-
-
-def test_a_failing_encoder_is_an_error_of_its_request_alone(export, tiny):
     folder, _ = export("--judge", f"luna:{tiny}")
     with serving(folder) as (judge, server):
         server.broken = "out of memory"

@@ -99,14 +99,11 @@ def test_a_vllm_that_does_not_fit_is_named(machine, installed, versions, gpus, f
         require([one])
 
 
-def test_a_gpu_that_is_too_small_says_by_how_much(machine, free_port):
+def test_a_gpu_that_is_too_small_or_in_use_says_by_how_much(machine, free_port):
     machine(T4)
     fault = faults(at(free_port, "lynx-8b"))["memory of GPU 0"]
     assert "14.5 GB may be used, 18.6 are needed beside the cache" in fault
     assert "holds 0 tokens of the 8192 of one request" in fault
-
-
-def test_a_gpu_that_is_in_use_says_so(machine, free_port):
     machine("NVIDIA H100 80GB HBM3, 81559, 40000")
     fault = faults(at(free_port, "lynx-8b"))["memory of GPU 0"]
     assert "41.9 of 85.5 GB are free, and memory_share: 0.9 claims 77.0" in fault

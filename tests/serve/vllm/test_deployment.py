@@ -61,14 +61,11 @@ def test_a_deployment_fits_its_gpus_and_its_command_lets_no_white_space_through(
     assert not any("trust" in word for word in command)
 
 
-def test_the_command_of_adapters_names_each():
+def test_the_command_names_adapters_and_other_flags_as_they_are(tmp_path):
     command = read_deployment("luna2-l4").command()
     assert flag(command, "max-loras") == "9"
     assert flag(command, "lora-modules") == "context_adherence=./adapters/context_adherence"
     assert sum(word.endswith(word.split("=")[0]) for word in command if "=./" in word) == 9
-
-
-def test_other_flags_come_as_they_are(tmp_path):
     flags = "{seed: 7, async-scheduling: false, cudagraph-capture-sizes: [1, 2]}"
     path = written(tmp_path, f"model: m\nengine: {flags}")
     assert read_deployment(path).command()[-6:] == (
@@ -93,11 +90,14 @@ def test_a_deployment_is_chosen_and_asked_by_its_judge(judge, name, gpus, asking
     assert choose(judge, name, gpus) == (read_deployment(deployed), asking)
 
 
-def test_the_judges_model_takes_the_place_of_the_deployments():
+def test_the_judges_model_takes_the_place_of_the_deployments_known_or_not():
     deployment, judge = choose("lynx:org/mine?retries=0", "lynx-70b-awq", None)
     assert deployment.model == deployment.name == "org/mine"
     assert deployment.precision == "awq"
     assert judge == f"lynx:org/mine{URL}?concurrency=64&retries=0"
+    deployment, _ = choose("lynx:org/other", None, 4)
+    assert (deployment.model, deployment.gpus, deployment.shape) == ("org/other", 4, None)
+    assert deployment.memory() is None
 
 
 def test_heads_are_named_by_adapters_or_folders_and_asked_for_later():
@@ -109,12 +109,6 @@ def test_heads_are_named_by_adapters_or_folders_and_asked_for_later():
     assert metric_of(deployment, "luna2:pii") == f"luna2:./adapters/pii{asked}"
     for name in ("luna2:mine", "luna2:pii@http://far:1/v1", "chainpoll:toxicity@http://far:1/v1"):
         assert metric_of(deployment, name) == name
-
-
-def test_an_unknown_model_has_no_shape_and_the_gpus_asked_for():
-    deployment, _ = choose("lynx:org/other", None, 4)
-    assert (deployment.model, deployment.gpus, deployment.shape) == ("org/other", 4, None)
-    assert deployment.memory() is None
 
 
 @pytest.mark.parametrize(

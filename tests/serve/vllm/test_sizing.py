@@ -42,13 +42,10 @@ def test_weights_take_what_their_precision_says(precision, gigabytes):
     assert weight_bytes(LLAMA_8B, precision) / 1e9 == pytest.approx(gigabytes)
 
 
-def test_a_tokens_keys_and_values_are_parted_among_gpus_by_whole_heads():
+def test_the_cache_takes_what_the_rest_leaves_by_whole_heads():
     assert cache_bytes(LLAMA_8B, "bf16") == 131_072  # 2 tensors, 32 layers, 8 heads of 128, 2 bytes
     assert cache_bytes(LLAMA_70B, "bf16", 8) == 327_680 / 8
     assert cache_bytes(LLAMA_70B, "bf16", 16) == cache_bytes(LLAMA_70B, "bf16", 8)
-
-
-def test_the_cache_takes_what_the_rest_leaves():
     serving = Serving(LLAMA_8B, "bf16", 1, 72.0, 256, 8192)
     memory = memory_of(serving)
     assert memory.weights + memory.workspace + memory.cache == pytest.approx(72.0)
@@ -69,8 +66,7 @@ def test_adapters_are_counted_at_their_rank():
     assert memory.adapters == pytest.approx(3 * 4 * sides * 2 / 1e9)
 
 
-def test_throughput_is_the_rooflines():
-    """One request alone on an H100, by hand."""
+def test_throughput_is_the_rooflines_and_grows_until_the_cache_is_full():
     serving = Serving(LLAMA_8B, "bf16", 1, 72.0, 1, 8192)
     found = throughput_of(serving, GPUS["h100"], Load(prompt=2000, reply=101))
     reading = 2000 * (2 * 6_979_321_856 + 2 * 32 * 4096 * 2000) / (989e12 * 0.4)
@@ -79,8 +75,6 @@ def test_throughput_is_the_rooflines():
     assert found.alone == pytest.approx(reading + 100 * step)
     assert found.answers == pytest.approx(1 / found.alone)
 
-
-def test_more_requests_at_once_give_more_answers_until_the_cache_is_full():
     def answers(requests):
         serving = Serving(LLAMA_8B, "bf16", 1, 72.0, requests, 8192)
         return throughput_of(serving, GPUS["h100"], Load())
