@@ -1,5 +1,4 @@
 import json
-import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -8,11 +7,8 @@ import pytest
 
 from moonlynx.eval.benchmarks import LOCAL, ON_HUB, BenchmarkError, load_benchmark
 from moonlynx.eval.benchmarks.base import make_row
-from moonlynx.eval.benchmarks.halubench import _sheet
 from moonlynx.eval.metrics import estimates
 from moonlynx.eval.outcomes import Gold
-from moonlynx.eval.slices import scipy_stats
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.types import BadInput, Example
 
 from ..labelled_data import DATA, needs_data
@@ -259,17 +255,3 @@ def test_a_hub_that_cannot_be_reached_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     with pytest.raises(BenchmarkError, match="PatronusAI/HaluBench: cannot be loaded"):
         load_benchmark("PatronusAI/HaluBench@0000000")
-
-
-@pytest.mark.parametrize(
-    ("package", "extra", "call"),
-    [
-        ("datasets", "data", lambda: load_benchmark("PatronusAI/HaluBench")),
-        ("openpyxl", "data", lambda: list(_sheet(Path("sample.xlsx")))),
-        ("scipy", "eval", scipy_stats),
-    ],
-)
-def test_a_missing_package_is_named_by_its_extra(monkeypatch, package, extra, call):
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtra, match=rf"moonlynx\[{extra}\]"):
-        call()

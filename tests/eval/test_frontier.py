@@ -4,13 +4,12 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from moonlynx import cli as top
 from moonlynx.eval.benchmarks import load_benchmark
 from moonlynx.eval.frontier import STEPS, Answers, FrontierReport, draw_frontier, unsureness
 from moonlynx.eval.outcomes import Gold
 
+from ..command import moonlynx
 from ..judge.test_conformance import REPLY
 from ..labelled_data import needs_data
 
@@ -78,7 +77,7 @@ def test_rows_without_an_answer_of_the_second_are_wrong(outcomes_of):
 
 
 def run(*arguments):
-    result = CliRunner().invoke(top.app, ["frontier", *map(str, arguments)])
+    result = moonlynx("frontier", *arguments)
     return result.exit_code, " ".join((result.stderr + str(result.exception or "")).split())
 
 

@@ -1,13 +1,13 @@
 import json
+from functools import partial
 
 import pytest
-from typer.testing import CliRunner
 
-from moonlynx.cli import app
 from moonlynx.halubench.blind import KeyRow, Verdict, draw, score
 from moonlynx.halubench.rows import write_rows
 from moonlynx.judge.contract.types import BadInput
 
+from ..command import moonlynx
 from .a_row import ANSWER, make_row
 
 RIGHT = [make_row(id=f"made/{index}", label="PASS") for index in range(6)]
@@ -34,8 +34,7 @@ def file(tmp_path):
     return tmp_path / "test.jsonl"
 
 
-def call(*arguments):
-    return CliRunner().invoke(app, ["halubench", *map(str, arguments)])
+call = partial(moonlynx, "halubench")
 
 
 def verdicts_on(folder, verdict_of):

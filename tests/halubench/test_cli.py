@@ -1,16 +1,14 @@
 import json
 
-from typer.testing import CliRunner
-
-from moonlynx.cli import app
 from moonlynx.halubench.manifest import read_manifest
 from moonlynx.halubench.rows import read_rows
 
+from ..command import moonlynx
 from .made_data import write
 
 
 def call(*arguments, code=0):
-    done = CliRunner().invoke(app, ["halubench", *map(str, arguments)])
+    done = moonlynx("halubench", *arguments)
     assert done.exit_code == code, (done.output, done.exception)
     return done.output
 

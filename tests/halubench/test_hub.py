@@ -5,14 +5,14 @@ A copy lies below the current folder by the dataset's id, where `datasets` looks
 
 import gzip
 import json
+from functools import partial
 
 import pytest
-from typer.testing import CliRunner
 
-from moonlynx import cli
 from moonlynx.halubench.rows import read_rows
 from moonlynx.halubench.sources import SOURCES, read_source
 
+from ..command import moonlynx
 from .made_data import ROWS, write
 
 pytestmark = pytest.mark.heavy
@@ -29,8 +29,7 @@ _CARDS = {
 }
 
 
-def moonlynx(*arguments):
-    return CliRunner().invoke(cli.app, ["halubench", *map(str, arguments)])
+call = partial(moonlynx, "halubench")
 
 
 @pytest.fixture
@@ -156,16 +155,14 @@ def test_the_hub_gives_what_the_folder_gives(name, hub, data):
 
 def test_benchmark_and_training_set_are_built_from_the_hub(hub, tmp_path):
     test, train = tmp_path / "test", tmp_path / "train"
-    done = moonlynx("build", "--rows", ROWS, "--output", test)
+    done = call("build", "--rows", ROWS, "--output", test)
     assert done.exit_code == 0, done.output + repr(done.exception)
     rows = read_rows(test / "test.jsonl")
     assert len(rows) == ROWS
     assert {row.source for row in rows} == set(SOURCES)
-    assert moonlynx("verify", test / "test.jsonl").exit_code == 0
+    assert call("verify", test / "test.jsonl").exit_code == 0
     against = test / "test.jsonl"
-    done = moonlynx(
-        "build", "--split", "train", "--rows", 32, "--against", against, "--output", train
-    )
+    done = call("build", "--split", "train", "--rows", 32, "--against", against, "--output", train)
     assert done.exit_code == 0, done.output + repr(done.exception)
     assert {row.source for row in read_rows(train / "train.jsonl")} <= set(SOURCES)
 
@@ -173,7 +170,7 @@ def test_benchmark_and_training_set_are_built_from_the_hub(hub, tmp_path):
 def test_without_a_network_the_dataset_and_the_way_out_are_named(tmp_path, monkeypatch):
     pytest.importorskip("datasets")
     monkeypatch.chdir(tmp_path)
-    done = moonlynx("build", "--rows", ROWS, "--output", tmp_path / "out")
+    done = call("build", "--rows", ROWS, "--output", tmp_path / "out")
     assert done.exit_code != 0
     assert "PatronusAI/financebench: cannot be loaded from the Hub" in str(done.exception)
     assert "--data" in str(done.exception)

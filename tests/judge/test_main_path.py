@@ -3,11 +3,10 @@
 import inspect
 from pathlib import Path
 
-from typer.testing import CliRunner
-
-from moonlynx import cli
 from moonlynx.judge import examples
 from moonlynx.judge.judges.detectors.token_similarity import TokenSimilarity
+
+from ..command import moonlynx
 
 ROWS = Path(examples.__file__).with_name("answers.jsonl")
 
@@ -24,7 +23,7 @@ def test_a_row_goes_from_cli_through_batch_to_the_judge_and_its_verdict(tmp_path
     monkeypatch.setattr(TokenSimilarity, "__call__", look)
     output = tmp_path / "verdicts.jsonl"
     asked = ["judge", "--judge", "token-similarity", "--input", str(ROWS), "--output", str(output)]
-    assert CliRunner().invoke(cli.app, asked).exit_code == 0
+    assert moonlynx(*asked).exit_code == 0
     # Around it the terminal, which shows errors; the contract runs a judge's steps.
     assert ways == [["terminal", "cli", "batch", "contract"]]
     assert output.read_bytes().count(b"\n") == ROWS.read_bytes().count(b"\n")

@@ -4,11 +4,10 @@ import openai
 import pytest
 
 from moonlynx import Example, load_judge
-from moonlynx.judge.contract.base import unscored
-from moonlynx.judge.decision.abstention import Abstaining
 from moonlynx.judge.judges.lynx import build_prompt
 from moonlynx.serve.routes.completions import ChatRequest, read_example
 
+from .integrations.rows import Silent
 from .loopback import EXAMPLE, WRONG, calling, serving
 
 MODEL = "token-similarity"
@@ -58,24 +57,18 @@ def test_the_judge_is_listed(chat):
         chat.chat.completions.create(**ask(json.dumps(EXAMPLE)) | {"model": "gpt"})
 
 
-class Abstains:
-    info = load_judge(MODEL).info
-
-    def __call__(self, examples):
-        return [unscored(self.info, example.id, "abstained", "unsure") for example in examples]
-
-
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_unscored_verdict_is_an_error(stream):
-    assert Abstaining.abstains  # the kind of judge that this one stands for
     with (
-        serving(Abstains()) as address,
+        serving(Silent()) as address,
         openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0) as chat,
         pytest.raises(openai.UnprocessableEntityError) as refused,
     ):
-        chat.chat.completions.create(**ask(json.dumps(EXAMPLE)), stream=stream)
-    assert refused.value.code == "abstained"
-    assert "unsure" in refused.value.message
+        chat.chat.completions.create(
+            **ask(json.dumps(EXAMPLE)) | {"model": "silent"}, stream=stream
+        )
+    assert refused.value.code == "timeout"
+    assert "took too long" in refused.value.message
 
 
 def test_the_default_judge_answers_for_lynx(client):

@@ -7,15 +7,12 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from importlib import reload
 
 import httpx
 import pytest
 
 from moonlynx import Example, MoonlynxError
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.spec import parse_spec
-from moonlynx.serve import http
 from moonlynx.serve.client import Client, ServerError
 from moonlynx.serve.server import ServeError, serve, waits_on_network
 from moonlynx.serve.service import Settings
@@ -154,12 +151,6 @@ def test_a_taken_port_is_named():
         port = taken.getsockname()[1]
         with pytest.raises(ServeError, match=f"port {port}: Address already in use"):
             serve(parse_spec("token-similarity"), "127.0.0.1", port, Settings(), lambda _: None)
-
-
-def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "fastapi", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'moonlynx\[serve\]'"):
-        reload(http)
 
 
 @pytest.mark.parametrize(

@@ -1,32 +1,20 @@
 """Keys pressed in a real browser, against the server that the command starts."""
 
-import shutil
-
 import pytest
 
 from moonlynx.halubench.annotate.store import Store
 
-pytestmark = pytest.mark.heavy
+from ...serve.page.browsing import browsing, missing
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.heavy
 
 
 @pytest.fixture
 def browser(tmp_path):
-    webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
-    if not (BROWSER and DRIVER):
-        pytest.skip("needs chromium and chromedriver (Debian: chromium, chromium-driver)")
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    # As root Chromium runs only without its sandbox; the pages are our own.
-    for option in ("headless=new", "no-sandbox", "disable-gpu", "window-size=1400,900"):
-        options.add_argument(f"--{option}")
-    options.add_argument(f"--user-data-dir={tmp_path / 'profile'}")
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield browser
-    browser.quit()
+    if why := missing("selenium"):
+        pytest.skip(why)
+    with browsing(tmp_path) as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -1,22 +1,20 @@
 import json
 import socket
 import sys
+from functools import partial
 
 import pytest
-from typer.testing import CliRunner
 
-from moonlynx.cli import app
 from moonlynx.halubench.rows import write_rows
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.types import MoonlynxError
 
 from ...cases import cases
+from ...command import moonlynx
 from ..a_row import make_row
 from .test_store import annotation
 
-
-def call(*arguments):
-    return CliRunner().invoke(app, ["halubench", *map(str, arguments)])
+call = partial(moonlynx, "halubench")
 
 
 def complaint(*arguments):

@@ -1,8 +1,6 @@
-import sys
-
 import pytest
 
-from moonlynx.judge.backends.base import BackendError, MissingExtra
+from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.contract.spec import SpecError
 
@@ -42,10 +40,3 @@ def test_a_local_model_must_be_named_and_there(backend, tmp_path):
         load_chat_backend(backend, None, {})
     with pytest.raises(BackendError, match=f"there is no model at {tmp_path}/none"):
         load_chat_backend(backend, f"{tmp_path}/none", {})
-
-
-@pytest.mark.parametrize(("backend", "package"), [("transformers", "torch"), ("vllm", "vllm")])
-def test_a_missing_package_names_its_extra(backend, package, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtra, match=rf"pip install 'moonlynx\[{backend}\]'"):
-        load_chat_backend(backend, str(tmp_path), {})

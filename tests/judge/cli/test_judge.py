@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from jsonschema import validate
-from typer.testing import CliRunner
 
 from moonlynx import cli as top
 from moonlynx.judge.contract.schemas import load_schema
@@ -14,6 +13,7 @@ from moonlynx.judge.contract.types import BadInput, MoonlynxError
 from moonlynx.judge.files.atomic import Unusable
 
 from ...cases import cases
+from ...command import moonlynx
 
 EXAMPLES = Path(__file__).parents[3] / "judge" / "examples" / "answers.jsonl"
 LABELLED = EXAMPLES.with_name("labelled.jsonl")
@@ -33,7 +33,7 @@ def run(*arguments, stdin=b""):
 
 def judge(*arguments, stdin=""):
     """The same within this process, for the many cases that need no process of their own."""
-    return CliRunner().invoke(top.app, ["judge", *map(str, arguments)], input=stdin)
+    return moonlynx("judge", *arguments, input=stdin)
 
 
 def test_lynx_format_obeys_lynx_schema_and_gives_the_error_of_a_row_without_score():
@@ -157,7 +157,7 @@ def link(rows):
 def test_an_output_that_is_an_input_is_refused_and_not_touched(rows, command, output):
     link(rows)
     before, beside = rows.read_bytes(), sorted(rows.parent.iterdir())
-    refused = CliRunner().invoke(top.app, [*command, "--output", output])
+    refused = moonlynx(*command, "--output", output)
     other = next((word for word in command if word in ("--input", "--data")), None)
     other = other or ("A" if command[0] == "compare" else "FILE")
     says = f"--output and {other} are the same file; choose another output."
@@ -204,7 +204,7 @@ def test_what_is_no_regular_file_gets_no_file_beside_it(rows):
 )
 def test_what_keeps_files_beside_its_output_wants_a_regular_file(rows, command):
     rows.write_bytes(LABELLED.read_bytes() if command[0] != "halubench" else b"")
-    refused = CliRunner().invoke(top.app, [*command, "--output", "/dev/null"])
+    refused = moonlynx(*command, "--output", "/dev/null")
     assert isinstance(refused.exception, Unusable)
     assert "--output /dev/null is no regular file" in str(refused.exception)
     assert list(Path("/dev").glob("null?*")) == []
@@ -250,7 +250,7 @@ def test_ctrl_c_says_how_far_it_came_and_how_to_go_on(rows):
     assert Path("out.jsonl").read_bytes().count(b"\n") == 4
     assert not Path("out.jsonl.run.lock").exists()
     for output in ("out.jsonl", "whole.jsonl"):
-        assert CliRunner().invoke(top.app, [*command, "--output", output]).exit_code == 0
+        assert moonlynx(*command, "--output", output).exit_code == 0
     assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
     # Without --output nothing can be resumed.
     streamed = subprocess.run([sys.executable, "-c", INTERRUPTED, *command], capture_output=True)
@@ -276,7 +276,7 @@ def test_a_gate_is_not_green_on_no_rows(rows, flag, text, arguments):
 @pytest.mark.parametrize("command", cases(__file__, "measures"), ids=lambda command: command[0])
 def test_what_measures_wants_rows(rows, command):
     rows.write_bytes(b"")
-    refused = CliRunner().invoke(top.app, command)
+    refused = moonlynx(*command)
     assert isinstance(refused.exception, MoonlynxError)
     assert "rows.jsonl: holds no rows" in str(refused.exception)
     assert list(rows.parent.iterdir()) == [rows]
@@ -318,9 +318,8 @@ def test_calibrate_fits_a_threshold_and_a_probability(tmp_path, method):
 
 
 def test_calibrate_refuses_rows_without_label(tmp_path):
-    result = CliRunner().invoke(
-        top.app,
-        ["calibrate", "--judge", "token-similarity", "--data", str(EXAMPLES), "--output", "x.json"],
+    result = moonlynx(
+        *("calibrate", "--judge", "token-similarity", "--data", EXAMPLES, "--output", "x.json")
     )
     assert isinstance(result.exception, BadInput)
     assert "line 1, label: is missing; give PASS or FAIL" in str(result.exception)

@@ -4,9 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from moonlynx import cli as top
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Example, JudgeInfo, MoonlynxError, Verdict
@@ -22,6 +20,7 @@ from moonlynx.judge.judges.lynx import LynxJudge
 from moonlynx.judge.registry import load_judge
 
 from ...cases import cases
+from ...command import moonlynx
 
 EXAMPLE = Example(context="The bridge opened in 1932.", answer="It opened in 1950.")
 OVERLAP = JudgeInfo(name="token-similarity", version="1-overlap")
@@ -152,7 +151,7 @@ ROWS = Path(__file__).with_name("overlap.jsonl")
 
 
 def judge_command(*arguments: object) -> tuple[int, list[str | None], str]:
-    result = CliRunner().invoke(top.app, ["judge", *map(str, arguments)])
+    result = moonlynx("judge", *arguments)
     scores = [json.loads(line)["score"] for line in result.stdout.splitlines() if line[0] == "{"]
     return result.exit_code, scores, str(result.exception) + result.stderr
 

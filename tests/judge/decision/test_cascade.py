@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from moonlynx import cli as top
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.base import AsyncJudge, unscored
@@ -20,6 +18,7 @@ from moonlynx.judge.judges.lynx import LynxJudge
 from moonlynx.judge.registry import load_judge
 
 from ...cases import cases
+from ...command import moonlynx
 from ..test_conformance import POLICY, REPLY
 
 FIRST = TokenSimilarity()
@@ -219,7 +218,7 @@ def rows(tmp_path: Path) -> Path:
 
 
 def run(*arguments: object) -> tuple[int, str, str]:
-    result = CliRunner().invoke(top.app, [*map(str, arguments)])
+    result = moonlynx(*arguments)
     shown = " ".join((result.stderr + str(result.exception or "")).split())
     return result.exit_code, result.stdout, shown
 

@@ -1,7 +1,5 @@
 import pytest
-from typer.testing import CliRunner
 
-from moonlynx import cli
 from moonlynx.judge.batch.metrics import measure_file, read_inputs
 from moonlynx.judge.cli import metric as metric_cli
 from moonlynx.judge.contract.types import (
@@ -13,6 +11,8 @@ from moonlynx.judge.contract.types import (
 from moonlynx.judge.files.atomic import InUse, held
 from moonlynx.judge.files.journal import RunMismatch
 from moonlynx.judge.metrics.definition import definitions, load_definition
+
+from ...command import moonlynx
 
 
 class Loudness:
@@ -91,7 +91,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch):
     path.write_bytes(b"\n".join(LINES))
     monkeypatch.setattr(metric_cli, "load_metric", lambda name: Loudness(stop_at=2))
     command = ["metric", "loudness", "--batch-size", "2", "--input", str(path)]
-    interrupted = CliRunner().invoke(cli.app, [*command, "--output", str(output)])
+    interrupted = moonlynx(*command, "--output", output)
     assert interrupted.exit_code == 130
     says = f"what is done of 6 rows is in {output}; run the same command again to resume"
     assert interrupted.stderr == f"interrupted: {says}\n"
@@ -99,7 +99,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch):
 
 
 def test_the_metrics_are_listed():
-    listed = CliRunner().invoke(cli.app, ["metrics"], env={"COLUMNS": "200"})
+    listed = moonlynx("metrics", env={"COLUMNS": "200"})
     assert listed.exit_code == 0
     for name in definitions():
         assert name in listed.output

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from rich.console import Console  # noqa: TID251 (widths and colours of our own)
-from typer.testing import CliRunner
 
 from moonlynx import cli as top
 from moonlynx.judge import builders
@@ -20,6 +19,7 @@ from moonlynx.judge.terminal.messages import Terminal
 from moonlynx.judge.terminal.show import render
 
 from ...cases import cases
+from ...command import moonlynx
 from ...strategies import any_strings
 from . import pseudo
 
@@ -211,7 +211,7 @@ def test_an_internal_error_shows_what_it_quotes(tmp_path, monkeypatch, capsys):
 
 def test_the_list_of_judges_names_each_the_cascade_and_missing_extras(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    listed = CliRunner().invoke(top.app, ["judges"]).stdout
+    listed = moonlynx("judges").stdout
     for name, _ in all_factories():
         assert re.search(f"^{name} ", listed, re.MULTILINE)
     assert re.search(r"^cascade +Judges asked one after the other", listed, re.MULTILINE)
@@ -219,5 +219,5 @@ def test_the_list_of_judges_names_each_the_cascade_and_missing_extras(monkeypatc
         load_judge("cascade")
     monkeypatch.setattr(builders, "find_spec", lambda name: None)
     monkeypatch.setenv("COLUMNS", "200")
-    listed = CliRunner().invoke(top.app, ["judges"]).stdout
+    listed = moonlynx("judges").stdout
     assert "runs here: no: pip install 'moonlynx[embed]'" in listed

@@ -1,9 +1,7 @@
 import json
-import sys
 
 import pytest
 
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.recipes.data.rag_qa import SOURCES, RagQaError, RagQuestion, load_rag_qa
 
 pytestmark = pytest.mark.heavy  # for datasets
@@ -75,9 +73,3 @@ def test_a_copy_of_another_layout_is_refused(tmp_path):
     write(tmp_path / "cuad", "test", [{"id": "1", "query": "When?"}], "jsonl")
     with pytest.raises(RagQaError, match="has no column documents and question; its columns are"):
         load_rag_qa("cuad", "test", tmp_path)
-
-
-def test_a_missing_package_is_named_by_its_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(MissingExtra, match=r"moonlynx\[data\]"):
-        load_rag_qa("cuad", "test")

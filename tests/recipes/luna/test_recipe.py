@@ -5,9 +5,7 @@ from itertools import product
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from moonlynx import cli
 from moonlynx.judge.contract.types import Example, MoonlynxError
 from moonlynx.judge.decision.calibration import load_calibration
 from moonlynx.judge.registry import load_judge
@@ -20,6 +18,7 @@ from moonlynx.recipes.luna.record import read_record
 from moonlynx.recipes.luna.settings import Run
 from moonlynx.recipes.runs import SettingsError
 
+from ...command import moonlynx
 from ..tiny_base import build_base
 
 NAMES = ("Alimentum", "Bibimbap", "Cotto", "Dumpling", "Eagle", "Fitzbillies", "Giraffe", "Kebab")
@@ -99,10 +98,6 @@ def one_set(monkeypatch):
 def write(path, **changes):
     path.write_text(yaml.safe_dump(RUN | changes, sort_keys=False), encoding="utf-8")
     return path
-
-
-def moonlynx(*arguments):
-    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
 
 
 @pytest.mark.heavy

@@ -2,16 +2,16 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from moonlynx.judge.contract.types import BadInput, Example
 from moonlynx.judge.judges.luna.support import SupportModel
 from moonlynx.judge.judges.raghalu.weights import EMBEDDED, open_heads
 from moonlynx.judge.registry import load_judge
-from moonlynx.recipes.cli import app
 from moonlynx.recipes.raghalu.adapt import adapt_checkable
 from moonlynx.recipes.raghalu.brand import BrandError, BrandSentence, read_brand
 from moonlynx.recipes.raghalu.support import fit_support
+
+from ...command import moonlynx
 
 CONTEXT = "The gym costs 29 a month and opens at six. Courses and the sauna are included."
 SILENT = "Tally-ho, my splendid gym friend number {}!"
@@ -93,7 +93,7 @@ def test_too_few_of_a_label_are_refused(tmp_path):
 def test_the_command_writes_weights_that_judge(tmp_path):
     data = write(tmp_path / "brand.jsonl", brand_rows(silent=20))
     out = tmp_path / "brand"
-    result = CliRunner().invoke(app, ["train", "raghalu", "--data", str(data), "--out", str(out)])
+    result = moonlynx("train", "raghalu", "--data", data, "--out", out)
     assert result.exit_code == 0, result.output
     judge = load_judge(f"raghalu:{out}")
     assert judge.info.version != load_judge("raghalu").info.version

@@ -1,11 +1,10 @@
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from moonlynx import cli
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.judges.prompted.raghalu import RagHaluPrompt
@@ -20,6 +19,7 @@ from moonlynx.recipes.raghalu.decoder.settings import DecoderRun
 from moonlynx.recipes.raghalu.families import load_families, of_split
 from moonlynx.recipes.runs import read_run
 
+from ...command import moonlynx
 from ...labelled_data import DATA, needs_data
 from ...one_thread import one_thread  # noqa: F401 - a fixture of all tests here
 from ..lynx.test_lynx import TINY as TINY_CHAT
@@ -58,8 +58,7 @@ def asks(chat):
     return asked["content"], replied["content"]
 
 
-def moonlynx(*arguments):
-    return CliRunner().invoke(cli.app, ["train", "raghalu-decoder", *map(str, arguments)])
+train = partial(moonlynx, "train", "raghalu-decoder")
 
 
 @pytest.fixture
@@ -82,7 +81,7 @@ def test_the_papers_run():
 
 @pytest.mark.heavy
 def test_a_run_is_estimated(tiny_llama, rows_file):
-    result = moonlynx("mistral-7b-qlora", "--rows", rows_file, "--base", tiny_llama, "--dry-run")
+    result = train("mistral-7b-qlora", "--rows", rows_file, "--base", tiny_llama, "--dry-run")
     assert result.exit_code == 0, result.output + repr(result.exception)
     first, memory, time = result.output.splitlines()
     assert "qlora: 60 rows, 0 left out as longer than 4000" in first
@@ -134,7 +133,7 @@ def test_open_sentences_are_of_training_sides():
 def test_a_model_is_trained_and_judges(tiny_llama, rows_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"base": str(tiny_llama), "labels": 3}))
-    result = moonlynx("mine.yaml", "--rows", rows_file)
+    result = train("mine.yaml", "--rows", rows_file)
     assert result.exit_code == 0, result.output + repr(result.exception)
     record = read_record(Path("runs/raghalu-mine"))
     assert (record.rows, record.too_long, record.steps) == (60, 0, 24)

@@ -1,18 +1,18 @@
 import json
 from datetime import date, datetime, timedelta
+from functools import partial
 from uuid import uuid4
 
 import pytest
-from typer.testing import CliRunner
 
 from moonlynx import Example, load_judge
-from moonlynx.cli import app
 from moonlynx.judge.rows.examples import read_rows
 from moonlynx.serve.audit.database import Correction, Database, Day, Given, now
 from moonlynx.serve.audit.drift import periods
 from moonlynx.serve.audit.export import label_rows
 from moonlynx.serve.wire import Feedback
 
+from ...command import moonlynx
 from ..loopback import EXAMPLE, WRONG
 
 ROWS = [
@@ -21,8 +21,7 @@ ROWS = [
 ]
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["audit", *map(str, arguments)])
+run = partial(moonlynx, "audit")
 
 
 @pytest.fixture
@@ -51,7 +50,7 @@ def test_corrections_become_rows_that_calibrate_reads(url, tmp_path):
     assert {example.source for example in examples} == {"feedback"}
     assert examples[4].label == "FAIL"
     line = ["calibrate", "--judge", "token-similarity", "--data", rows, "--output", fitted]
-    done = CliRunner().invoke(app, list(map(str, line)))
+    done = moonlynx(*line)
     assert done.exit_code == 0, done.output
     assert json.loads(fitted.read_text())["rows"] == 20
 
@@ -94,7 +93,7 @@ def test_the_table_shows_a_judges_name_and_does_not_obey_it(sqlite):
 
 
 def test_audit_options_need_an_audit():
-    done = CliRunner().invoke(app, ["serve", "--audit-texts"])
+    done = moonlynx("serve", "--audit-texts")
     assert done.exit_code == 2
     assert "go with --audit" in done.stderr
 

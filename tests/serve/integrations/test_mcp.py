@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from moonlynx import Example, Verdict, load_judge
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.serve.integrations.mcp import make_server
 
 from ...waiting import until
@@ -84,9 +83,3 @@ def test_over_http(mcp):
         # No page of another site gets through to the tool, under whatever name.
         for refused, header in ((421, "Host"), (403, "Origin")):
             assert httpx.post(url, json={}, headers={header: "site.example"}).status_code == refused
-
-
-def test_without_the_package_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mcp.server", None)
-    with pytest.raises(MissingExtra, match=r"moonlynx\[mcp\]"):
-        make_server(JUDGE)

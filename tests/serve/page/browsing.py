@@ -17,12 +17,11 @@ DRIVER = shutil.which("chromedriver")
 PATIENCE = 240  # seconds, on a machine that has much else to do
 
 
-def missing():
+def missing(*packages):
     """Say what the browser tests need that is not here."""
-    if find_spec("gradio") is None:
-        return "needs gradio (the extra `page`)"
-    if find_spec("selenium") is None:
-        return "needs selenium"
+    for package in packages or ("gradio", "selenium"):
+        if find_spec(package) is None:
+            return f"needs {package}"
     if not (BROWSER and DRIVER):
         return "needs chromium and chromedriver (Debian: chromium, chromium-driver)"
     return None

@@ -1,11 +1,10 @@
 from importlib.resources import files
 
 import pytest
-from typer.testing import CliRunner
 
 from moonlynx.judge.judges.luna.config import LunaConfig
-from moonlynx.serve.cli import app
 
+from ...command import moonlynx
 from ...judge.judges.luna.tiny import build_tiny_luna
 
 ROWS = [
@@ -28,7 +27,7 @@ def export(tmp_path):
 
     def run(*options):
         folder = tmp_path / "out"
-        return folder, CliRunner().invoke(app, ["export", "triton", str(folder), *options])
+        return folder, moonlynx("export", "triton", folder, *options)
 
     return run
 

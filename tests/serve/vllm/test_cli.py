@@ -1,19 +1,14 @@
 from importlib.util import find_spec
 
 import pytest
-from typer.testing import CliRunner
 
-from moonlynx.cli import app
 from moonlynx.serve.vllm.checks import NotFit
 from moonlynx.serve.vllm.deployment import read_deployment
 from moonlynx.serve.vllm.plan import describe
 
 from ...cases import cases
+from ...command import moonlynx
 from .real import write_deployment
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, list(arguments))
 
 
 @pytest.fixture
@@ -31,7 +26,7 @@ def no_driver(tmp_path, monkeypatch):
 def test_a_dry_run_shows_command_and_checks_and_fails_where_something_is_missing(
     no_driver, options
 ):
-    done = run("serve", "--dry-run", *options)
+    done = moonlynx("serve", "--dry-run", *options)
     assert isinstance(done.exception, NotFit)
     assert "GPUs: 8 needed; nvidia-smi is not on the path" in str(done.exception)
     lines = done.stdout.splitlines()
@@ -46,13 +41,13 @@ def test_a_dry_run_shows_command_and_checks_and_fails_where_something_is_missing
 @pytest.mark.skipif(find_spec("vllm") is None, reason="vLLM is not installed")
 def test_a_dry_run_of_what_can_run_ends_well(tmp_path):
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
-    done = run("serve", "--dry-run", "--vllm", str(write_deployment(tmp_path, tmp_path)))
+    done = moonlynx("serve", "--dry-run", "--vllm", str(write_deployment(tmp_path, tmp_path)))
     assert done.exit_code == 0, done.stdout
     assert "MISSING" not in done.stdout
 
 
 @pytest.mark.parametrize(("options", "message"), cases(__file__, "odd_options"))
 def test_what_goes_together_is_said(options, message):
-    done = run("serve", *options)
+    done = moonlynx("serve", *options)
     assert done.exit_code != 0
     assert message in done.output + str(done.exception)

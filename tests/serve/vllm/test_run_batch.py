@@ -3,14 +3,13 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
-from moonlynx.cli import app
 from moonlynx.judge.batch.judging import read_verdicts
 from moonlynx.judge.contract.types import BadInput, ExitCode
 from moonlynx.serve.vllm.run_batch import replying_judge
 
 from ...cases import cases
+from ...command import moonlynx
 from ..loopback import EXAMPLE, WRONG
 from .real import needs_vllm
 
@@ -30,7 +29,7 @@ def run(files, command, *options):
     line = ["run-batch", command, "--input", "rows.jsonl", "--vllm", "own.yaml", *options]
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(files)
-        return CliRunner().invoke(app, line)
+        return moonlynx(*line)
 
 
 def requests(files, name="requests.jsonl"):

@@ -1,12 +1,11 @@
 """Models of entailment as judges: labels, windows, forms, and what they refuse."""
 
-import builtins
 import json
 import shutil
 
 import pytest
 
-from moonlynx.judge.backends.base import BackendError, MissingExtra
+from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.contract.types import Example, JudgeError
 from moonlynx.judge.judges.prompted.nli import NliJudge, Premise
 from moonlynx.judge.judges.prompted.selfcheck import SelfCheck
@@ -224,16 +223,3 @@ def test_code_that_a_model_brings_is_not_run(classifier, tmp_path):
     (folder / "strange.py").write_text("raise SystemExit('was run')")
     with pytest.raises(BackendError, match="cannot load"):
         load(folder)
-
-
-def test_a_missing_package_is_named(monkeypatch):
-    real = builtins.__import__
-
-    def missing(name, *rest):
-        if name == "torch":
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(MissingExtra, match=r"moonlynx\[transformers\]"):
-        load("org/model")

@@ -1,0 +1,39 @@
+import sys
+from importlib import reload
+from pathlib import Path
+
+import pytest
+
+from moonlynx.eval.benchmarks import load_benchmark
+from moonlynx.eval.benchmarks.halubench import _sheet
+from moonlynx.eval.slices import scipy_stats
+from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.backends.chat import load_chat_backend
+from moonlynx.judge.judges.prompted.nli_model import NliModel
+from moonlynx.recipes.data.rag_qa import load_rag_qa
+from moonlynx.serve import http
+from moonlynx.serve.integrations.mcp import make_server
+from moonlynx.serve.ray.graph import build
+
+HERE = str(Path(__file__).parent)
+
+
+@pytest.mark.parametrize(
+    ("package", "extra", "call"),
+    [
+        ("datasets", "data", lambda: load_benchmark("PatronusAI/HaluBench")),
+        ("datasets", "data", lambda: load_rag_qa("cuad", "test")),
+        ("openpyxl", "data", lambda: list(_sheet(Path("sample.xlsx")))),
+        ("scipy", "eval", scipy_stats),
+        ("torch", "transformers", lambda: load_chat_backend("transformers", HERE, {})),
+        ("vllm", "vllm", lambda: load_chat_backend("vllm", HERE, {})),
+        ("torch", "transformers", lambda: NliModel("org/model")),
+        ("fastapi", "serve", lambda: reload(http)),
+        ("mcp.server", "mcp", lambda: make_server("token-similarity")),
+        ("ray", "ray", lambda: build({})),
+    ],
+)
+def test_a_missing_package_names_its_extra(package, extra, call, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtra, match=rf"pip install 'moonlynx\[{extra}\]'"):
+        call()
