@@ -155,7 +155,7 @@ def test_a_file_that_cannot_be_counted_says_why(tmp_path, rows, message):
         load_benchmark(path)
 
 
-def test_a_sample_is_of_the_seed_and_keeps_the_order(fixtures):
+def test_a_sample_is_of_the_seed_and_rows_have_a_hash(fixtures, tmp_path):
     path = str(fixtures / "benchmark.jsonl")
     whole = [row.id for row in load_benchmark(path).rows]
     sample = load_benchmark(path, limit=5, seed=1)
@@ -165,9 +165,6 @@ def test_a_sample_is_of_the_seed_and_keeps_the_order(fixtures):
     assert ids == [row.id for row in load_benchmark(path, limit=5, seed=1).rows]
     assert ids != [row.id for row in load_benchmark(path, limit=5, seed=2).rows]
     assert load_benchmark(path, limit=12).sampled_from is None
-
-
-def test_rows_hash_tells_rows_apart(fixtures, tmp_path):
     path = fixtures / "benchmark.jsonl"
     one = load_benchmark(str(path)).rows_sha256()
     assert one == load_benchmark(str(path)).rows_sha256()
@@ -239,17 +236,13 @@ def test_datasets_of_the_hub_are_read_from_a_copy(name, tmp_path, monkeypatch):
 
 
 @pytest.mark.heavy
-def test_a_dataset_of_another_layout_is_refused(tmp_path, monkeypatch):
+def test_a_dataset_of_another_layout_or_out_of_reach_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     copy = tmp_path / "copy"
     copy.mkdir()
     write(copy / "test.jsonl", {"text": "t"})
     with pytest.raises(BenchmarkError, match="has no 'source_ds'; its columns are text"):
         load_benchmark("PatronusAI/HaluBench", data=copy)
-
-
-@pytest.mark.heavy
-def test_a_hub_that_cannot_be_reached_is_said(tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")

@@ -28,11 +28,15 @@ def outcomes_of(make_rows, make_verdict):
     return make
 
 
-def test_the_least_sure_of_either_kind_come_first(outcomes_of):
+def test_the_least_sure_come_first_and_rows_without_an_answer_are_wrong(outcomes_of):
     said = ["PASS", "PASS", "PASS", "PASS", "FAIL", "FAIL", None, "FAIL"]
     raw = [0.1, 0.4, 0.2, 0.4, 0.9, 0.5, 0.3, None]
     ranks = unsureness(outcomes_of(["PASS"] * 8, said, raw))
     assert ranks.tolist() == [0.75, 0.125, 0.5, 0.125, 0.5, 0.0, -1.0, -1.0]
+    first = outcomes_of(["PASS"] * 4 + ["FAIL"] * 4, ["PASS"] * 8, [0.1] * 8)
+    nothing = Answers("second", np.full(8, -1, dtype=np.int8))
+    points = draw_frontier("first", first, nothing, resamples=100, seed=0).points
+    assert points[-1].accuracy.value == 0.0
 
 
 def test_the_ends_are_the_judges_alone(outcomes_of):
@@ -67,13 +71,6 @@ def test_a_second_judge_that_knows_more_where_the_first_is_unsure_gains(outcomes
     half = next(point for share, point in by_share.items() if share >= 0.2)
     assert half.accuracy.value == 1.0
     assert half.gain.low > 0
-
-
-def test_rows_without_an_answer_of_the_second_are_wrong(outcomes_of):
-    first = outcomes_of(["PASS"] * 4 + ["FAIL"] * 4, ["PASS"] * 8, [0.1] * 8)
-    nothing = Answers("second", np.full(8, -1, dtype=np.int8))
-    points = draw_frontier("first", first, nothing, resamples=100, seed=0).points
-    assert points[-1].accuracy.value == 0.0
 
 
 def run(*arguments):

@@ -52,17 +52,14 @@ def test_draws_are_those_of_the_seed_however_many_fit_into_memory(monkeypatch):
     assert np.mean(drawn) == pytest.approx(estimates(rows)["accuracy"], abs=0.03)
 
 
-def test_undefined_draws_are_left_out_and_too_many_leave_no_interval():
+def test_wilson_and_draws_that_are_undefined():
+    assert wilson(95, 100) == pytest.approx((0.95, 0.8882, 0.9785), abs=1e-4)
+    assert wilson(0, 10) == pytest.approx((0, 0, 0.2775), abs=1e-4)
+    with pytest.raises(ValueError, match="nothing was counted"):
+        wilson(0, 0)
     value = interval(0.5, np.array([0.4, np.nan, 0.6, 0.5]))
     assert 0.4 <= value.low < value.high <= 0.6
     value = interval(0.5, np.array([0.4, np.nan, np.nan]))
     assert (value.value, value.low, value.high) == (0.5, None, None)
     value = interval(np.nan, np.array([0.4, 0.5]))
     assert (value.value, value.low, value.high) == (None, None, None)
-
-
-def test_wilson():
-    assert wilson(95, 100) == pytest.approx((0.95, 0.8882, 0.9785), abs=1e-4)
-    assert wilson(0, 10) == pytest.approx((0, 0, 0.2775), abs=1e-4)
-    with pytest.raises(ValueError, match="nothing was counted"):
-        wilson(0, 0)

@@ -42,12 +42,18 @@ def test_a_hundredth_has_the_papers_composition_as_its_manifest_says(built):
     assert len(made) == 20
 
 
-def test_a_judge_reads_the_rows_as_examples(built):
+def test_a_judge_reads_the_rows_and_excerpts_take_the_place_of_long_contexts(built, data, tmp_path):
     for name in ("test.jsonl", "test.parquet"):
         rows = list(read_examples(built / name))
         assert len(rows) == ROWS
         assert not any(isinstance(row.example, BadInput) for row in rows)
         assert {row.example.label for row in rows} == {"PASS", "FAIL"}
+    run(data, tmp_path / "excerpts", contexts="excerpt")
+    whole = {row.id: row for row in read_rows(built / "test.jsonl")}
+    for row in read_rows(tmp_path / "excerpts" / "test.jsonl"):
+        assert row.answer == whole[row.id].answer
+        assert row.excerpt is None
+        assert row.context == (whole[row.id].excerpt or whole[row.id].context)
 
 
 def test_the_same_command_gives_the_same_files_and_another_seed_others(built, data, tmp_path):
@@ -143,15 +149,6 @@ def test_a_wrong_hash_stops_the_build(made_data, tmp_path):
     with pytest.raises(SourceError, match=r"SHA-256 .* was expected.* fetch it again"):
         run(made_data, tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_excerpts_take_the_place_of_long_contexts(built, data, tmp_path):
-    run(data, tmp_path / "excerpts", contexts="excerpt")
-    whole = {row.id: row for row in read_rows(built / "test.jsonl")}
-    for row in read_rows(tmp_path / "excerpts" / "test.jsonl"):
-        assert row.answer == whole[row.id].answer
-        assert row.excerpt is None
-        assert row.context == (whole[row.id].excerpt or whole[row.id].context)
 
 
 def test_training_rows_share_nothing_with_test_rows_or_each_other(built, data, tmp_path):

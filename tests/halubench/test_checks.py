@@ -37,13 +37,10 @@ def is_made_wrong(row):
     return row.gold is not None
 
 
-def test_a_built_file_is_in_order(file, rows, tmp_path):
+def test_a_file_is_in_order_or_its_broken_line_is_named(file, rows, tmp_path):
     assert verify(file).endswith("in order, as its manifest says")
     write_rows(tmp_path / "alone.jsonl", rows)
     assert verify(tmp_path / "alone.jsonl").endswith("without a manifest beside it")
-
-
-def test_a_line_that_is_no_row_is_named(file, tmp_path):
     broken = tmp_path / "broken.jsonl"
     broken.write_text(file.read_text() + '{"id": "x"}\n')
     with pytest.raises(BadInput, match=f"line {ROWS + 1}, source"):
@@ -100,21 +97,18 @@ def test_twins_are_named(rows, tmp_path):
     assert f"RAGTruth/twin: is FAIL, the same row {published.id} is PASS" in found
 
 
-def test_lost_balance_and_lost_rows_are_named(file, rows):
-    lost = [row for row in rows if not (row.source == "DROP" and row.label == "PASS")]
-    found = problems(file, lost)
-    assert "DROP: 0 PASS and 5 FAIL, not half and half" in found
-    assert "the file is not the one that the manifest names" in found
-    assert "DROP: 0 PASS and 5 FAIL, but the manifest counts 5 and 5" in found
-
-
-def test_stats_count_sources_labels_kinds_and_rejections(file, rows):
+def test_lost_rows_are_named_and_stats_counted(file, rows):
     found = describe(file)
     assert "| DROP | 10 | 5 | 5 | 10 |" in found
     assert f"| all | {ROWS} | " in found
     kind = next(filter(is_made_wrong, rows)).kind
     assert f"| {kind} | " in found
     assert "rejected, in the whole build" in found
+    lost = [row for row in rows if not (row.source == "DROP" and row.label == "PASS")]
+    found = problems(file, lost)
+    assert "DROP: 0 PASS and 5 FAIL, not half and half" in found
+    assert "the file is not the one that the manifest names" in found
+    assert "DROP: 0 PASS and 5 FAIL, but the manifest counts 5 and 5" in found
 
 
 def released(rows):
@@ -146,14 +140,6 @@ def test_what_differs_is_told_apart(file, rows, tmp_path):
     assert "| DROP | 10 | 6 | 1 | 1 | 1 | 1 | 1 |" in found
 
 
-def test_the_released_set_may_be_parquet(file, rows, tmp_path):
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    parquet.write_table(pa.Table.from_pylist(list(released(rows))), tmp_path / "official.parquet")
-    assert f"| all | {ROWS} | {ROWS} | 0 |" in compare(file, tmp_path / "official.parquet")
-
-
 @pytest.mark.parametrize(("name", "content", "message"), cases(__file__, "not_released"))
 def test_another_file_than_the_released_set_is_refused(name, content, message, file, tmp_path):
     (tmp_path / name).write_text(content)
@@ -161,9 +147,14 @@ def test_another_file_than_the_released_set_is_refused(name, content, message, f
         compare(file, tmp_path / name)
 
 
-def test_parquet_holds_what_the_lines_hold(rows, tmp_path):
+def test_parquet_holds_what_the_lines_hold(rows, tmp_path, file):
     from pyarrow.parquet import read_table
 
     write_parquet(tmp_path / "rows.parquet", rows)
     again = [QARow.model_validate(row) for row in read_table(tmp_path / "rows.parquet").to_pylist()]
     assert again == rows
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.Table.from_pylist(list(released(rows))), tmp_path / "official.parquet")
+    assert f"| all | {ROWS} | {ROWS} | 0 |" in compare(file, tmp_path / "official.parquet")

@@ -17,11 +17,18 @@ def row(n, *, context=None, asked=None, said=None):
     )
 
 
-def test_runs_are_of_thirteen_words_whatever_stands_between_them():
+def test_a_row_that_shares_a_run_of_thirteen_words_with_a_test_row_leaks():
     words = [f"w{n}" for n in range(RUN + 1)]
     assert len(runs([" ".join(words)])) == 2
     assert runs([" ".join(words)]) == runs([", ".join(words).upper() + "!"])
     assert runs([" ".join(words[: RUN - 1])]) == set()
+    leaks = Leaks([Example(context=text(1), question=question(50), answer=answer(1))])
+    assert leaks.hold(row(1))
+    assert leaks.hold(row(2, context=f"New. {text(1)[40:200]} New."))
+    assert leaks.hold(row(3, said=text(1)))
+    assert not leaks.hold(row(4))
+    assert not leaks.hold(row(5, said=answer(1)))  # too short to be more than chance
+    assert leaks.hold(row(1))
 
 
 def test_almost_the_same_row_is_seen_and_another_is_another():
@@ -34,13 +41,3 @@ def test_almost_the_same_row_is_seen_and_another_is_another():
     assert seen.add(row(1))
     assert seen.add(row(1, asked="Who planned it?", said="Brecht"))
     assert seen.add(row(2, asked=question(1), said=answer(1)))
-
-
-def test_a_row_that_shares_a_run_with_a_test_row_leaks():
-    leaks = Leaks([Example(context=text(1), question=question(50), answer=answer(1))])
-    assert leaks.hold(row(1))
-    assert leaks.hold(row(2, context=f"New. {text(1)[40:200]} New."))
-    assert leaks.hold(row(3, said=text(1)))
-    assert not leaks.hold(row(4))
-    assert not leaks.hold(row(5, said=answer(1)))  # too short to be more than chance
-    assert leaks.hold(row(1))

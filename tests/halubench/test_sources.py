@@ -36,12 +36,23 @@ def test_financebench_and_ragtruth_split_documents_and_keep_notes(data):
     assert (second.label, second.annotation) == ("PASS", "")
 
 
-def test_drop_writes_numbers_dates_and_spans():
+def test_drop_pubmedqa_and_halueval_are_written_as_published(data):
     empty = {"day": "", "month": "", "year": ""}
     assert _written({"number": "3.5", "date": empty, "spans": []}) == "3.5"
     assert _written({"number": "", "date": empty, "spans": ["Rams", "Chiefs"]}) == "Rams, Chiefs"
     date = {"day": "3", "month": "May", "year": "1905"}
     assert _written({"number": "", "date": date, "spans": []}) == "3 May 1905"
+    answers = [row.answer for row in rows_of("pubmedQA", data)[:3]]
+    opening = ("Yes. ", "No. ", "Maybe. ")
+    assert answers == [word + answer(n + 2000) for n, word in enumerate(opening)]
+    trained_on = {row.provenance.row for row in rows_of("pubmedQA", data, "train")}
+    assert trained_on == {str(n) for n in range(14, 60)}
+    rows = rows_of("halueval", data)
+    assert len({row.question for row in rows}) == len(rows) == 100  # ten are in both files
+    generated = [row for row in rows if "generated" in row.id]
+    assert {row.label for row in generated} == {"PASS", "FAIL"}
+    for row in generated:
+        assert (row.answer == "Nobody knows what it cost.") == (row.label == "FAIL")
 
 
 def test_covid_qa_keeps_the_whole_paper_and_the_part_around_the_answer(data):
@@ -53,14 +64,6 @@ def test_covid_qa_keeps_the_whole_paper_and_the_part_around_the_answer(data):
         before, after = excerpt.split(row.answer)
         assert len(before) >= 1_000 or paper.startswith(before[:50])
         assert len(after) >= 1_000 or paper.endswith(after[-50:])
-
-
-def test_pubmedqa_answers_with_decision_and_conclusion_and_keeps_its_test_apart(data):
-    answers = [row.answer for row in rows_of("pubmedQA", data)[:3]]
-    opening = ("Yes. ", "No. ", "Maybe. ")
-    assert answers == [word + answer(n + 2000) for n, word in enumerate(opening)]
-    trained_on = {row.provenance.row for row in rows_of("pubmedQA", data, "train")}
-    assert trained_on == {str(n) for n in range(14, 60)}
 
 
 def test_what_the_list_names_is_never_trained_on(data, tmp_path):
@@ -80,15 +83,6 @@ def test_what_the_list_names_is_never_trained_on(data, tmp_path):
     (tmp_path / "exclude_from_training.json").unlink()
     with pytest.raises(SourceError, match="without it none is built"):
         rows_of("covidQA", tmp_path, "train")
-
-
-def test_halueval_gives_each_question_once_with_one_of_its_answers(data):
-    rows = rows_of("halueval", data)
-    assert len({row.question for row in rows}) == len(rows) == 100  # ten are in both files
-    generated = [row for row in rows if "generated" in row.id]
-    assert {row.label for row in generated} == {"PASS", "FAIL"}
-    for row in generated:
-        assert (row.answer == "Nobody knows what it cost.") == (row.label == "FAIL")
 
 
 @pytest.mark.parametrize("name", ["FinanceBench", "halueval"])

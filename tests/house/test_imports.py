@@ -110,22 +110,16 @@ def imported(tracked, root, tmp_path_factory):
     return probe(names, tmp_path_factory.mktemp("folder"))
 
 
-def test_importing_loads_only_the_core_dependencies(imported):
+def test_importing_loads_only_the_core_dependencies_and_changes_nothing(imported):
     allowed = core_packages() | set(sys.stdlib_module_names) | TAKEN_ALONG | {"moonlynx"}
     new = {name for name in imported["new"] if not MADE_UP.match(name)}
     assert "moonlynx" in new
     assert new <= allowed
-
-
-def test_importing_changes_nothing(imported):
     assert imported["events"] == []
     assert imported["changed"] == {}
 
 
-def test_commands_start_without_numpy(tmp_path):
-    assert "numpy" not in probe(["moonlynx.cli"], tmp_path)["new"]
-
-
-def test_the_core_needs_no_heavy_package():
+def test_the_core_needs_no_heavy_package_and_commands_no_numpy(tmp_path):
     assert HEAVY.isdisjoint(core_packages())
     assert {"pydantic", "numpy", "syntok", "typer"} <= core_packages()
+    assert "numpy" not in probe(["moonlynx.cli"], tmp_path)["new"]

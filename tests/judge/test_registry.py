@@ -32,13 +32,10 @@ def test_a_name_that_cannot_work_says_why(case):
     assert case["says"] in str(caught.value)
 
 
-def test_a_missing_package_is_named():
+def test_a_missing_package_is_named_and_every_judge_has_a_summary():
     factory = Factory("", lambda spec, threshold: load_judge("lynx"), packages=("no_such_module",))
     assert factory.missing() == ("no_such_module",)
     assert find_factory("token-similarity").missing() == ()
-
-
-def test_every_built_in_judge_has_a_summary():
     summaries = {name: factory.summary for name, factory in all_factories()}
     assert len(set(summaries.values())) == len(summaries) >= 5
     assert all(summaries.values())

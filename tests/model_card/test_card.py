@@ -137,12 +137,17 @@ def test_parts_at_chance_are_named_and_no_others(calibrated, record, run, report
     assert not any("weather" in part for part in named)
 
 
-def test_the_python_example_prints_what_the_card_says(card, calibrated, monkeypatch, capsys):
+def test_the_python_example_prints_what_the_card_says(
+    card, calibrated, monkeypatch, capsys, record, run, report
+):
     blocks = dict(re.findall(r"```(\w+)\n(.*?)```", section(card, "## Use"), flags=re.DOTALL))
     monkeypatch.chdir(calibrated.parent)
     exec(blocks["python"], {})
     assert capsys.readouterr().out == blocks["text"]
     assert "moonlynx judge --judge luna:./tiny " in blocks["bash"]
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'moonlynx\[card\]'"):
+        render_card(calibrated, record, run, [report])
 
 
 def test_training_data_stands_with_licences_and_rows(card):
@@ -182,15 +187,14 @@ def test_training_files_and_calibration_are_told(card, record, calibrated):
     assert any(row[:2] == ["benchmark (all)", "12"] for row in cells(text))
 
 
-def test_weights_without_calibration_say_so(weights, record, run, tmp_path, report_folder):
+def test_weights_without_calibration_or_for_research_only_say_so(
+    weights, record, run, tmp_path, report_folder, calibrated, report
+):
     (weights / "calibration.json").unlink()
     write_manifest(weights)
     report = read_report(report_folder)
     text = section(render_card(weights, record, run, [report]), "## Threshold and calibration")
     assert "they give no probability, and the threshold of 0.5 was fitted to no rows" in text
-
-
-def test_weights_trained_on_other_sets_are_for_research_only(calibrated, record, run, report):
     stage = run.stages["pairs"].model_copy(update={"pairs": {"sick": 100}})
     research = run.model_copy(update={"mix": "research", "stages": run.stages | {"pairs": stage}})
     card = render_card(
@@ -283,9 +287,3 @@ def test_a_missing_or_broken_report_is_named(tmp_path, content, message):
         (tmp_path / "report.json").write_text(content)
     with pytest.raises(CardError, match=message):
         read_report(tmp_path)
-
-
-def test_without_jinja_the_extra_is_named(calibrated, record, run, report, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'moonlynx\[card\]'"):
-        render_card(calibrated, record, run, [report])

@@ -35,13 +35,15 @@ def client(metric):
         yield client
 
 
-def test_a_verdict_is_the_metrics_own(client, metric):
+def test_a_verdict_is_the_metrics_own_and_it_is_served_once(client, metric):
     (own,) = metric([MetricInput(output="", **TEXT)])
     found = client.post("/v1/metrics/toxicity", json=TEXT)
     assert found.status_code == 200
     assert MetricVerdict.model_validate_json(found.content) == own
     assert own.error is None
     assert client.get("/v1/metrics").json() == ["toxicity"]
+    with pytest.raises(ServeError, match=r"--metric: context_relevance is given 2 times"):
+        load_metrics(["luna2:context_relevance"] * 2)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +148,3 @@ def test_what_waits_is_bounded_and_what_takes_too_long_ends(metric):
         while (last := httpx.post(url, json=TEXT, timeout=30)).status_code == 429:
             pass
         assert last.json()["error"] is None
-
-
-def test_a_metric_is_served_once():
-    with pytest.raises(ServeError, match=r"--metric: context_relevance is given 2 times"):
-        load_metrics(["luna2:context_relevance"] * 2)

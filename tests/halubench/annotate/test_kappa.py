@@ -37,15 +37,12 @@ def test_fleiss_own_table_and_cohens_kappa_by_hand():
     assert kappa(pairs_of_all(PROPOSALS, 2).sum(axis=0)) == pytest.approx((0.7 - 0.505) / 0.495)
 
 
-def test_kappa_is_undefined_where_only_one_label_was_given():
+def test_intervals_are_the_same_every_time_and_undefined_for_one_label():
     pairs = pairs_of_two(np.zeros((5, 2), dtype=np.int64), 2)
     found = estimate(kappa, pairs)
     assert math.isnan(found.value)
     assert math.isnan(found.low)
     assert estimate_share(agreement, pairs)[0] == 1
-
-
-def test_intervals_hold_the_value_and_are_the_same_every_time():
     found = estimate(kappa, pairs_of_two(PROPOSALS, 2))
     assert found == estimate(kappa, pairs_of_two(PROPOSALS, 2))
     # The large-sample standard error of this kappa is 0.126 (Fleiss, Cohen and Everitt, 1969).

@@ -89,7 +89,7 @@ def test_bounds_ranges_and_dates_stay_sound():
         assert (int(new) < 2012) if old == "2010" else (int(new) > 2010)
 
 
-def test_an_invented_clause_is_the_whole_span():
+def test_an_invented_clause_is_the_whole_span_and_sentences_are_fused():
     text = "The bridge was closed in May."
     for _ in SEEDS:
         found = made("invented-clause", text, NEWS)
@@ -97,9 +97,6 @@ def test_an_invented_clause_is_the_whole_span():
     for old, new, whole in found:
         assert old == ""
         assert whole == f"The bridge was closed in May{new}."
-
-
-def test_fused_sentences():
     context = (
         "The tower was built by the city council. "
         "The painting was stolen by two masked men in Lyon. A storm hit the coast."
@@ -110,16 +107,13 @@ def test_fused_sentences():
     }
 
 
-def test_kinds_are_drawn_evenly():
+def test_kinds_are_drawn_evenly_and_by_seed():
     text = "In 1998, 385 people, 27 dogs, 61 cats and 93 birds were counted."
     kinds = [perturb(text, (NEWS, text), Random(seed)).kind for seed in range(200)]
     counted = {kind: kinds.count(kind) for kind in KINDS}
     assert counted["date"] > 25
     assert counted["negation"] > 25
     assert counted["number"] < 90
-
-
-def test_the_same_seed_makes_the_same_and_nothing_to_change_gives_none():
     text = "The bridge, built in 1998, is 385 meters long and has always been safe."
     assert changes(text, (NEWS,), Random(7)) == changes(text, (NEWS,), Random(7))
     assert perturb(text, (NEWS,), Random(7)) == perturb(text, (NEWS,), Random(7))

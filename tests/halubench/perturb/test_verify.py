@@ -29,15 +29,12 @@ def test_a_draft_becomes_a_text_or_is_refused_for_a_reason(case):
     assert verdict(case["kind"], case["text"], draft) == case["verdict"]
 
 
-def test_what_the_context_says_of_the_same_thing_is_refused():
+def test_what_the_context_says_is_refused_and_an_article_is_mended():
     text = "The Blues won 4 games."
     assert verdict("number", text, edit(text, "4", "5")) == "stated"
     assert verdict("number", text, edit(text, "4", "7")) == "The Blues won 7 games."
     text = "The hall is in Paris."
     assert verdict("entity", text, edit(text, "Paris", "Vienna")) == "stated"
-
-
-def test_a_mended_article_is_part_of_the_change_and_rejections_add_up():
     text = "It is a cheap place."
     (change,) = changes(text, (text, "Some are expensive."), Random(0), ("comparative",))
     assert (change.old, change.new) == ("a cheap", "an expensive")

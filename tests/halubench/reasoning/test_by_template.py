@@ -74,12 +74,17 @@ def test_where_nothing_can_be_named_there_is_no_trace_and_no_claim_is_said():
     assert re.search(r"no claim|Nothing is claimed", said(row))
 
 
-def test_wording_is_drawn_by_seed_and_row():
+def test_wording_is_drawn_by_seed_and_row_and_can_be_filled():
     row = make_row(label="PASS")
     assert trace(row, 3) == trace(row, 3)
     assert len({said(row, seed) for seed in range(12)}) > 6
     others = (row.model_copy(update={"id": f"made/{number}"}) for number in range(12))
     assert len({said(other) for other in others}) > 6
+    slots = dict.fromkeys(("question", "claim", "evidence", "ours", "theirs", "count"), "“x{}”")
+    for what, wordings in WORDINGS.items():
+        worded = {say(Random(seed), what, **slots) for seed in range(40)}
+        assert len(worded) == len(wordings) >= 2
+        assert all(text[0].isupper() or text[0] == "“" for text in worded)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -107,11 +112,3 @@ def test_quotations_are_one_line_and_bounded():
     assert cut.startswith("“… word")
     assert cut.endswith(" …”")
     assert quote(long).startswith("“word0 ")
-
-
-def test_every_wording_can_be_filled():
-    slots = dict.fromkeys(("question", "claim", "evidence", "ours", "theirs", "count"), "“x{}”")
-    for what, wordings in WORDINGS.items():
-        worded = {say(Random(seed), what, **slots) for seed in range(40)}
-        assert len(worded) == len(wordings) >= 2
-        assert all(text[0].isupper() or text[0] == "“" for text in worded)

@@ -80,30 +80,19 @@ def test_a_model_that_cannot_be_loaded_says_why(tmp_path, make, says):
         load_embeddings(str(make(tmp_path)), None, {})
 
 
-@pytest.mark.heavy
-def test_options_of_a_model_in_this_process(minilm):
-    for backend, options in [("torch", {"device": "tpu"}), (None, {"devise": "cpu"})]:
-        with pytest.raises(SpecError, match="devi"):
-            load_embeddings(minilm, backend, options)
-
-
 @pytest.fixture(scope="module")
 def encoder(minilm):
     return load_embeddings(minilm, "torch", {"device": "cpu"})
 
 
 @pytest.mark.heavy
-def test_vectors_are_those_of_sentence_transformers(encoder, minilm):
+def test_vectors_are_those_of_sentence_transformers_whatever_stands_beside_them(encoder, minilm):
     from sentence_transformers import SentenceTransformer
 
     rows = encoder.embed(TEXTS)
     expected = SentenceTransformer(minilm, device="cpu").encode(TEXTS, normalize_embeddings=True)
     np.testing.assert_allclose(rows, expected, atol=1e-6)
     assert rows.dtype == np.float32
-
-
-@pytest.mark.heavy
-def test_vectors_do_not_depend_on_what_stands_beside_them(encoder):
     texts = TEXTS + [f"{text} {n}" for n in range(10) for text in TEXTS]
     together, reverse = encoder.embed(texts), encoder.embed(texts[::-1])
     np.testing.assert_array_equal(reverse[::-1], together)
@@ -141,12 +130,15 @@ def test_nothing_of_a_long_text_is_cut_off(encoder, text):
 
 
 @pytest.mark.heavy
-def test_the_version_is_that_of_the_files(encoder, minilm):
+def test_the_version_is_that_of_the_files_and_options_are_checked(encoder, minilm):
     hashes = [
         hashlib.sha256((Path(minilm) / name).read_bytes()).hexdigest()[:8]
         for name in ("model.safetensors", "tokenizer.json")
     ]
     assert encoder.version == "-".join(hashes)
+    for backend, options in [("torch", {"device": "tpu"}), (None, {"devise": "cpu"})]:
+        with pytest.raises(SpecError, match="devi"):
+            load_embeddings(minilm, backend, options)
 
 
 @pytest.mark.heavy

@@ -221,11 +221,13 @@ def test_an_endpoint_that_is_not_there_is_an_error_that_says_where(server):
     assert "tried" not in second.error.message, "it need not wait for the same again"
 
 
-def test_a_model_that_is_not_named_is_asked_for(server):
+def test_a_model_that_is_not_named_is_asked_for_and_a_url_checked(server):
     server.answer = lambda _: (200, {"data": [{"id": "org/only"}]})
     backend = server.load(model=None)
     assert backend.name == f"org/only@{server.url}"
     assert server.requests == [("/v1/models", None)]
+    with pytest.raises(SpecError, match="is no URL"):
+        load_chat_backend("http://localhost:port/v1", "m", {})
 
 
 @pytest.mark.parametrize(
@@ -242,11 +244,6 @@ def test_a_model_that_cannot_be_told_must_be_named(server, answer, message, monk
     server.answer = lambda _: answer
     with pytest.raises(BackendError, match=message):
         server.load(model=None)
-
-
-def test_a_url_that_is_none_is_refused():
-    with pytest.raises(SpecError, match="is no URL"):
-        load_chat_backend("http://localhost:port/v1", "m", {})
 
 
 def test_the_key_is_sent_and_never_shown(server, monkeypatch, caplog):

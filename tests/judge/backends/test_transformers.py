@@ -120,12 +120,9 @@ def test_weights_and_templates_that_cannot_be_used_are_refused(checkpoint):
         load(checkpoint)
 
 
-def test_int8_is_not_batched(tiny_llama):
+def test_int8_is_not_batched_and_a_missing_gpu_refused(tiny_llama):
     with pytest.raises(SpecError, match="batch=1"):
         load(tiny_llama, load="int8", batch="2")
-
-
-def test_a_gpu_that_is_not_there_is_refused(tiny_llama):
     import torch
 
     if torch.cuda.is_available():

@@ -86,11 +86,16 @@ def test_what_is_not_low_enough_is_neither_passed_nor_failed() -> None:
         assert Verdict.model_validate_json(after.model_dump_json()) == after
 
 
-def test_less_risk_and_more_confidence_pass_less() -> None:
+def test_less_risk_and_more_confidence_pass_less_also_as_options(fitted: Path) -> None:
     judge = Calibrated(Scoring(), FITTED)
     strict, lax = Abstaining(judge, 0.05), Abstaining(judge, 0.15)
     assert strict.passed_up_to < lax.passed_up_to
     assert Abstaining(judge, 0.1, 0.99).passed_up_to < Abstaining(judge, 0.1, 0.8).passed_up_to
+    name = f"token-similarity?calibration={fitted}&abstain=0.1"
+    sure, strict = load_judge(name), load_judge(f"{name}&confidence=0.99")
+    assert isinstance(sure, Abstaining)
+    assert sure.passed_up_to == Abstaining(Calibrated(Scoring(), FITTED), 0.1).passed_up_to
+    assert strict.passed_up_to == Abstaining(Calibrated(Scoring(), FITTED), 0.1, 0.99).passed_up_to
 
 
 def test_an_unscored_verdict_keeps_its_own_error() -> None:
@@ -99,12 +104,9 @@ def test_an_unscored_verdict_keeps_its_own_error() -> None:
     assert abstaining([EXAMPLE])[0].error.code == "unparsed"
 
 
-def test_a_judge_without_a_calibration_cannot_abstain() -> None:
+def test_an_old_or_missing_calibration_cannot_abstain() -> None:
     with pytest.raises(CalibrationError, match=r"token-similarity has no calibration.*=FILE"):
         Abstaining(Scoring(), 0.1)
-
-
-def test_a_calibration_of_an_older_version_cannot_tell_when() -> None:
     older = FITTED.model_copy(update={"schema_version": "1.0", "curve": None})
     with pytest.raises(CalibrationError, match=r"version 1\.0.*anew with `moonlynx calibrate`"):
         Abstaining(Calibrated(Scoring(), older), 0.1)
@@ -126,14 +128,6 @@ def fitted(tmp_path: Path) -> Path:
     path = tmp_path / "calibration.json"
     save_record(FITTED, path)
     return path
-
-
-def test_every_judge_takes_it_as_an_option(fitted: Path) -> None:
-    name = f"token-similarity?calibration={fitted}&abstain=0.1"
-    sure, strict = load_judge(name), load_judge(f"{name}&confidence=0.99")
-    assert isinstance(sure, Abstaining)
-    assert sure.passed_up_to == Abstaining(Calibrated(Scoring(), FITTED), 0.1).passed_up_to
-    assert strict.passed_up_to == Abstaining(Calibrated(Scoring(), FITTED), 0.1, 0.99).passed_up_to
 
 
 @pytest.mark.parametrize(("options", "error", "says"), cases(__file__, "bad_abstaining"))

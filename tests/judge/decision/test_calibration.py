@@ -91,7 +91,7 @@ def test_temperature_maximises_platts_likelihood() -> None:
         assert likelihood(found.bias, found.temperature * step) < best
 
 
-def test_isotonic_is_scikit_learns() -> None:
+def test_isotonic_is_scikit_learns_and_level_with_one_knot() -> None:
     from sklearn.isotonic import IsotonicRegression
 
     scores, labels = rows()
@@ -101,6 +101,8 @@ def test_isotonic_is_scikit_learns() -> None:
     points = np.linspace(min(scores) - 3, max(scores) + 3, 500)
     found = [calibration.probability(float(point)) for point in points]
     assert found == pytest.approx(reference.predict(points), abs=1e-4)
+    level = Isotonic(raw_scores=(1.0,), probabilities=(0.3,))
+    assert [level.probability(score) for score in (-5.0, 1.0, 5.0)] == [0.3, 0.3, 0.3]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -157,22 +159,19 @@ def test_no_threshold_of_that_precision_has_more_recall(
     assert recall == max(recall for precision, recall, _ in every if precision >= wanted)
 
 
-def test_the_threshold_stands_midway_and_highest_among_equals() -> None:
+def test_the_threshold_stands_midway_and_highest_among_equals_or_says_what_can() -> None:
     scores = [0.0] * 10 + [1.0] * 5 + [2.0] * 5 + [3.0] * 10
     labels = ["PASS"] * 10 + ["FAIL", "PASS"] * 5 + ["FAIL"] * 10
     assert fit(scores, labels).threshold == 2.5
     assert fit(scores, labels, objective="precision>=0.7").threshold == 0.5
     assert fit(scores, labels, objective="precision>=.1").threshold == 0.5, "of equals, the highest"
-
-
-def test_a_precision_that_cannot_be_had_says_what_can() -> None:
     scores = [float(score) for score in range(40)]
     labels = ["PASS", "FAIL"] * 18 + ["PASS", "FAIL", "FAIL", "PASS"]
     with pytest.raises(CalibrationError, match=r"best precision on these rows is 0\.\d{4}"):
         fit(scores, labels, objective="precision>=0.99")
 
 
-def test_what_is_recorded() -> None:
+def test_what_is_recorded_whatever_the_order_of_the_rows() -> None:
     scores, labels = rows()
     calibration = fit([None, *scores, None], ["FAIL", *labels, "PASS"], objective="precision>=0.9")
     assert calibration.judge == INFO
@@ -182,6 +181,11 @@ def test_what_is_recorded() -> None:
     assert calibration.objective == "precision>=0.9"
     assert calibration.data_sha256 == SHA256
     assert calibration.parameters == fit(scores, labels).parameters
+    scores, labels = rows()
+    shuffled = [scores[::-1], labels[::-1]]
+    for method in METHODS:
+        one, other = fit(scores, labels, method), fit(*shuffled, method)
+        assert one.model_copy(update={"curve": other.curve}) == other
 
 
 SCORES, LABELS = rows(60)
@@ -236,15 +240,6 @@ def test_the_file_is_the_same_bytes_and_reads_back(tmp_path: Path, method: str) 
     assert content["parameters"]["method"] == method
 
 
-def test_the_order_of_the_rows_does_not_matter() -> None:
-    """But to the curve: which of them propose and which test is drawn by their places."""
-    scores, labels = rows()
-    shuffled = [scores[::-1], labels[::-1]]
-    for method in METHODS:
-        one, other = fit(scores, labels, method), fit(*shuffled, method)
-        assert one.model_copy(update={"curve": other.curve}) == other
-
-
 def test_a_file_of_the_version_before_is_still_read(tmp_path: Path) -> None:
     content = fit(*rows()).model_dump(mode="json", exclude={"curve", "presets"}) | {
         "schema_version": "1.0"
@@ -256,6 +251,8 @@ def test_a_file_of_the_version_before_is_still_read(tmp_path: Path) -> None:
     assert older.probability(2.0) == fit(*rows()).probability(2.0)
     save_record(older, path)
     assert load_calibration(path) == older
+    with pytest.raises(CalibrationError, match=r"cannot read .*none.json: No such file"):
+        load_calibration(tmp_path / "none.json")
 
 
 @pytest.mark.parametrize("case", cases(__file__, "damaged"), ids=lambda case: case["name"])
@@ -267,11 +264,6 @@ def test_a_damaged_file_says_what_is_wrong(tmp_path: Path, case: dict) -> None:
         load_calibration(path)
     assert str(path) in str(raised.value)
     assert isinstance(raised.value, MoonlynxError)
-
-
-def test_a_missing_file_says_so(tmp_path: Path) -> None:
-    with pytest.raises(CalibrationError, match=r"cannot read .*none.json: No such file"):
-        load_calibration(tmp_path / "none.json")
 
 
 EXAMPLE = Example(context="The bridge opened in 1932.", answer="It opened in 1950.")
@@ -339,8 +331,3 @@ except MissingExtra as error:
     *probabilities, message = done.stdout.splitlines()
     assert probabilities == [str(fit(*rows(), method).probability(2.0)) for method in METHODS]
     assert "moonlynx[eval]" in message
-
-
-def test_isotonic_of_one_knot_is_level() -> None:
-    level = Isotonic(raw_scores=(1.0,), probabilities=(0.3,))
-    assert [level.probability(score) for score in (-5.0, 1.0, 5.0)] == [0.3, 0.3, 0.3]

@@ -104,15 +104,12 @@ class Broken:
         return [unscored(self.info, example.id, "too_long", "too long") for example in examples]
 
 
-def test_what_the_first_judge_cannot_score_is_handed_on() -> None:
+def test_what_the_first_judge_cannot_score_or_rank_is_deferred() -> None:
     verdict = Cascade([Broken(), Recording()], POLICY)([SURE_PASS])[0]
     assert verdict.score == "FAIL"
     kept = Cascade([Broken(), failing("timeout")], POLICY, on_failure="keep")([SURE_PASS])[0]
     assert kept.error is not None
     assert kept.error.code == "timeout", "there is no verdict to keep"
-
-
-def test_a_score_without_a_raw_score_never_stands() -> None:
     second = Recording()
     policy = POLICY.model_copy(update={"first": POLICY.second})
     Cascade([Recording(), second], policy)(ALL)

@@ -37,13 +37,6 @@ def test_one_unsupported_sentence_fails_the_answer():
     assert verdict.usage == Usage(calls=2)
 
 
-def test_the_marked_ranges_are_the_spans():
-    tin = EXAMPLE.answer.index("tin")
-    findings = [Finding(TIN, 0.9, "is far", marked=((tin, tin + 3),))]
-    assert [span.text for span in to_verdict(EXAMPLE, INFO, findings, 0.5).spans] == ["tin"]
-    assert to_verdict(EXAMPLE, INFO, findings, 0.95).spans == ()
-
-
 @pytest.mark.parametrize(
     ("raw", "score", "label"),
     [(0.5, "FAIL", "UNSUPPORTED"), (0.49996, "FAIL", "UNSUPPORTED"), (0.4999, "PASS", "SUPPORTED")],
@@ -54,10 +47,14 @@ def test_the_threshold_itself_fails_by_the_score_that_is_shown(raw, score, label
     assert verdict.raw_score == verdict.sentences[0].raw_score == round(raw, 4)
 
 
-def test_long_sentences_are_quoted_short():
+def test_long_sentences_are_quoted_short_and_marked_ranges_are_spans():
     example = Example(context="x", answer="word " * 40 + "end.")
     (piece,) = split_sentences(example.answer)
     (reason,) = to_verdict(example, INFO, [Finding(piece, 1.0, "is far")], 0.5).reasoning
     assert reason.startswith("UNSUPPORTED: “word word")
     assert reason.endswith("word…” is far.")
     assert len(reason) < 120
+    tin = EXAMPLE.answer.index("tin")
+    findings = [Finding(TIN, 0.9, "is far", marked=((tin, tin + 3),))]
+    assert [span.text for span in to_verdict(EXAMPLE, INFO, findings, 0.5).spans] == ["tin"]
+    assert to_verdict(EXAMPLE, INFO, findings, 0.95).spans == ()

@@ -88,7 +88,7 @@ def test_the_request_is_the_papers() -> None:
     )
 
 
-def test_a_verdict() -> None:
+def test_a_verdict_also_before_a_cut() -> None:
     reply = ChatReply(text=REPLY, finish="stop", input_tokens=90, output_tokens=20)
     assert judge_one(reply) == Verdict(
         id=7,
@@ -98,6 +98,7 @@ def test_a_verdict() -> None:
         usage=Usage(calls=1, input_tokens=90, output_tokens=20),
     )
     assert judge_one(reply).to_lynx() == json.loads(REPLY)
+    assert judge_one(ChatReply(REPLY + "\n\n{", "length")).score == "FAIL"
 
 
 FAULTS = {
@@ -130,14 +131,18 @@ def test_what_cannot_be_scored_says_why(reply: ChatReply, code: str, message: st
     assert verdict.usage == Usage(calls=1, input_tokens=5, output_tokens=reply.output_tokens)
 
 
-def test_a_whole_object_before_the_cut_counts() -> None:
-    assert judge_one(ChatReply(REPLY + "\n\n{", "length")).score == "FAIL"
-
-
-def test_raw_score_is_the_log_odds_at_the_score() -> None:
+def test_raw_score_is_the_log_odds_at_the_first_token_of_the_score() -> None:
     verdict = judge_one(reply_with(("FAIL", math.log(0.8)), ("PASS", math.log(0.1)), ("x", -9.0)))
     assert verdict.raw_score == pytest.approx(math.log(8), abs=5e-5)
     assert verdict.raw_score == round(verdict.raw_score, 4)
+    tokens = (
+        ReplyToken(HEAD[:-1], 0.0, (("PASS", 0.0), ("FAIL", -5.0))),
+        ReplyToken('"F', -0.5, (('"F', -0.5), ('"P', -1.5))),
+        ReplyToken("AIL", 0.0, (("AIL", 0.0), ("ACT", -9.0))),
+        ReplyToken(TAIL, 0.0),
+        ReplyToken("<|eot_id|>", 0.0),
+    )
+    assert judge_one(ChatReply(REPLY, "stop", tokens=tokens)).raw_score == 1.0
 
 
 def test_alternatives_are_summed_over_their_spellings() -> None:
@@ -180,17 +185,6 @@ def test_no_raw_score_where_the_alternatives_give_none(
     verdict = judge_one(reply_with(*alternatives), threshold=100.0)
     assert verdict.raw_score is None
     assert verdict.score == "FAIL", "the model's own word"
-
-
-def test_a_score_of_several_tokens_is_decided_at_the_first() -> None:
-    tokens = (
-        ReplyToken(HEAD[:-1], 0.0, (("PASS", 0.0), ("FAIL", -5.0))),
-        ReplyToken('"F', -0.5, (('"F', -0.5), ('"P', -1.5))),
-        ReplyToken("AIL", 0.0, (("AIL", 0.0), ("ACT", -9.0))),
-        ReplyToken(TAIL, 0.0),
-        ReplyToken("<|eot_id|>", 0.0),
-    )
-    assert judge_one(ChatReply(REPLY, "stop", tokens=tokens)).raw_score == 1.0
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,16 @@ def labels(verdict):
     return [sentence.label for sentence in verdict.sentences]
 
 
-def test_the_folder_is_small_and_holds_what_its_manifest_says():
+def test_the_folder_is_small_whole_and_what_is_missing_named(tmp_path):
     files = json.loads((EMBEDDED / MANIFEST).read_text())["files"]
     assert {path.name for path in EMBEDDED.iterdir()} == {*files, MANIFEST}
     assert sum(path.stat().st_size for path in EMBEDDED.iterdir()) < MOST_MB * 1e6
+    with pytest.raises(RagHaluError, match="is no folder"):
+        load_judge(f"raghalu:{tmp_path / 'nosuch'}")
+    folder = copied(tmp_path)
+    (folder / HEADS).write_text((folder / HEADS).read_text().replace("0.1", "0.2", 1))
+    with pytest.raises(RagHaluError, match=r"raghalu\.json has the SHA-256 \w+, its manifest says"):
+        load_judge(f"raghalu:{folder}")
 
 
 def test_each_sentence_has_its_label(judge):
@@ -126,15 +132,6 @@ def test_tier_two_that_is_fitted_changes_the_scores(parts):
 
 def copied(tmp_path):
     return shutil.copytree(EMBEDDED, tmp_path / "raghalu")
-
-
-def test_a_missing_folder_or_file_is_named(tmp_path):
-    with pytest.raises(RagHaluError, match="is no folder"):
-        load_judge(f"raghalu:{tmp_path / 'nosuch'}")
-    folder = copied(tmp_path)
-    (folder / HEADS).write_text((folder / HEADS).read_text().replace("0.1", "0.2", 1))
-    with pytest.raises(RagHaluError, match=r"raghalu\.json has the SHA-256 \w+, its manifest says"):
-        load_judge(f"raghalu:{folder}")
 
 
 def test_a_calibration_of_other_weights_gives_no_probability(tmp_path):

@@ -42,13 +42,16 @@ def own(tmp_path):
     return write
 
 
-def test_nine_metrics_ship():
+def test_nine_metrics_ship_and_ones_own_is_read_with_the_prompt_beside_it(own):
     assert set(definitions()) == NINE
     kinds = {name: load_definition(name).kind for name in NINE}
     assert kinds.pop("tone") == "multi-class"
     assert kinds.pop("pii") == "multi-label"
     assert set(kinds.values()) == {"boolean"}
     assert len(load_definition("tone").classes) == 9
+    definition = load_definition(own())
+    assert definition.template == PROMPT
+    assert load_definition(own(prompt="toxicity-v1")).template.startswith("Check whether")
 
 
 @pytest.mark.parametrize("name", sorted(NINE))
@@ -58,12 +61,6 @@ def test_a_definition_survives_json_with_its_prompt(name):
     assert definition.prompt == f"{name.replace('_', '-')}-v1"
     assert "{{sections}}" in definition.template
     assert MetricDefinition.model_validate_json(definition.model_dump_json()) == definition
-
-
-def test_ones_own_definition_is_read_with_the_prompt_beside_it(own):
-    definition = load_definition(own())
-    assert definition.template == PROMPT
-    assert load_definition(own(prompt="toxicity-v1")).template.startswith("Check whether")
 
 
 # JSON has no key that is no string.

@@ -112,7 +112,7 @@ def test_a_verdict_has_every_class_and_no_neighbour(folder, metric):
             assert sum(verdict.labels.values()) == pytest.approx(1, abs=1e-5)
 
 
-def test_states_as_outputs_leave_the_logit_as_it_is():
+def test_states_as_outputs_leave_the_logit_and_probabilities_join():
     from moonlynx.judge.backends.onnx_encoder import OnnxEncoder
 
     ids = np.array([101, 7592, 2088, 102, 2748, 102], dtype=np.int64)
@@ -121,6 +121,9 @@ def test_states_as_outputs_leave_the_logit_as_it_is():
     assert states.layers.shape == (2, 6, 384)
     plain = OnnxEncoder(luna.EMBEDDED).encode([(ids, types)])[0]
     assert states.claim == pytest.approx(plain.claim, abs=1e-5)
+    logits = np.array([1000.0, 0.0, -1000.0])
+    assert join("multi-class", logits).tolist() == [1, 0, 0]
+    assert join("multi-label", logits).tolist() == [1, 0.5, 0]
 
 
 def test_the_worst_window_and_the_document_that_holds_the_answer_count(folder):
@@ -201,12 +204,6 @@ def test_weights_of_another_length_are_refused(tmp_path, part, field, value):
     save_heads([head.model_copy(update={part: changed})], tmp_path)
     with pytest.raises(HeadError, match="not as long as the outputs say"):
         EncoderMetric("toxicity", tmp_path)
-
-
-def test_probabilities_of_classes_sum_to_one_and_of_labels_stand_alone():
-    logits = np.array([1000.0, 0.0, -1000.0])
-    assert join("multi-class", logits).tolist() == [1, 0, 0]
-    assert join("multi-label", logits).tolist() == [1, 0.5, 0]
 
 
 def test_the_cues_of_a_call_count_its_faults():

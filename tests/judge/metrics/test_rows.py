@@ -86,7 +86,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
         measure_file(Loudness(), path, cut, **options)
 
 
-def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch):
+def test_ctrl_c_says_how_to_go_on_and_metrics_are_listed(tmp_path, monkeypatch):
     path, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     path.write_bytes(b"\n".join(LINES))
     monkeypatch.setattr(metric_cli, "load_metric", lambda name: Loudness(stop_at=2))
@@ -96,9 +96,6 @@ def test_ctrl_c_says_how_to_go_on(tmp_path, monkeypatch):
     says = f"what is done of 6 rows is in {output}; run the same command again to resume"
     assert interrupted.stderr == f"interrupted: {says}\n"
     assert output.read_bytes().count(b"\n") == 4
-
-
-def test_the_metrics_are_listed():
     listed = moonlynx("metrics", env={"COLUMNS": "200"})
     assert listed.exit_code == 0
     for name in definitions():

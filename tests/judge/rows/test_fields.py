@@ -50,12 +50,6 @@ def test_a_mapping_that_is_none_is_refused(pairs, says):
         FieldMap.parse(pairs)
 
 
-def test_a_mapped_name_that_is_not_there_is_an_error():
-    row = {"context": "c", "answer": "a", "query": "Q?"}
-    with pytest.raises(BadInput, match=r"question: there is no qeury in the row.* found context"):
-        read_example(row, FieldMap.parse(["question=qeury"]))
-
-
 def test_what_was_ignored_is_told_once_and_in_the_words_of_the_table():
     fields = FieldMap()
     for _ in range(3):
@@ -68,7 +62,7 @@ def test_what_was_ignored_is_told_once_and_in_the_words_of_the_table():
     assert mapped.notes() == []
 
 
-def test_metrics_read_the_same_names():
+def test_metrics_read_the_same_names_and_a_mapped_one_that_is_not_there_is_an_error():
     row = {"user_input": "Q?", "response": "yes", "contexts": DOCS, "labels": ["x"]}
     wanted = MetricInput(input="Q?", output="yes", context=("one", "two"))
     assert read_input(row) == wanted
@@ -76,6 +70,9 @@ def test_metrics_read_the_same_names():
     assert read_input({"input": "Q?", "context": DOCS, "reply": {"text": "yes"}}, fields) == wanted
     with pytest.raises(BadInput, match=r"input: is missing, and so is output.* found reply"):
         read_input({"reply": "yes"})
+    row = {"context": "c", "answer": "a", "query": "Q?"}
+    with pytest.raises(BadInput, match=r"question: there is no qeury in the row.* found context"):
+        read_example(row, FieldMap.parse(["question=qeury"]))
 
 
 @pytest.mark.parametrize(

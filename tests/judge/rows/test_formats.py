@@ -236,15 +236,12 @@ def test_a_bad_row_is_named_and_the_rest_go_on(tmp_path, name, data, says):
     assert describe(path).rows == 2
 
 
-def test_a_quote_that_is_not_closed_is_told(tmp_path):
+def test_an_open_quote_and_two_columns_of_one_name_are_told(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('context,answer\nc,a\n"c,a\nc,a\n')
     good, bad = examples(path)
     assert isinstance(good, Example)
     assert "row 2, row: cannot be read as a table (unexpected end of data)" in str(bad)
-
-
-def test_parquet_with_two_columns_of_one_name_is_refused(tmp_path):
     columns = [pa.array(["c"]), pa.array(["a"]), pa.array(["b"])]
     pq.write_table(pa.table(columns, names=["context", "answer", "answer"]), tmp_path / "a.parquet")
     with pytest.raises(BadInput, match="names answer twice"):

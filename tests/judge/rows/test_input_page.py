@@ -24,11 +24,8 @@ def names(cell):
     return tuple(re.findall(r"`([^`]+)`", cell))
 
 
-def test_the_names_are_those_that_are_taken():
+def test_the_names_are_those_that_are_taken_or_ignored():
     assert {names(field)[0]: names(cell) for field, cell in table("field | names")} == NAMES
-
-
-def test_what_is_ignored_is_said_with_its_reason():
     told = {name: why for cell, why in table("name | why") for name in names(cell)}
     assert told == {name: why for name, (_, why) in IGNORED.items()}
 

@@ -36,15 +36,11 @@ def test_one_long_answer_shows_how_many_claims_are_read():
 
 
 @pytest.mark.heavy
-def test_so_does_a_file(tmp_path):
+def test_so_does_a_file_and_nothing_where_no_terminal_is(tmp_path):
     (tmp_path / "in.jsonl").write_text(f"{json.dumps(EXAMPLE)}\n" * 2)
     _, shown = on_terminal("--input", tmp_path / "in.jsonl", "--output", tmp_path / "out.jsonl")
     assert re.search(rf"\d+ of {2 * CLAIMS} claims", shown)
     assert "2 rows: " in shown
-
-
-@pytest.mark.heavy
-def test_where_nobody_watches_there_is_no_bar():
     command = [sys.executable, "-c", PROGRAM, "judge", "--context", "a", "--answer", ANSWER]
     done = subprocess.run(command, capture_output=True)
     assert json.loads(done.stdout)["sentences"]

@@ -36,19 +36,16 @@ def test_another_script_decides_by_itself(code, text):
     assert find_language(text, [text]) == code
 
 
-def test_a_word_in_a_script_of_several_languages_is_named_by_the_script():
+def test_a_script_of_several_languages_and_quotations_have_no_language():
     assert find_language("Москва") == "cyrillic"
+    title = "Abhandlungen aus dem Mathematischen Seminar der Universität Hamburg und der Stadt"
+    assert find_language(title) == "de"
+    assert find_language(title, [f"The journal is called {title}."]) is None
 
 
 @pytest.mark.parametrize("text", CASES["never_foreign"])
 def test_names_code_numbers_and_short_answers_have_none(text):
     assert find_language(text) in ("en", None)
-
-
-def test_what_quotes_the_documents_has_none_of_its_own():
-    title = "Abhandlungen aus dem Mathematischen Seminar der Universität Hamburg und der Stadt"
-    assert find_language(title) == "de"
-    assert find_language(title, [f"The journal is called {title}."]) is None
 
 
 @given(any_strings)

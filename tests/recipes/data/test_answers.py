@@ -77,7 +77,7 @@ def make(answer, label="FAIL", **more):
 # The form of a row
 
 
-def test_spans_are_merged_hold_their_text_and_are_unknown_where_none_are_marked():
+def test_spans_are_merged_hold_their_text_and_stay_within_the_box_score():
     row = make("One two three.", spans=[(4, 7), (0, 3), (5, 13)])
     assert [(s.start, s.end, s.text) for s in row.example.spans] == [
         (0, 3, "One"),
@@ -87,6 +87,11 @@ def test_spans_are_merged_hold_their_text_and_are_unknown_where_none_are_marked(
     assert make("One.", "PASS", spans=[(0, 3)]).example.spans == ()
     unknown = make("One.")
     assert (unknown.example.spans, unknown.exact) == (None, False)
+    text = "They won by 3. They host Utah next. He had 9 points in Wednesday's win."
+    marked = [(39, 40), (text.index("Wednesday"), text.index("'s"))]
+    answer, spans = _within_box_score(text, marked)
+    assert answer == "They won by 3. He had 9 points in Wednesday's win."
+    assert [answer[a:b] for a, b in spans][-1] == "Wednesday"
 
 
 # Spans
@@ -132,14 +137,6 @@ def test_spans_are_those_that_people_agree_on_in_the_text_they_were_split_from()
     tokens = ["A", "20", "-", "3", "run", ",", "Friday", "'s", "."]
     assert [text[a:b] for a, b in _locate(tokens, text)] == tokens
     assert _locate(["B"], text) is None
-
-
-def test_unmarked_sentences_beyond_the_box_score_are_left_out():
-    text = "They won by 3. They host Utah next. He had 9 points in Wednesday's win."
-    marked = [(39, 40), (text.index("Wednesday"), text.index("'s"))]
-    answer, spans = _within_box_score(text, marked)
-    assert answer == "They won by 3. He had 9 points in Wednesday's win."
-    assert [answer[a:b] for a, b in spans][-1] == "Wednesday"
 
 
 def test_box_scores_and_tables_are_written_whole():
@@ -215,12 +212,16 @@ def test_what_each_mix_holds_and_what_it_refuses(tmp_path):
 
 
 @reads_all_data
-def test_rows_are_as_many_as_the_table_says(everything):
+def test_rows_are_as_many_as_the_table_says_and_every_exclusion_is_asked_for(everything):
     rows, right, _ = everything
     for name in set(SETS) | set(RIGHT):
         counts = [f"{len(rows[name]):,} answers"] if name in SETS else []
         counts += [f"{len(right[name]):,} right answers"] if name in RIGHT else []
         assert SOURCES[name].use.startswith(", ".join(counts)), (name, counts)
+    watched = everything[2]
+    folders = {name.split("-")[0] for name in (*SETS, *RIGHT)}
+    due = {key for key in watched if re.split("[/: ]", key)[0] in folders}
+    assert due - watched.asked == {"halueval/qa_sample200_conformaldrift.json: row index from 0"}
 
 
 @reads_all_data
@@ -270,14 +271,6 @@ def test_excluded_rows_are_gone(everything):
 
 
 @reads_all_data
-def test_every_exclusion_of_a_set_that_is_read_is_asked_for(everything):
-    watched = everything[2]
-    folders = {name.split("-")[0] for name in (*SETS, *RIGHT)}
-    due = {key for key in watched if re.split("[/: ]", key)[0] in folders}
-    assert due - watched.asked == {"halueval/qa_sample200_conformaldrift.json: row index from 0"}
-
-
-@reads_all_data
 def test_no_row_of_the_summedits_test_split_is_read(everything):
     documents = {row.example.context[0] for row in everything[0]["summedits"]}
     of_split = defaultdict(set)
@@ -298,7 +291,7 @@ def research(everything, monkeypatch):
 
 
 @reads_all_data
-def test_no_document_is_both_trained_on_and_validated_on(everything, research):
+def test_validation_holds_no_training_document_and_both_labels(everything, research):
     validation = research.validation(DATA)
     held = {row.group for rows in validation.values() for row in rows}
     trained = {row.group for name in research.right for row in research.training_right(name, DATA)}
@@ -308,10 +301,6 @@ def test_no_document_is_both_trained_on_and_validated_on(everything, research):
         assert len(training) + len(validation[name]) == len(everything[0][name])
         trained |= {row.group for row in training}
     assert not trained & held
-
-
-@reads_all_data
-def test_validation_holds_both_labels_of_each_domain_of_summedits_and_task_of_ragtruth(research):
     validation = research.validation(DATA)
     found = {(row.example.id.split("/")[1], row.example.label) for row in validation["summedits"]}
     assert len(found) == 16

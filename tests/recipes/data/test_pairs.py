@@ -37,8 +37,10 @@ def root(tmp_path):
     return tmp_path
 
 
-def test_every_set_has_an_example():
+def test_every_set_has_an_example_and_an_unknown_one_is_refused(root):
     assert {*EXPECTED, *CHANGED} == set(PAIR_SETS)
+    with pytest.raises(ValueError, match=r"no pair set is called \['nli'\]; known: mnli"):
+        load_pairs(root, {"nli": 4}, 0)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -106,11 +108,6 @@ def test_sides_are_equal_and_capped(root):
         assert len(set(items)) == len(items)
         assert items == load_pairs(root, {"snli": cap}, 0)
     assert items != load_pairs(root, {"snli": cap}, 1)
-
-
-def test_an_unknown_set_is_refused(root):
-    with pytest.raises(ValueError, match=r"no pair set is called \['nli'\]; known: mnli"):
-        load_pairs(root, {"nli": 4}, 0)
 
 
 @pytest.mark.parametrize(

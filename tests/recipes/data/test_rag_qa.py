@@ -60,16 +60,13 @@ def test_what_is_not_there_is_said(name, split, message):
         load_rag_qa(name, split)
 
 
-def test_a_hub_or_folder_without_the_set_is_said(monkeypatch, tmp_path):
+def test_a_set_that_is_missing_or_of_another_layout_is_refused(tmp_path, monkeypatch):
+    write(tmp_path / "cuad", "test", [{"id": "1", "query": "When?"}], "jsonl")
+    with pytest.raises(RagQaError, match="has no column documents and question; its columns are"):
+        load_rag_qa("cuad", "test", tmp_path)
     with pytest.raises(RagQaError, match=r"cannot be loaded .* is it there"):
         load_rag_qa("cuad", "test", tmp_path)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     with pytest.raises(RagQaError, match=r"rungalileo/ragbench/cuad, test: cannot .*a copy"):
         load_rag_qa("cuad", "test")
-
-
-def test_a_copy_of_another_layout_is_refused(tmp_path):
-    write(tmp_path / "cuad", "test", [{"id": "1", "query": "When?"}], "jsonl")
-    with pytest.raises(RagQaError, match="has no column documents and question; its columns are"):
-        load_rag_qa("cuad", "test", tmp_path)

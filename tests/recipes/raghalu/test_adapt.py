@@ -50,7 +50,7 @@ def brand_rows(silent=0):
     return [{"sentence": text, "label": label, "context": CONTEXT} for text, label in rows]
 
 
-def test_tier_one_learns_a_brands_small_talk_and_keeps_the_rest():
+def test_tier_one_learns_a_brands_small_talk_and_keeps_the_rest(tmp_path):
     model = open_heads(EMBEDDED).heads.checkable
     rows = [BrandSentence.model_validate(row) for row in brand_rows(silent=20)]
     fitted = adapt_checkable(model, rows)
@@ -60,6 +60,9 @@ def test_tier_one_learns_a_brands_small_talk_and_keeps_the_rest():
     assert not fitted.claims_nothing("The gym costs 29 a month.")
     assert fitted.claims_nothing("I hope this helps!")
     assert adapt_checkable(model, rows[:-15]) == model  # too few to learn from
+    rows = [row for row in brand_rows() if row["label"] == "SUPPORTED"]
+    with pytest.raises(BrandError, match="0 sentences are UNSUPPORTED"):
+        read_brand(write(tmp_path / "brand.jsonl", rows))
 
 
 def write(path, rows):
@@ -80,12 +83,6 @@ def test_a_wrong_row_names_line_and_field(change, message, tmp_path):
     rows = brand_rows()
     rows[1] = rows[1] | change
     with pytest.raises(BadInput, match=message):
-        read_brand(write(tmp_path / "brand.jsonl", rows))
-
-
-def test_too_few_of_a_label_are_refused(tmp_path):
-    rows = [row for row in brand_rows() if row["label"] == "SUPPORTED"]
-    with pytest.raises(BrandError, match="0 sentences are UNSUPPORTED"):
         read_brand(write(tmp_path / "brand.jsonl", rows))
 
 

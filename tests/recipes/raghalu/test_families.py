@@ -19,15 +19,12 @@ def words(text):
     return re.findall(r"\w+(?:['’]\w+)*", text.lower().replace("’", "'"))
 
 
-def test_there_are_enough_of_either_label_in_every_split(sentences):
+def test_every_split_style_and_family_has_both_labels(sentences):
     assert min(Counter(sentence.verifiable for sentence in sentences).values()) >= 600
     assert len({sentence.family for sentence in sentences}) >= 40
     for split in ("train", "validation", "test"):
         labels = Counter(sentence.verifiable for sentence in of_split(sentences, split))
         assert labels[True] == labels[False] >= 100
-
-
-def test_every_style_and_family_has_both_labels(sentences):
     for field in ("style", "family"):
         labels = {(getattr(sentence, field), sentence.verifiable) for sentence in sentences}
         assert {(name, not verifiable) for name, verifiable in labels} == labels

@@ -69,7 +69,7 @@ def test_drift_is_printed_as_a_table_and_as_json(url):
     assert [week["verdicts"] for week in weeks] == [12, 12]
 
 
-def test_prune_deletes_what_is_old(url):
+def test_prune_deletes_what_is_old_and_options_need_an_audit(url):
     database = Database(url, make=False)
     (judge,) = {day.judge for day in database.days()}
     verdict = load_judge("token-similarity")(ROWS[:1])[0]
@@ -78,6 +78,9 @@ def test_prune_deletes_what_is_old(url):
     assert [day.verdicts for day in database.days()] == [1]
     assert judge == "token-similarity"
     database.close()
+    done = moonlynx("serve", "--audit-texts")
+    assert done.exit_code == 2
+    assert "go with --audit" in done.stderr
 
 
 def test_the_table_shows_a_judges_name_and_does_not_obey_it(sqlite):
@@ -90,12 +93,6 @@ def test_the_table_shows_a_judges_name_and_does_not_obey_it(sqlite):
     shown = run("drift", sqlite).stdout
     assert r"\x1b[2J[red]U+202E 1-overlap" in shown
     assert not {"\x1b", "\u202e"} & set(shown)
-
-
-def test_audit_options_need_an_audit():
-    done = moonlynx("serve", "--audit-texts")
-    assert done.exit_code == 2
-    assert "go with --audit" in done.stderr
 
 
 def word(name, label, spans=None, example=None):

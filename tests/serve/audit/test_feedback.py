@@ -96,11 +96,14 @@ def test_a_bad_word_is_refused_by_field(audited, change, param):
     assert reply.json()["error"]["param"] == param
 
 
-def test_every_way_in_is_kept(audited, sqlite):
+def test_every_way_in_is_kept_and_none_without_an_audit(audited, sqlite, client):
     audited.post("/v1/judge", json=[EXAMPLE, WRONG, {"context": "no answer"}])
     audited.post("/v1/guard", json={"context": "It is.", "answer": "It is. ", "final": True})
     audited.post("/v1/judge", json=WRONG)
     until(lambda: kept(sqlite) == 4)  # what is no Example was not judged
+    assert "Moonlynx-Verdict-Id" not in client.post("/v1/judge", json=EXAMPLE).headers
+    word = {"verdict_id": "0" * 32, "label": "PASS"}
+    assert client.post("/v1/feedback", json=word).status_code == 404
 
 
 def test_the_end_of_the_server_writes_what_waits(settings, sqlite):
@@ -123,9 +126,3 @@ def test_a_failing_database_fails_no_judgement(audited, tmp_path, monkeypatch):
     assert "send it again" in reply.json()["error"]["message"]
     assert int(reply.headers["Retry-After"]) > 0
     assert "sqlite" not in reply.text
-
-
-def test_without_an_audit_there_is_no_feedback_and_no_id(client):
-    assert "Moonlynx-Verdict-Id" not in client.post("/v1/judge", json=EXAMPLE).headers
-    word = {"verdict_id": "0" * 32, "label": "PASS"}
-    assert client.post("/v1/feedback", json=word).status_code == 404

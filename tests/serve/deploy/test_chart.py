@@ -117,7 +117,7 @@ def test_the_command_line_and_the_probes_are_the_servers_own(render):
     assert {"/healthz", "/readyz", "/metrics"} <= set(paths)
 
 
-def test_keys_come_from_a_secret(render):
+def test_keys_come_from_a_secret_in_a_chart_of_this_version(render, deploy):
     objects = render(FULL)
     _, container = gateway(objects)
     assert container["args"][2:4] == ["--keys", "/keys/keys"]
@@ -126,9 +126,6 @@ def test_keys_come_from_a_secret(render):
     own = render({"keys": [], "keysSecret": "mine"})
     assert not any(kind == "Secret" for kind, _ in own)
     assert gateway(own)[0]["template"]["spec"]["volumes"][-1]["secret"]["secretName"] == "mine"
-
-
-def test_the_chart_is_of_this_version(deploy):
     chart = yaml.safe_load((deploy / "chart" / "Chart.yaml").read_text())
     assert chart["appVersion"] == moonlynx.__version__
 

@@ -112,11 +112,15 @@ def test_an_unsupported_sentence_is_held_back(served, path):
     assert ask(served[1], path, f"{WRONG} It is 90 m long.") == f"{RIGHT} {NOTICE}"
 
 
-def test_the_app_stops_writing(served):
+def test_the_app_stops_writing_and_failures_pass_as_they_are(served):
     made, client = served
     made.state.written.clear()
     ask(client, "/stream", WRONG + " It is long." * 500)
     assert len(made.state.written) < 100
+    assert ask(served[1], "/bare", WRONG) == WRONG
+    assert served[1].get("/refused").json() == {"detail": "no such town"}
+    with running(app(Silent())) as address, httpx.Client(base_url=address) as client:
+        assert ask(client, "/stream", RIGHT) == NOTICE
 
 
 def test_a_sentence_comes_before_the_next_is_written(served):
@@ -127,13 +131,6 @@ def test_a_sentence_comes_before_the_next_is_written(served):
         assert next(pieces) == RIGHT
         made.state.next.set()
         assert "".join(pieces) == " It is 90 m long — and"
-
-
-def test_failures_what_has_no_documents_and_no_score(served):
-    assert ask(served[1], "/bare", WRONG) == WRONG
-    assert served[1].get("/refused").json() == {"detail": "no such town"}
-    with running(app(Silent())) as address, httpx.Client(base_url=address) as client:
-        assert ask(client, "/stream", RIGHT) == NOTICE
 
 
 def call(made, path):

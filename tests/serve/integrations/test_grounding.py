@@ -28,9 +28,14 @@ class Remote:
         return [verdict(score="PASS") for _ in examples]
 
 
-def test_a_judge_that_waits_on_a_network_is_awaited():
+def test_a_remote_judge_is_awaited_and_what_has_no_score_gets_no_number():
     example = read_example(RIGHT, CONTEXT)
     assert asyncio.run(Grounding(Remote()).acheck(example)).score == "PASS"
+    with pytest.raises(Unscored, match="took too long"):
+        faithfulness(verdict(**FAILED))
+    assert reason(verdict(**FAILED)) == "timeout: took too long"
+    with pytest.raises(BadInput, match="context"):
+        read_example(RIGHT, iter([]))
 
 
 @pytest.mark.parametrize(
@@ -44,14 +49,6 @@ def test_a_judge_that_waits_on_a_network_is_awaited():
 )
 def test_faithfulness_is_calibrated_where_the_judge_is(fields, expected):
     assert faithfulness(verdict(**fields)) == expected
-
-
-def test_what_has_no_score_or_no_documents_gets_no_number():
-    with pytest.raises(Unscored, match="took too long"):
-        faithfulness(verdict(**FAILED))
-    assert reason(verdict(**FAILED)) == "timeout: took too long"
-    with pytest.raises(BadInput, match="context"):
-        read_example(RIGHT, iter([]))
 
 
 def test_an_explanation_underlines_what_is_wrong():

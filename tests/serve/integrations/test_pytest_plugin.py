@@ -135,14 +135,11 @@ def test_a_judge_that_cannot_be_loaded_is_one_usage_error(pytester, run, name, s
     assert "Traceback" not in str(result.outlines + result.errlines)
 
 
-def test_it_loads_no_model_library_before_a_test_asks():
+def test_it_comes_with_the_package_and_loads_no_model_library():
+    (point,) = entry_points(group="pytest11", name="moonlynx")
+    assert point.value == PLUGIN
     code = f"import json, sys, {PLUGIN}; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(json.loads(done.stdout))
     assert PLUGIN in loaded
     assert loaded.isdisjoint({"numpy", "onnxruntime", "tokenizers", "syntok", "rich", "httpx"})
-
-
-def test_it_comes_with_the_package():
-    (point,) = entry_points(group="pytest11", name="moonlynx")
-    assert point.value == PLUGIN

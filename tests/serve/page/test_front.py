@@ -59,7 +59,7 @@ def test_without_gradio_a_hint_stands_there_that_asks_nobody_else(calling, monke
     assert headers["referrer-policy"] == "same-origin"
 
 
-def test_the_api_answers_before_gradio_is_there(calling, monkeypatch):
+def test_the_api_answers_before_gradio_is_there_and_without_a_page(calling, monkeypatch):
     monkeypatch.setattr(front, "find_spec", lambda name: "somewhere")
     client = calling()
     answer = client.get("/")
@@ -67,6 +67,8 @@ def test_the_api_answers_before_gradio_is_there(calling, monkeypatch):
     assert "is loading" in answer.text
     assert 'http-equiv="refresh"' in answer.text
     assert judges(client)
+    with started(None) as client:
+        assert client.get("/").status_code == 404
 
 
 def test_a_page_that_cannot_be_loaded_leaves_the_api(calling, monkeypatch, caplog):
@@ -113,8 +115,3 @@ def test_a_browser_that_shows_the_page_does_not_hold_up_the_end():
             server.send_signal(signal.SIGTERM)
             assert list(filter(None, lines)) == [], "it is closed, though the browser did not"
         assert server.wait(60) == 0
-
-
-def test_without_a_page_nothing_stands_there():
-    with started(None) as client:
-        assert client.get("/").status_code == 404

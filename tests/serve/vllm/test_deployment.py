@@ -29,9 +29,16 @@ def written(tmp_path, text):
     return str(path)
 
 
-def test_all_deployments_are_there():
+def test_all_deployments_are_there_and_long_commands_wrapped():
     lynx = ["lynx-70b", "lynx-70b-awq", "lynx-70b-fp8", "lynx-8b", "lynx-8b-fp8"]
     assert ["luna2-a100", "luna2-l4", *lynx] == NAMES
+    command = read_deployment("luna2-a100").command()
+    lines = wrapped(command)
+    assert len(lines) > 5
+    assert max(map(len, lines)) <= 100
+    assert all(line.endswith(" \\") for line in lines[:-1])
+    whole = " ".join(line.removesuffix(" \\") for line in lines)
+    assert tuple(shlex.split(whole)) == command
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -123,13 +130,3 @@ def test_heads_are_named_by_adapters_or_folders_and_asked_for_later():
 def test_what_cannot_be_served_is_a_message(judge, name, gpus, kind, message):
     with pytest.raises(kind, match=message):
         choose(judge, name, gpus)
-
-
-def test_a_long_command_is_wrapped_as_a_shell_reads_it():
-    command = read_deployment("luna2-a100").command()
-    lines = wrapped(command)
-    assert len(lines) > 5
-    assert max(map(len, lines)) <= 100
-    assert all(line.endswith(" \\") for line in lines[:-1])
-    whole = " ".join(line.removesuffix(" \\") for line in lines)
-    assert tuple(shlex.split(whole)) == command

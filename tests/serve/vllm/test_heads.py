@@ -39,7 +39,7 @@ def gateway(tiny_llama, heads, tmp_path_factory):
         yield http
 
 
-def test_a_head_judges_as_it_does_in_this_process(gateway, heads):
+def test_heads_judge_and_measure_as_they_do_in_this_process(gateway, heads):
     assert gateway.early.status_code == 200
     here = load_judge(f"luna2:{heads['context_adherence']}")([Example.from_row(EXAMPLE)])[0]
     for reply in (gateway.early, gateway.post("/v1/judge", json=EXAMPLE)):
@@ -47,9 +47,6 @@ def test_a_head_judges_as_it_does_in_this_process(gateway, heads):
         assert verdict["error"] is None
         assert verdict["raw_score"] == pytest.approx(here.raw_score, abs=0.01)
         assert verdict["judge"] == here.judge.model_dump()
-
-
-def test_other_heads_are_metrics_of_the_same_server(gateway, heads):
     assert gateway.get("/v1/metrics").json() == ["toxicity", "pii"]
     for name in ("toxicity", "pii"):
         found = gateway.post(f"/v1/metrics/{name}", json=TEXT).json()

@@ -47,12 +47,17 @@ def weights_of(folder, premise, hypothesis):
 
 
 @heavy
-def test_support_is_the_probability_of_entailment_and_neutral_is_none(classifier):
+def test_support_is_the_probability_of_entailment_where_the_sentence_fits(classifier):
     reading = load(classifier).read("the bridge is old", "the bridge is green")
     logits = weights_of(classifier, "the bridge is old", "the bridge is green")
     assert reading.support == pytest.approx(float(logits.softmax(-1)[2]))
     assert reading.conflict == pytest.approx(float(logits[[2, 0]].softmax(-1)[1]))
     assert reading.tokens == 3 + 4 + 4
+    example = EXAMPLE.model_copy(update={"answer": "The bridge is " + "very " * 40 + "red."})
+    (verdict,) = NliJudge(load(classifier))([example])
+    assert (verdict.score, verdict.error.code) == (None, "too_long")
+    found = Premise(["x"], load(classifier)).read("y " * 400)
+    assert isinstance(found, JudgeError)
 
 
 @heavy
@@ -141,15 +146,6 @@ def test_long_premises_are_read_in_windows_and_the_best_counts(classifier):
             documents[evidence.document][evidence.start : evidence.end]
             in texts[supports.index(max(supports))]
         )
-
-
-@heavy
-def test_a_sentence_too_long_for_the_model_is_not_scored(classifier):
-    example = EXAMPLE.model_copy(update={"answer": "The bridge is " + "very " * 40 + "red."})
-    (verdict,) = NliJudge(load(classifier))([example])
-    assert (verdict.score, verdict.error.code) == (None, "too_long")
-    found = Premise(["x"], load(classifier)).read("y " * 400)
-    assert isinstance(found, JudgeError)
 
 
 @heavy

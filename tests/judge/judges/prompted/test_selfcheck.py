@@ -23,16 +23,13 @@ def judge_one(model, example=EXAMPLE, **options):
     return judged(SelfCheck("m", **options), model, example)
 
 
-def test_sentences_are_held_against_samples():
+def test_sentences_are_held_against_samples_drawn_or_given():
     backend, verdict = judge_one(Model(), samples=4)
     assert [s.label for s in verdict.sentences] == ["NO_INFO", "SUPPORTED", "UNSUPPORTED"]
     assert [s.raw_score for s in verdict.sentences] == [None, 0.0, 0.75]
     assert verdict.usage.calls == 4 + 2 * 4
     assert {r.temperature for r in backend.requests[:4]} == {1.0}
     assert {r.temperature for r in backend.requests[4:]} == {0.0}
-
-
-def test_an_examples_own_samples_are_taken():
     example = EXAMPLE.model_copy(update={"samples": ("Sample 0.", "Another.")})
     _, verdict = judge_one(Model(), example, samples=9)
     assert verdict.usage.calls == 4

@@ -23,13 +23,16 @@ def test_the_same_seed_gives_the_same_answers(answers):
     assert list(generate(300, seed=12)) != answers[:300]
 
 
-def test_every_schema_form_and_error_occurs(answers):
+def test_every_schema_form_error_and_kind_of_question_occurs(answers):
     assert len(SCHEMAS) >= 14
     assert {answer.schema for answer in answers} == set(SCHEMAS)
     assert {answer.form for answer in answers} == set(FORMS)
     assert {sentence.error for _, sentence in sentences(answers)} - {None} == ERRORS
     assert len(HELD_OUT_SCHEMAS) == 3
     assert set(SCHEMAS) >= HELD_OUT_SCHEMAS
+    questions = [answer.question for answer in answers]
+    assert 0.1 < questions.count("") / len(questions) < 0.2
+    assert 0.2 < sum(q.endswith("?") for q in questions) / len(questions) < 0.6
 
 
 def test_about_half_of_the_answers_are_wrong_and_most_sentences_right(answers):
@@ -76,12 +79,6 @@ def test_contexts_parse(answers):
     assert nulls > 0.5 * sum(a.form == "compact" for a in answers)
     shown = "\n".join(a.context for a in answers if a.form == "python")
     assert all(word in shown for word in ("None", "True", "False"))
-
-
-def test_questions_are_instructions_questions_or_empty(answers):
-    questions = [answer.question for answer in answers]
-    assert 0.1 < questions.count("") / len(questions) < 0.2
-    assert 0.2 < sum(q.endswith("?") for q in questions) / len(questions) < 0.6
 
 
 def test_kinds_of_facts_have_at_least_six_phrases():
