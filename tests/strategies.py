@@ -56,7 +56,6 @@ def ranges(draw, text_length=1_000):
 
 @st.composite
 def spans(draw, of=None):
-    """Return a span of the text `of`, or of some text."""
     text = draw(texts.filter(bool)) if of is None else of
     start, end = draw(ranges(len(text)))
     probability = draw(st.none() | probabilities)

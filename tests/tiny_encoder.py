@@ -37,7 +37,6 @@ _KINDS = {
 
 
 def build_tiny_encoder(folder, kind="bert"):
-    """Write an encoder of that kind in torch form, the same each time, and give the folder back."""
     import torch
     from transformers import AutoConfig
 
@@ -55,7 +54,6 @@ def build_tiny_encoder(folder, kind="bert"):
 
 
 def random_inputs(count, seed=0):
-    """Return ids and types of several lengths, each (tokens,)."""
     rng = np.random.default_rng(seed)
     inputs = []
     for length in rng.integers(3, POSITIONS + 1, count):

@@ -35,7 +35,6 @@ The passage does not say how many people live in the town, only that the harbour
 
 
 def build_tiny_llama(folder: Path) -> Path:
-    """Write the model to `folder`, the same each time, and give the folder back."""
     _build_tokenizer().save_pretrained(folder)
     _build_model().save_pretrained(folder, safe_serialization=True)
     return folder

@@ -19,7 +19,6 @@ def until(condition, seconds=300):
 
 
 async def until_async(condition, seconds=300):
-    """Wait until the condition holds, while the loop goes on."""
     pauses = _pauses(seconds)
     while not (value := condition()):
         await asyncio.sleep(next(pauses))

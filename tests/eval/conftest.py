@@ -39,7 +39,6 @@ def judged():
 
 @pytest.fixture
 def report_of():
-    """Build a report with the date, the commit and the command fixed."""
 
     def build(benchmark, *judged, resamples=1_000):
         return build_report(

@@ -11,8 +11,6 @@ ATTACKS = load_attacks()
 
 
 class Scripted:
-    """Fails every answer but those whose text holds one of the words."""
-
     info = JudgeInfo(name="scripted", version="1")
 
     def __init__(self, *words):

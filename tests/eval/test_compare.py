@@ -13,7 +13,6 @@ A, B = File(path="a.jsonl", sha256="0"), File(path="b.jsonl", sha256="1")
 
 @pytest.fixture
 def compared(make_verdict):
-    """Compare two lists of (score, fields) over rows."""
 
     def run(rows, a, b, resamples=200):
         files = []

@@ -16,7 +16,6 @@ from ..labelled_data import needs_data
 
 @pytest.fixture
 def outcomes_of(make_rows, make_verdict):
-    """Return outcomes from labels, scores and raw scores."""
 
     def make(labels, said, raw_scores):
         verdicts = [

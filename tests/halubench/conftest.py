@@ -9,7 +9,6 @@ from .made_data import build_set, expect_these_files, write_data
 
 @pytest.fixture(scope="session")
 def made_data(tmp_path_factory):
-    """Return a data folder with all six sources, made up."""
     folder = tmp_path_factory.mktemp("data")
     write_data(folder)
     return folder
@@ -17,7 +16,6 @@ def made_data(tmp_path_factory):
 
 @pytest.fixture
 def data(made_data, monkeypatch):
-    """Return the same, its hashes expected."""
     expect_these_files(made_data, monkeypatch.setattr)
     return made_data
 

@@ -60,7 +60,6 @@ def lines(rows):
 
 
 def write_data(root):
-    """Write the folder, enough for a hundredth of everything."""
     write(
         root,
         "financebench/financebench_open_source.jsonl",
@@ -112,7 +111,6 @@ def _drop(first):
 
 
 def _papers():
-    """Forty papers with a question each; their answers stand in the middle of long texts."""
     papers = []
     for n in range(1000, 1400, 10):
         before, after = (("\n\n".join(text(n + at) for at in part)) for part in ((1, 2, 3), (4, 5)))
@@ -186,7 +184,6 @@ def _hashed(root, file):
 
 
 def build_set(data, output, against=(), perturber=None, **fields):
-    """Build a set as the command does; give its manifest."""
     asked = {"split": "test", "rows": ROWS, "seed": 0, "contexts": "whole", "data": "folder"}
     plan = Plan(**{**asked, "perturber": "rules", "against": hash_against(against), **fields})
     build(plan, data, perturber or RulePerturber(plan.seed), output, against)

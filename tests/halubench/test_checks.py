@@ -19,7 +19,6 @@ def file(built):
 
 
 def problems(path, rows):
-    """Write rows apart from any manifest; give what is wrong with them."""
     write_rows(path, rows)
     with pytest.raises(VerifyError) as caught:
         verify(path)
@@ -27,7 +26,6 @@ def problems(path, rows):
 
 
 def changed(rows, wanted, **fields):
-    """Return the rows with these fields of the first wanted one changed, and its id."""
     index = next(index for index, row in enumerate(rows) if wanted(row))
     changed = rows[index].model_copy(update=fields)
     return [*rows[:index], changed, *rows[index + 1 :]], rows[index].id
@@ -112,7 +110,6 @@ def test_lost_rows_are_named_and_stats_counted(file, rows):
 
 
 def released(rows):
-    """Yield the rows in the form of the released set, where white space differs."""
     for row in rows:
         yield {
             "id": row.id,

@@ -7,8 +7,6 @@ from .test_overlap import row
 
 
 class OnlyEven:
-    """Makes every second row wrong."""
-
     name = "even"
 
     def __init__(self):

@@ -34,7 +34,6 @@ call = partial(moonlynx, "halubench")
 
 @pytest.fixture
 def hub(data, tmp_path, monkeypatch):
-    """Write the data folder's rows as the Hub has them, and go to the folder of the copies."""
     datasets = pytest.importorskip("datasets")
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     root = tmp_path / "hub"

@@ -20,7 +20,6 @@ def tracked():
 
 @pytest.fixture(scope="session")
 def copy_repository(tracked):
-    """Return a function that copies those files, links as links, to a new folder."""
 
     def copy(target: Path) -> Path:
         for path in tracked:
@@ -38,7 +37,6 @@ def root():
 
 @pytest.fixture(scope="session")
 def programs():
-    """Return the folder of the console commands installed beside this Python."""
     return Path(sys.executable).parent
 
 

@@ -31,7 +31,6 @@ def read(page):
 
 
 def missing(text):
-    """Return the dotted names of modules in a text that are not there."""
     names = set(re.findall(r"\bmoonlynx\.[a-z]\w*(?:\.\w+)*", text)) - ENTRY_POINTS
     return {name for name in names if not is_there(name.split(".")[1:])}
 
@@ -95,7 +94,6 @@ def test_every_results_page_is_listed():
 
 
 def rooms_there():
-    """Yield the folders of the package, two levels deep: those that hold Python or data."""
     for room in ROOMS:
         yield room
         for folder in sorted((ROOT / room).iterdir()):
@@ -110,7 +108,6 @@ def test_the_architecture_lists_the_rooms():
 
 
 def imported_by(graph, room):
-    """Return the modules that a room imports, and its own."""
     own = {name for name in graph.modules if f"{name}.".startswith(f"moonlynx.{room}.")}
     return set().union(*map(graph.find_modules_directly_imported_by, own)), own
 

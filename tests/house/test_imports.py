@@ -86,7 +86,6 @@ def probe(names, folder):
 
 
 def core_packages():
-    """Return the top-level modules of the core dependencies and of what those need in turn."""
     wanted, names = ["moonlynx"], set()
     while wanted:
         name = re.sub(r"[-_.]+", "-", wanted.pop()).lower()

@@ -94,7 +94,6 @@ def bash(script, folder, environment):
 
 
 def fault(block, folder, environment):
-    """Run a block; return what is wrong with what it did, or None."""
     if block.language == "python":
         script = f"{shlex.quote(sys.executable)} -c {shlex.quote(block.body)}"
     else:
@@ -115,7 +114,6 @@ def fault(block, folder, environment):
 
 @pytest.fixture(scope="module")
 def blocks():
-    """Return the blocks of each page."""
     return {path: list(read_blocks(path.read_text(encoding="utf-8"))) for path in PAGES}
 
 

@@ -67,7 +67,6 @@ def test_the_whole_is_halved_and_many_answers_are_long(rows):
 
 
 def auroc(rows, groups, values):
-    """Score each group by a classifier fitted on the others; return the AUROC of all scores."""
     pytest.importorskip("sklearn")
     import numpy as np
     from sklearn.linear_model import LogisticRegression

@@ -20,7 +20,6 @@ ROWS = Path(__file__).parents[1] / "eval" / "fixtures" / "benchmark.jsonl"
 
 
 def evaluate(benchmark, specs, output):
-    """Judge a benchmark for a report, as `moonlynx eval` does."""
     return run_evaluation(
         benchmark,
         specs,
@@ -37,7 +36,6 @@ def evaluate(benchmark, specs, output):
 
 @pytest.fixture(scope="session")
 def calibrated(tmp_path_factory):
-    """Return a weights folder with a calibration, to read only."""
     folder = build_tiny_luna(tmp_path_factory.mktemp("card") / "tiny")
     calibration = fit_calibration(
         load_judge(f"luna:{folder}").info,
@@ -54,7 +52,6 @@ def calibrated(tmp_path_factory):
 
 @pytest.fixture
 def weights(calibrated, tmp_path):
-    """Return a copy of the weights folder, to change."""
     return shutil.copytree(calibrated, tmp_path / "tiny")
 
 
@@ -85,7 +82,6 @@ def record():
 
 @pytest.fixture
 def card_command(command_line):
-    """Run `moonlynx card` with options."""
 
     def call(**options):
         words = [word for name, value in options.items() for word in (f"--{name}", value)]

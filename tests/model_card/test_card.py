@@ -38,20 +38,17 @@ def card(calibrated, record, run, report):
 
 
 def section(card, title):
-    """Return the text under a heading, to the next of its level or above."""
     level = len(title.partition(" ")[0])
     after = card.text.split(f"\n{title}\n")[1]
     return re.split(rf"^#{{1,{level}}} ", after, flags=re.MULTILINE)[0]
 
 
 def cells(text):
-    """Return the rows of the tables in a text, without their rules."""
     rows = [line for line in text.splitlines() if line.startswith("|") and "---" not in line]
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
 
 
 def with_auroc(report, system, part, value):
-    """Return the report with another AUROC of a system in a part."""
 
     def change(group):
         if group.name != part:

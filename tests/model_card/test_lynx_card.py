@@ -15,7 +15,6 @@ BASE = "meta-llama/Meta-Llama-3-8B-Instruct"
 
 @pytest.fixture
 def weights(tmp_path, monkeypatch):
-    """Return the weights folder of a run, with the run's record and settings beside it."""
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "runs" / "lynx-8b"
     (folder / "model").mkdir(parents=True)
@@ -28,7 +27,6 @@ def weights(tmp_path, monkeypatch):
 
 @pytest.fixture
 def report(report_folder, tmp_path):
-    """Return a real report in which the judge `token-similarity` has the weights' name."""
     folder = tmp_path / "report"
     folder.mkdir()
     text = (report_folder / "report.json").read_text(encoding="utf-8")
@@ -43,7 +41,6 @@ def options(weights, report, tmp_path):
 
 
 def read(folder):
-    """Read the card, without what pads its tables."""
     return re.sub(" *[|] *", " | ", (folder / "README.md").read_text(encoding="utf-8"))
 
 

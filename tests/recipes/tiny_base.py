@@ -23,7 +23,6 @@ def build_tokenizer(path, words=()):
 
 
 def build_base(folder, words=(), **settings):
-    """Write a trunk of random weights, the same each time, and give the folder back."""
     import torch
     from transformers import BertConfig, BertModel
 

@@ -39,7 +39,6 @@ def connect(address):
 
 
 def raw(body):
-    """Return the bytes of a request to judge a row, or rows."""
     content = json.dumps(body).encode()
     return f"{HEAD}Content-Length: {len(content)}\r\n\r\n".encode() + content
 
@@ -68,7 +67,6 @@ def command(*options, program=("-m", "moonlynx"), env=None, log=None):
 
 @contextmanager
 def running(app, log_level="warning"):
-    """Serve an app for as long as the context lasts; give its address."""
     with socket.create_server(("127.0.0.1", 0), backlog=2_048) as listener:
         server = uvicorn.Server(uvicorn.Config(app, log_level=log_level, access_log=False))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
@@ -84,7 +82,6 @@ def running(app, log_level="warning"):
 
 @contextmanager
 def serving(judge=None, settings=None, tracing=None, metrics=()):
-    """Serve a judge for as long as the context lasts; give its address."""
     judge = judge or load_judge("token-similarity")
     measures = {one.info.name: one for one in metrics}
     with running(create_app(judge, settings or Settings(), tracing, metrics=measures)) as address:
@@ -116,7 +113,6 @@ class Gated:
 
 
 def metric(client, name, **labels):
-    """Return the value of one of the server's counters."""
     wanted = {f'{key}="{value}"' for key, value in labels.items()}
     for line in client.get("/metrics").text.splitlines():
         head, _, value = line.rpartition(" ")

@@ -114,7 +114,6 @@ HEADERS = [
 
 @st.composite
 def requests(draw):
-    """Return the bytes of a request, and whether they end as they announce."""
     path = draw(st.sampled_from(PATHS))
     method = (
         draw(st.sampled_from(["POST"] * 12 + METHODS))

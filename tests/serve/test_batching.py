@@ -70,8 +70,6 @@ SECRET = "what an answer said"
 
 
 class Watched:
-    """Keeps what it was given; fails on rows called "bad"."""
-
     info = JudgeInfo(name="watched", version="1")
 
     def __init__(self):

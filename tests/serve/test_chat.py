@@ -72,7 +72,6 @@ def test_an_unscored_verdict_is_an_error(stream):
 
 
 def test_the_default_judge_answers_for_lynx(client):
-    """A gateway behind a gateway: our Lynx judge reads what an encoder said as Lynx's words."""
     lynx = load_judge(f"lynx:{MODEL}@{client.base_url}/v1")
     rows = [Example.from_row(EXAMPLE), Example.from_row(WRONG)]
     own = load_judge(MODEL)(rows)

@@ -31,7 +31,6 @@ MEGABYTE = 1 << 20
 
 @contextmanager
 def gateway(folder, *without):
-    """Run `moonlynx serve` with all routes, where some packages are not installed."""
     program = f"import sys; sys.modules.update(dict.fromkeys({without}))\n"
     program += "from moonlynx.cli import main; main()"
     with chat_endpoint(GOOD) as (upstream, _):
@@ -94,7 +93,6 @@ def asked(client):
 
 
 def send(address, request, whole):
-    """Send a request; give the status of its answer, None where the connection was closed."""
     url = httpx.URL(address)
     with socket.create_connection((url.host, url.port), timeout=DEADLINE) as connection:
         try:

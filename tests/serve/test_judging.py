@@ -26,7 +26,6 @@ def test_an_example_gives_the_verdict_of_the_judge_and_a_deep_body_none(client):
 
 
 def test_the_rows_of_other_tools_get_the_verdicts_that_files_of_them_get(client):
-    """The same names and errors as on the command line; fields of their own are left aside."""
     rows = [
         {"user_input": "Q?", "retrieved_contexts": EXAMPLE["context"], "response": "No.", "n": 1},
         {"input": "Q?", "context": None, "retrieval_context": ["No."], "actual_output": "No."},

@@ -16,7 +16,6 @@ USAGE = {"prompt_tokens": 3, "completion_tokens": 5, "total_tokens": 8}
 
 @contextmanager
 def chat_endpoint(answer, status=200, whole=True):
-    """Serve a chat endpoint that streams one answer; give its URL and what it was asked."""
     asked = []
 
     class Handler(BaseHTTPRequestHandler):

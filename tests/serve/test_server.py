@@ -27,7 +27,6 @@ def accepted(client):
 
 @pytest.mark.heavy
 def test_sigterm_under_load_loses_no_accepted_request():
-    """300 requests are in when the signal comes; each gets its verdicts, and then all is over."""
     options = ("--batch-characters", "1", "--queue", "2000", "--timeout", "300")
     with command(*options) as (server, address):
         connections = [connect(address) for _ in range(300)]
@@ -48,7 +47,6 @@ def test_sigterm_under_load_loses_no_accepted_request():
 
 @pytest.mark.heavy
 def test_a_thousand_connections_get_a_verdict_or_are_told_to_come_back():
-    """More than the queue holds: whoever finds no room hears so, and nobody hears nothing."""
     with command("--judge", "token-similarity", "--queue", "50") as (server, address):
         connections = [connect(address) for _ in range(1_000)]
         request = raw([EXAMPLE] * 10).replace(b"Host:", b"Connection: close\r\nHost:")
@@ -100,7 +98,6 @@ def test_a_judge_that_never_comes_back_does_not_hold_up_the_end():
 
 @pytest.mark.heavy
 def test_sigterm_ends_it_though_an_answer_of_a_megabyte_is_being_judged():
-    """The answer has its 504, and no thread goes on for which the process would be killed (1)."""
     limits = ("--max-answer", "2000000", "--max-claims", "100000", "--max-tokens", "1000000")
     answer = "The bridge was built by Anna Weiss in 1849, and 12 ships lay in the port. " * 14_000
     with (

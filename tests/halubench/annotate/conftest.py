@@ -28,7 +28,6 @@ def store(file, tmp_path):
 
 @pytest.fixture
 def client(store):
-    """Yield a browser, so to speak, that sends forms from our own pages."""
     app = create_app(read_rows(ROWS), store, LOOPBACK)
     with TestClient(app, base_url=ADDRESS, headers={"Origin": ADDRESS}) as client:
         yield client

@@ -19,7 +19,6 @@ def browser(tmp_path):
 
 @pytest.fixture
 def press(browser):
-    """Return a function that presses keys one after the other, wherever the page has its focus."""
     from selenium.webdriver.common.action_chains import ActionChains
 
     def press(*keys):
@@ -30,7 +29,6 @@ def press(browser):
 
 @pytest.fixture
 def arrive(browser):
-    """Return a function that waits until the browser is at an address."""
     from selenium.webdriver.support.expected_conditions import url_matches
     from selenium.webdriver.support.wait import WebDriverWait
 

@@ -18,7 +18,6 @@ call = partial(moonlynx, "halubench")
 
 
 def complaint(*arguments):
-    """Return the message of an error that the user can mend."""
     done = call(*arguments)
     assert isinstance(done.exception, MoonlynxError), (done.output, done.exception)
     return str(done.exception)

@@ -25,7 +25,6 @@ BULLETS = ["The answer says 1902.", "The document says: “built in 1894”.", "
 
 
 def sections(request):
-    """Read the sections of the user's turn, as a model would find them."""
     mark = re.search(r"a line that starts with (=+)\.", request.messages[0].content)[1]
     parts = request.messages[1].content.split(f"{mark} ")
     return dict(part.rstrip("\n").split("\n", 1) for part in parts[1:-1])

@@ -18,7 +18,6 @@ QUOTED = re.compile(r"“([^”]*)”")
 
 
 def wrong(old, new, answer=ANSWER, **fields):
-    """Make a row whose answer has `new` in the place of `old`."""
     start = answer.index(old)
     changed = answer.replace(old, new, 1)
     edit = Edited(start=start, end=start + len(new), old=old)
@@ -89,7 +88,6 @@ def test_wording_is_drawn_by_seed_and_row_and_can_be_filled():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_traces_hold_only_true_quotations_and_give_nothing_away(seed):
-    """Whatever a rule changes, what is quoted stands in the row, and the lint lets it pass."""
     row = make_row(label="PASS")
     change = perturb(ANSWER, CONTEXT, Random(seed))
     edit = Edited(start=change.start, end=change.end, old=change.old)

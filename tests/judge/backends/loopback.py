@@ -69,7 +69,6 @@ class Server:
 
 
 def in_turn(*answers):
-    """Answer with the first, then the second, and so on; the last for ever."""
     rest = list(answers)
     return lambda body: rest.pop(0) if len(rest) > 1 else rest[0]
 

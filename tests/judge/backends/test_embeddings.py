@@ -29,7 +29,6 @@ def embeddings(*vectors, indices=None):
 
 
 def angles(body):
-    """Answer with a vector for each text whose direction is told by the number in it."""
     values = [float(text.split()[1]) for text in body["input"]]
     return embeddings(*([3 * math.cos(v), 3 * math.sin(v)] for v in values))
 

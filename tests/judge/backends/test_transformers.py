@@ -133,7 +133,6 @@ def test_int8_is_not_batched_and_a_missing_gpu_refused(tiny_llama):
 
 @pytest.mark.parametrize("schema", [None, {"type": "string", "enum": ["PASS", "FAIL"]}])
 def test_transformers_and_vllm_say_the_same(backend, vllm_server, tiny_llama, schema):
-    """Same prompt, same tokens, same logprobs: whichever engine runs the model."""
     requests = [ask(prompt, schema=schema, logprobs=True) for prompt in PROMPTS]
     served = load_chat_backend(vllm_server, str(tiny_llama), {}).complete(requests)
     for ours, theirs in zip(backend.complete(requests), served, strict=True):

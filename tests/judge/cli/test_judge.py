@@ -22,7 +22,6 @@ GROUNDED, HALLUCINATED = "The bridge is 90 m long.", "Tourists adore its golden 
 
 
 def run(*arguments, stdin=b""):
-    """Run the command line as a user does, up to the exit code."""
     result = subprocess.run(
         [sys.executable, "-W", "error", "-m", "moonlynx", *map(str, arguments)],
         input=stdin,
@@ -32,7 +31,6 @@ def run(*arguments, stdin=b""):
 
 
 def judge(*arguments, stdin=""):
-    """The same within this process, for the many cases that need no process of their own."""
     return moonlynx("judge", *arguments, input=stdin)
 
 

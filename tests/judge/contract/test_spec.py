@@ -15,7 +15,6 @@ from ...strategies import any_strings, filled, texts
 
 
 def built(spec):
-    """Return the spec of a case: name, model, backend and options, or a cascade's stages."""
     if isinstance(spec, list):
         return JudgeSpec(*spec)
     return CascadeSpec(tuple(map(built, spec["stages"])), spec["options"])

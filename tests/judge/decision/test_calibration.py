@@ -68,7 +68,6 @@ def at_every_threshold(scores: Sequence[float], labels: Sequence[str]) -> list[t
 
 
 def test_temperature_maximises_platts_likelihood() -> None:
-    """No step in either parameter makes the smoothed targets likelier."""
     scores, labels = rows()
     fails = labels.count("FAIL")
     targets = [

@@ -57,7 +57,6 @@ def failures(
     decimals: int = 4,
     count: int = 400,
 ) -> tuple[int, list[float]]:
-    """Return how often the risk is above RISK, and what is passed in the others."""
     above, passed = 0, []
     for seed in range(DRAWS):
         score = choose(*draw(steps, count, seed, decimals))
@@ -101,7 +100,6 @@ def test_most_of_what_could_be_passed_is_passed_and_a_wrong_method_would_show() 
 
 @pytest.mark.parametrize("risk", [0.02, 0.1, 0.5])
 def test_the_rows_needed_are_needed(risk: float) -> None:
-    """With none of them FAIL so many suffice, and fewer do not."""
 
     def vouched_for(count: int) -> bool:
         curve = fit_curve(np.zeros(count), np.zeros(count, dtype=bool))

@@ -57,7 +57,6 @@ def fit(
 def right(
     policy: Policy, one: Sequence[Verdict], labels: Sequence[Score], two: Sequence[Verdict]
 ) -> tuple[int, int]:
-    """Return how many rows the cascade gets right, and how many it hands on."""
     kept = [policy.keeps(verdict) for verdict in one]
     final = [a if stands else b for a, b, stands in zip(one, two, kept, strict=True)]
     return sum(v.score == g for v, g in zip(final, labels, strict=True)), kept.count(False)

@@ -89,7 +89,6 @@ def act_at(step: int, act: str) -> None:
 
 
 def tear(self, lines) -> None:
-    """Write the lines as far as the middle of the last one, and die."""
     text = b"".join(lines)
     self._file.write(text[: len(text) - 9])
     self._file.flush()

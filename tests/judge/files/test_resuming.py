@@ -79,7 +79,6 @@ racing = st.tuples(st.just("racing"), one_run, one_run)
 
 
 def meet(runs, step, second, then):
-    """Stop one run at a line, let another come, and go on or kill the first."""
     first = runs.start("stop", step)
     ended = runs.wait(first)
     if ended != "stopped":
@@ -98,7 +97,6 @@ def meet(runs, step, second, then):
 
 
 def do(runs, kind, *rest):
-    """Do one thing of a sequence; give how its runs ended."""
     if kind == "meeting":
         return meet(runs, *rest)
     started = [runs.start(*one) for one in rest]

@@ -129,7 +129,6 @@ ON_A_REAL_MODEL = (
 
 @pytest.mark.heavy
 def test_a_real_model_is_scored_by_its_own_words(tiny_llama: Path) -> None:
-    """A model that knows nothing, bound to the schema: what it says is all that is scored."""
     recorder = Recorder(load_chat_backend("transformers", str(tiny_llama), {}))
     examples = [attacked(ATTACKS[name], *PLACES) for name in ON_A_REAL_MODEL]
     verdicts = LynxJudge(recorder, model="tiny")(examples)

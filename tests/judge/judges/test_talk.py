@@ -16,8 +16,6 @@ def request(text):
 
 
 class Rounds:
-    """Asks as many times as its answer has words, and says which replies it got."""
-
     info = JudgeInfo(name="rounds", version="1")
 
     def talk(self, example):

@@ -31,7 +31,6 @@ PROMPT = (
 
 @pytest.fixture
 def own(tmp_path):
-    """Write a definition of one's own, with its prompt beside it; give how to change it."""
     (tmp_path / "refund-v1.txt").write_text(PROMPT)
 
     def write(**changes):

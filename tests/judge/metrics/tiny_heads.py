@@ -14,7 +14,6 @@ from moonlynx.judge.metrics.prompt import Prompter
 
 
 def build_head(folder, backbone, metric, seed, **fitted):
-    """Write a head of rank 16 to `folder`, the same for the same seed, and give the folder back."""
     import torch
     from peft import LoraConfig, get_peft_model
     from transformers import AutoModelForCausalLM

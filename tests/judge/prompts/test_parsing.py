@@ -147,7 +147,6 @@ def test_a_cut_object_is_never_a_verdict(verdict: dict, data: st.DataObject) -> 
 def test_judged_text_in_the_reasoning_is_not_the_score(
     bullets: list[str], quoted: str, score: str
 ) -> None:
-    """Whatever is quoted, properly escaped, the object's own SCORE stands."""
     text = json.dumps({"REASONING": [*bullets, quoted], "SCORE": score})
     assert parse_lynx(text).score == score
 
@@ -155,7 +154,6 @@ def test_judged_text_in_the_reasoning_is_not_the_score(
 @pytest.mark.fuzz
 @given(MESSY, SCORES)
 def test_a_quote_without_escapes_never_turns_the_score(quoted: str, score: str) -> None:
-    """What is quoted may cost the verdict, but not change it, while the object stays whole."""
     other = {"PASS": "FAIL", "FAIL": "PASS"}[score]
     found = outcome(f'{{"REASONING": ["It says: {quoted} so."], "SCORE": "{score}"}}')
     assert not isinstance(found, LynxReply) or found.score != other

@@ -66,7 +66,6 @@ FILES = {
 
 @pytest.fixture
 def stdin(monkeypatch):
-    """Yield the end of a pipe at whose other end standard input is."""
     reading, writing = os.pipe()
     with (
         os.fdopen(writing, "wb", buffering=0) as end,

@@ -15,7 +15,6 @@ PAGE = (Path(__file__).parents[3] / "docs" / "input.md").read_text(encoding="utf
 
 
 def table(heading):
-    """Return the rows of the table with this heading."""
     body = PAGE.split(f"| {heading} |\n", 1)[1].split("\n\n", 1)[0].splitlines()[1:]
     return [line.strip("| ").split(" | ") for line in body]
 

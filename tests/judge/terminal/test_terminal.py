@@ -35,7 +35,6 @@ hostile = st.lists(st.sampled_from([a for a, _ in ATTACKS.values()]) | any_strin
 
 
 def acts(text):
-    """Return the characters of an output that act on a terminal or hide on it."""
     return {
         one
         for one in text
@@ -123,7 +122,6 @@ def test_no_answer_draws_a_panel_or_a_row_of_its_own(drawn):
 @pytest.mark.fuzz
 @given(st.lists(st.tuples(st.text("ab[m\x1b\x7f\x9b\u202e\u200b"), st.booleans()), min_size=1))
 def test_spans_underline_their_own_characters(parts):
-    """Whatever stands before them and however long it is shown."""
     parts = [(f"<{text}>", wrong) for text, wrong in parts]
     answer, spans = "", []
     for text, wrong in parts:

@@ -57,7 +57,6 @@ def test_copies_of_a_document_share_a_group_and_a_missing_label_is_named():
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory):
-    """Load every set once, from a folder that lacks what is test only."""
     folder = tmp_path_factory.mktemp("data")
     for entry in DATA.iterdir():
         if entry.name not in TEST_ONLY:
@@ -284,7 +283,6 @@ def test_no_row_of_the_summedits_test_split_is_read(everything):
 
 @pytest.fixture
 def research(everything, monkeypatch):
-    """Return the mix that holds all, over what is loaded already."""
     monkeypatch.setattr(mixes, "load", lambda name, _root: everything[0][name])
     monkeypatch.setattr(mixes, "load_right", lambda name, _root: everything[1][name])
     return Mix("research")

@@ -11,7 +11,6 @@ from moonlynx.recipes.luna.aggregation import Scored, choose, raw_scores
 
 
 def claim(logit, tokens):
-    """Return a claim read in one window."""
     return Scored(np.array([tokens], dtype=np.float32), np.array([logit], dtype=np.float32))
 
 

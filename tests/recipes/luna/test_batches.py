@@ -35,7 +35,6 @@ def encode(tokenizer):
 
 @pytest.fixture(scope="module")
 def many(encode):
-    """Return items of many lengths, with one to three windows."""
     rng = random.Random(0)
     texts = (" ".join(rng.choices(WORDS, k=rng.randint(1, 30))) for _ in range(600))
     items = [
@@ -101,7 +100,6 @@ def test_each_item_comes_once_within_the_budget(many, seed):
 
 @pytest.mark.parametrize("seed", [None, 0])
 def test_claims_of_one_answer_stay_together(many, seed):
-    """Every third item is of an answer of four claims."""
     items = [
         item._replace(supported=None, answer=f"answer {n // 12}") if n % 3 == 0 else item
         for n, item in enumerate(many)

@@ -88,7 +88,6 @@ def test_of_unknown_tokens_the_least_supported_one_is_wrong():
 
 
 def test_of_a_wrong_answers_claims_the_least_supported_one_is_wrong():
-    """The first claim is supported; of the other three it is known that one is wrong."""
     logits = [2.0, 1.0, -0.25, 3.0]
     tokens = [[1.5, 1.0], [0.5, 2.0], [1.0, 0.25], [4.0, 5.0]]
     targets = [[1, 1], *[[UNKNOWN] * 2] * 3]

@@ -54,7 +54,6 @@ EXAMPLE = Example.from_row(
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """Write tiny files in the forms of two real sets."""
     root = tmp_path_factory.mktemp("data")
     (root / "exclude_from_training.json").write_text("{}")
     (root / "fever_symmetric").mkdir()
@@ -91,7 +90,6 @@ def base(tmp_path_factory):
 
 @pytest.fixture
 def one_set(monkeypatch):
-    """Leave of all sets of labelled answers the one that `data` has."""
     monkeypatch.setattr(mixes, "SETS", {"e2e_cleaned": mixes.SETS["e2e_cleaned"]})
 
 

@@ -120,7 +120,6 @@ def test_frozen_layers_stay_and_the_token_types_enter_above_them(items, tokenize
 
 @pytest.fixture(scope="module")
 def undisturbed(base, items, tokenizer, tmp_path_factory):
-    """Return a run, the folder that it was written to, and its progress."""
     run, folder = run_of(short(accumulate=2)), tmp_path_factory.mktemp("whole")
     whole = run_train(run, items, base, folder, tokenizer)
     assert whole.batches >= 8
@@ -132,7 +131,6 @@ class Killed(BaseException):
 
 
 def kill_at(patch, name, number):
-    """Let the number-th call of a function of training end the run."""
     place = module if hasattr(module, name) else checkpoints
     real, calls = getattr(place, name), [0]
 

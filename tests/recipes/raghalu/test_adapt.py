@@ -18,7 +18,6 @@ SILENT = "Tally-ho, my splendid gym friend number {}!"
 
 
 def made(count, weights, seed=0):
-    """Draw features and labels of a model that is known."""
     rng = np.random.default_rng(seed)
     new = rng.integers(0, 2, size=(count, 2))
     rows = np.column_stack([np.ones(count), rng.normal(size=count), rng.random(count), new])

@@ -32,14 +32,12 @@ def extras(dockerfile):
 
 
 def command_of(dockerfile, instruction):
-    """Return the words of an instruction in JSON form, for this Python and its programs."""
     line = re.search(rf"{instruction} (\[.*\])$", dockerfile, flags=re.MULTILINE)[1]
     program, *rest = json.loads(line)
     return [sys.executable, *(["-m", "moonlynx"] if program == "moonlynx" else []), *rest]
 
 
 def requirements(project, names):
-    """Yield all that the project needs with these extras, and what that needs in turn."""
     lines = list(project["dependencies"])
     for name in names:
         lines += project["optional-dependencies"][name]

@@ -4,6 +4,5 @@ _FRAMEWORKS = ("deepeval", "haystack", "langchain", "llama_index", "lm_eval", "r
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave the frameworks' tests alone where all that is heavy is left out."""
     framework = collection_path.stem.removeprefix("test_") in _FRAMEWORKS
     return True if framework and "not heavy" in config.getoption("markexpr") else None

@@ -134,7 +134,6 @@ def test_a_sentence_comes_before_the_next_is_written(served):
 
 
 def call(made, path):
-    """Ask an app within this process, where its faults can be seen."""
 
     async def get():
         transport = httpx.ASGITransport(made)

@@ -24,7 +24,6 @@ NEEDS = {
 
 
 def run(*command, folder, **environment):
-    """Run a command as someone at a shell would, with our commands on the path."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     quiet = {"DEEPEVAL_TELEMETRY_OPT_OUT": "1", "HAYSTACK_TELEMETRY_ENABLED": "False"}
     return subprocess.run(

@@ -23,7 +23,6 @@ def mcp():
 
 
 async def ask(client):
-    """Return the tools, and what they say of a right, a wrong and an empty answer."""
     listed = (await client.list_tools()).tools
     rows = [
         {"question": QUESTION, "context": CONTEXT, "answer": RIGHT},

@@ -34,8 +34,6 @@ def test_it_is_the_share_of_supported_claims_or_the_judges_probability():
 
 
 class Whole:
-    """A calibrated judge that does not look at sentences."""
-
     info = JudgeInfo(name="whole", version="1")
 
     def __call__(self, examples):

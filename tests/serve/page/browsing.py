@@ -18,7 +18,6 @@ PATIENCE = 240  # seconds, on a machine that has much else to do
 
 
 def missing(*packages):
-    """Say what the browser tests need that is not here."""
     for package in packages or ("gradio", "selenium"):
         if find_spec(package) is None:
             return f"needs {package}"
@@ -78,7 +77,6 @@ def show_as(browser, width, height, *, dark=False, mobile=False):
 
 
 def find(browser, selector, text=""):
-    """Wait for an element that is shown and holds a text."""
     from selenium.common.exceptions import StaleElementReferenceException
     from selenium.webdriver.support.wait import WebDriverWait
 
@@ -91,7 +89,6 @@ def find(browser, selector, text=""):
 
 
 def click(browser, selector, text=""):
-    """Click on an element, wherever on the page it is."""
     element = find(browser, selector, text)
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
     element.click()

@@ -30,7 +30,6 @@ def address(server):
 
 @pytest.fixture
 def secret(tmp_path):
-    """Write a file that the server's process can read and no client may."""
     path = tmp_path / "secret.jsonl"
     path.write_text(json.dumps(EXAMPLE | {"id": CANARY, "answer": CANARY}), encoding="utf-8")
     return path

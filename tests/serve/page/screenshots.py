@@ -34,7 +34,6 @@ def main() -> None:
 
 
 def _judge(browser, address):
-    """Judge an example and give its first sentence the focus."""
     browser.get(address)
     click(browser, ".mx-examples button", _EXAMPLE)
     find(browser, ".mx-result")

@@ -15,7 +15,6 @@ NAME = "token-similarity"
 
 
 def with_service(work, judge=None, settings=None):
-    """Run `work(service)` beside the service's queue."""
 
     async def run():
         service = Service(judge or load_judge(NAME), settings or Settings())
@@ -79,7 +78,6 @@ def test_a_full_queue_is_said():
 
 
 def judge_lines(*lines, **settings):
-    """Judge a file; return all that was shown, and the verdicts."""
 
     async def work(service):
         steps = [step async for step in judge_file(service, [line.encode() for line in lines])]

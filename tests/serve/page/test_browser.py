@@ -47,7 +47,6 @@ def step_to(browser, selector):
 
 
 def choose(browser, selector, option):
-    """Step to a list by Tab, through it by the arrows, and take an option."""
     from selenium.webdriver.common.keys import Keys
 
     step_to(browser, selector)
@@ -258,7 +257,6 @@ def phone(browser):
 
 
 def tap(browser, selector, text=""):
-    """Tap on an element with a finger, where it is."""
     element = find(browser, selector, text)
     box = browser.execute_script("return arguments[0].getBoundingClientRect()", element)
     point = {"x": box["x"] + box["width"] / 2, "y": box["y"] + min(box["height"], 20) / 2}

@@ -93,7 +93,6 @@ def requests(secret):
 
 
 def ask(client, method, target, headers, body):
-    """Send a request; return the status, and the body where that is not a stream without end."""
     answer = send(client, method, target, headers=headers, content=body)
     try:
         endless = answer.headers.get("content-type", "").startswith("text/event-stream")
@@ -103,7 +102,6 @@ def ask(client, method, target, headers, body):
 
 
 def verdict(client, body):
-    """Return all that a call leads to, up to its end."""
     session = json.loads(body)["session_hash"]
     return client.get("/gradio_api/queue/data", params={"session_hash": session}).content
 

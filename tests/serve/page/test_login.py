@@ -20,7 +20,6 @@ JOIN = "/gradio_api/queue/join"
 
 @pytest.fixture
 def calling(monkeypatch):
-    """Return a function that opens a client of a server with keys, and a notice for its page."""
     monkeypatch.setattr(front, "find_spec", lambda name: None)
     settings = Settings(keys=(HASH.encode(),))
     clients = []

@@ -39,7 +39,6 @@ def parameters():
 
 @contextmanager
 def cluster(workers, cpus=1):
-    """Run a cluster whose head takes no work; give it and its nodes of `cpus` processors each."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'moonlynx[ray]'")
     os.environ |= ENVIRONMENT
     from ray.cluster_utils import Cluster
@@ -60,7 +59,6 @@ def judging(source, output, *options, address=None):
 
 
 def ended(process, code, seconds=900):
-    """Wait until the process ends with the exit code; give what it said."""
     said, complaint = process.communicate(timeout=seconds)
     assert process.returncode == code, complaint[-3000:]
     assert said == "", said
@@ -68,7 +66,6 @@ def ended(process, code, seconds=900):
 
 
 def processes(word):
-    """Return the processes of this machine whose name holds the word; Ray names its own."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):

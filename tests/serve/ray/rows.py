@@ -29,7 +29,6 @@ def write_rows(path, count):
 
 
 def write_parquet(path, count, group):
-    """Write whole rows to a Parquet file in row groups of `group`; give its path."""
     import pyarrow as pa
     from pyarrow.parquet import write_table
 

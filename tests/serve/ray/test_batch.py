@@ -51,7 +51,6 @@ def test_two_runs_at_once_are_refused(tmp_path, prefix):
 @pytest.mark.slow
 @pytest.mark.enable_socket
 def test_a_killed_worker_and_a_killed_node_cost_no_row(tmp_path):
-    """400 rows; a worker goes, then the node of another; nothing is lost, nothing doubled."""
     source = write_rows(tmp_path / "rows.jsonl", 400)
     output = tmp_path / "verdicts.jsonl"
     with cluster(workers=3) as (running, nodes):

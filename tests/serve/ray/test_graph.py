@@ -40,7 +40,6 @@ def config(port, **args):
 
 @contextmanager
 def serving(port, cpus=4):
-    """Run Ray Serve on a cluster; give what deploys a config, and what tells its state."""
     import ray
     from ray import serve
     from ray.serve.context import _get_global_client

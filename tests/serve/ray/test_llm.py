@@ -21,7 +21,6 @@ REPLY = '{"REASONING": ["It says so."], "SCORE": "FAIL"}'
 
 
 def outputs(row, text=REPLY, count=12):
-    """Return what the processor makes of a row: its columns, and the engine's."""
     return row | {
         "generated_text": text,
         "generated_tokens": [7, 9],
@@ -34,7 +33,6 @@ def outputs(row, text=REPLY, count=12):
 
 @pytest.fixture(scope="module")
 def asked(tiny_llama, tmp_path_factory):
-    """Return the rows as they go to the engine, and as they are in the file."""
     source = write_rows(tmp_path_factory.mktemp("rows") / "rows.jsonl", 40)
     planned = plan(str(source), 16)
     asking = Asking(str(tiny_llama), None, None)

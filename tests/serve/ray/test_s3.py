@@ -39,7 +39,6 @@ def answers(address):
 
 @pytest.fixture(scope="module")
 def s3():
-    """Yield a file system on S3 with the bucket `rows`, and a cluster that reaches it."""
     port = free_port()
     environment = {
         "AWS_ACCESS_KEY_ID": "test",

@@ -23,7 +23,6 @@ def tiny(tmp_path_factory):
 
 @pytest.fixture
 def export(tmp_path):
-    """Return a function that runs the command with options; it gives the folder and the result."""
 
     def run(*options):
         folder = tmp_path / "out"

@@ -104,7 +104,6 @@ def _check(tensor, said, most):
 
 
 def backend(server):
-    """Return the module that Triton puts on a model's path."""
 
     class InferenceRequest:
         def __init__(self, *, model_name, requested_output_names, inputs, preferred_memory):
@@ -149,7 +148,6 @@ class Request:
 
 @contextmanager
 def serving(folder):
-    """Bring up the judge of an exported folder from its own `model.py`; give it and the server."""
     server = Server(folder / "models")
     model = server.repository / "luna"
     sys.modules["triton_python_backend_utils"] = backend(server)

@@ -54,7 +54,6 @@ STUB = PEER / "pytriton/tritonserver/python_backend_stubs" / VERSION / "triton_p
 
 
 def lacking():
-    """Say why Triton cannot run here; None where it can."""
     if not (PEER / "pytriton").is_dir():
         return f"no Triton here: {INSTALL}"
     if not STUB.is_file():
@@ -74,7 +73,6 @@ pytestmark = [pytest.mark.heavy, pytest.mark.skipif(WHY is not None, reason=WHY 
 
 @contextmanager
 def triton(models, folder):
-    """Run Triton over a repository; give the URL of the judge."""
     server = PEER / "pytriton" / "tritonserver"
     backend = folder / "backends" / "python"
     shutil.copytree(server / "backends" / "python", backend)

@@ -19,7 +19,6 @@ needs_vllm = pytest.mark.skipif(
 
 
 def write_deployment(folder, model, more=""):
-    """Write the YAML file of a deployment of a model on the CPU, with more fields at its end."""
     path = folder / "tiny.yaml"
     path.write_text(
         f"model: {model}\nserved_name: {MODEL}\nprecision: fp32\ngpus: 0\nmax_model_len: 4096\n"
@@ -32,7 +31,6 @@ def write_deployment(folder, model, more=""):
 
 @contextmanager
 def moonlynx_serve(log, *options):
-    """Run `moonlynx serve` on any free port; yield the process and its address."""
     with command(*options, env=VLLM_ENVIRONMENT, log=log) as (server, address):
         try:
             yield server, address
@@ -63,7 +61,6 @@ def _ids():
 
 
 def _line(process):
-    """Return a process's command line; empty where it has ended."""
     try:
         return Path(f"/proc/{process}/cmdline").read_text(errors="replace")
     except OSError:

@@ -15,7 +15,6 @@ _CLOSING = {'."': 12.0, "]": 11.0, '"': 10.0}
 
 
 def build_terse_llama(folder: Path) -> Path:
-    """Write the model to `folder`, the same each time, and give the folder back."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 

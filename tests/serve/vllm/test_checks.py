@@ -24,7 +24,6 @@ def any_port():
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """Return a function that sets up a machine's GPUs, as nvidia-smi lists them."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
     def has(*gpus, code=0):

@@ -24,7 +24,6 @@ from .real import session
 
 @pytest.fixture
 def program(tmp_path, monkeypatch):
-    """Return a function that puts a program in the place of vLLM's server."""
     monkeypatch.setattr(module, "check", lambda deployment: [])
 
     def is_(text):

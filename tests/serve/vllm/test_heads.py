@@ -22,7 +22,6 @@ TEXT = {"input": "Call me.", "output": "You fool, on 555 0199."}
 
 @pytest.fixture(scope="module")
 def gateway(tiny_llama, heads, tmp_path_factory):
-    """Yield a client of a gateway whose judge was asked before vLLM was ready."""
     folder = tmp_path_factory.mktemp("vllm")
     adapters = ", ".join(f"{name}: {path}" for name, path in heads.items() if name in METRICS)
     lora = f"lora: {{rank: 16, at_once: 3, adapters: {{{adapters}}}}}\n"

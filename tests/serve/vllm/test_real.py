@@ -37,8 +37,6 @@ STRUCTURED = json.dumps({name: value for name, value in EXAMPLE.items() if name 
 
 
 class Gateway:
-    """A running `moonlynx serve`, and what happened while vLLM was starting."""
-
     def __init__(self, server, address, deployment, log):
         self.server, self.address, self.log = server, address, log
         self.deployment = deployment

@@ -20,7 +20,6 @@ _NORMAL, _CONTROL, _UNUSED = 1, 3, 5  # kinds of tokens
 
 
 def write_gguf(model: Path, path: Path) -> Path:
-    """Write a model of transformers' to a file; give the file."""
     import gguf
     from transformers import AutoModelForCausalLM
 

@@ -104,7 +104,6 @@ SECTIONS = ["DOCUMENT 1", "DOCUMENT 2", "QUESTION", "ANSWER", "STATEMENT", "END"
 
 
 def structure(prompt):
-    """Split the prompt into its last block's sections by the mark it names."""
     mark = re.search(r"a line that starts with (=+)\.", prompt)[1]
     block = prompt.split("Now the statement to rate\n\n", 1)[1]
     heads = re.findall(rf"(?<![^\n]){mark} ([A-Z]+(?: \d+)?)$", block, re.MULTILINE)

@@ -98,7 +98,6 @@ def test_a_wrong_configuration_names_the_field(tmp_path, change, field):
 
 
 def calibrate(folder, judge, by=0.0):
-    """Write a calibration whose threshold is 0.5 and `by`."""
     calibration = fit_calibration(
         judge,
         [0.1 + by, 0.9 + by] * 10,

@@ -19,7 +19,6 @@ CONFIG = LunaConfig(version="tiny", window=64, lead=12, claim=20)
 
 
 def build_tiny_luna(folder: Path, config: LunaConfig = CONFIG) -> Path:
-    """Write the folder with its manifest; the same bytes every time."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "luna.json").write_text(config.model_dump_json(indent=2))
     _tokenizer().save(str(folder / "tokenizer.json"))

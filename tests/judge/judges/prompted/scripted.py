@@ -37,8 +37,6 @@ class Scripted(FakeBackend):
 
 
 class Recorder:
-    """Hands requests on to a backend and keeps the replies."""
-
     name = "recorder"
 
     def __init__(self, backend: ChatBackend) -> None:
@@ -51,7 +49,6 @@ class Recorder:
 
 
 def judged(method: Any, replies: Any, example: Example = EXAMPLE) -> tuple[Scripted, Verdict]:
-    """Judge the example by a method over scripted replies; give the backend with the requests."""
     backend = Scripted(replies)
     (verdict,) = PromptedJudge(backend, method)([example])
     return backend, verdict
