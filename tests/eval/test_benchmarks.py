@@ -11,6 +11,7 @@ from moonlynx.eval.metrics import estimates
 from moonlynx.eval.outcomes import Gold
 from moonlynx.judge.contract.types import BadInput, Example
 
+from ..cases import cases
 from ..labelled_data import DATA, needs_data
 from .conftest import FIXTURES
 
@@ -140,15 +141,7 @@ def test_rows_without_ids_or_texts_keep_their_place_and_label(tmp_path):
     assert str(row.example).startswith("row b/s/7, context: holds no text")
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([{"context": "c", "answer": "a"}], "line 1: has no label"),
-        ([{"context": "c", "answer": " ", "label": "PASS"}], "line 1, answer: holds no text"),
-        ([{"id": 1, "context": "c", "answer": "a", "label": "PASS"}] * 2, "2 rows have the id 1"),
-        ([], "holds no rows"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "message"), cases(__file__, "not_counted"))
 def test_a_file_that_cannot_be_counted_says_why(tmp_path, rows, message):
     path = write(tmp_path / "own.jsonl", *rows)
     with pytest.raises((BenchmarkError, BadInput), match=message):
@@ -191,48 +184,19 @@ def test_what_is_not_there_is_said(monkeypatch, arguments, message):
         load_benchmark(**arguments)
 
 
-SAYS = "The mill closes on Sundays."
-HUB_ROWS = {
-    "PatronusAI/HaluBench": (
-        "test",
-        {"id": "a1", "passage": SAYS, "question": "When?", "answer": "On Mondays.", "label": "FAIL"}
-        | {"source_ds": "DROP"},
-        ("halubench/DROP/a1", "FAIL", "When?", "On Mondays.", None),
-    ),
-    "wandb/RAGTruth-processed": (
-        "test",
-        {"id": "17", "query": "Summarize:", "context": SAYS, "output": "It closes on Mondays."}
-        | {"task_type": "Summary", "quality": "good", "model": "some-model"}
-        | {"hallucination_labels": '[{"start": 13, "end": 20, "text": "Mondays", "meta": ""}]'},
-        ("ragtruth/Summary/17", "FAIL", "", "It closes on Mondays.", [(13, 20)]),
-    ),
-    "Salesforce/summedits": (
-        "train",
-        {"id": "news_1", "domain": "news", "doc": SAYS, "summary": SAYS, "label": 1},
-        ("summedits/news/news_1", "PASS", "", SAYS, None),
-    ),
-}
-
-
 @pytest.mark.heavy
-@pytest.mark.parametrize("name", ON_HUB)
-def test_datasets_of_the_hub_are_read_from_a_copy(name, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("name", "split", "raw", "read"), cases(__file__, "hub_rows"))
+def test_datasets_of_the_hub_are_read_from_a_copy(name, split, raw, read, tmp_path, monkeypatch):
+    assert name in ON_HUB
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-    split, raw, (row_id, label, question, answer, spans) = HUB_ROWS[name]
     copy = tmp_path / "copy"
     copy.mkdir()
     write(copy / f"{split}.jsonl", raw)
     benchmark = load_benchmark(name, data=copy)
     (row,) = benchmark.rows
     assert (benchmark.about.name, benchmark.split) == (name, split)
-    assert (row.id, row.label, row.example.question, row.example.answer) == (
-        row_id,
-        label,
-        question,
-        answer,
-    )
-    marked = row.example.spans
-    assert (None if marked is None else [(s.start, s.end) for s in marked]) == spans
+    marked = row.example.spans and [[span.start, span.end] for span in row.example.spans]
+    assert [row.id, row.label, row.example.question, row.example.answer, marked] == read
 
 
 @pytest.mark.heavy

@@ -9,6 +9,8 @@ from moonlynx.judge.decision.calibration import fit_calibration
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.registry import load_judge
 
+from ..cases import cases
+
 
 @pytest.fixture
 def evaluate(command_line, fixtures, tmp_path):
@@ -130,15 +132,7 @@ def test_unscored_rows_end_with_their_exit_code(evaluate, tmp_path):
     assert "|       10 |" in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--judge", "token-similarity"), "the same judge is named twice"),
-        (("--judge", "no-such-judge"), "no judge is called 'no-such-judge'"),
-        (("--judge", "Not A Name"), "a judge's name is lower-case letters"),
-        (("--split", "dev"), "a file has no splits"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), cases(__file__, "wrong_usage"))
 def test_wrong_usage_ends_with_a_message(evaluate, arguments, message):
     code, _, error = evaluate(*arguments)
     assert code == 2

@@ -7,6 +7,8 @@ from moonlynx.eval.metrics import METRICS, auroc, estimates, weighted_metrics
 from moonlynx.eval.outcomes import Gold, Outcomes
 from moonlynx.judge.contract.types import BadInput, Sentence, Span
 
+from ..cases import cases
+
 NAN = float("nan")
 
 
@@ -148,17 +150,7 @@ def test_span_f1_counts_overlapping_spans_once_and_only_rows_with_gold_spans(
     assert gold.spans_known.tolist() == [True, False]
 
 
-@pytest.mark.parametrize(
-    ("said", "flagged"),
-    [
-        ([(0, 10)], 1.0),  # the very sentence
-        ([(0, 11)], 1.0),  # with the blank behind it
-        ([(0, 6)], 1.0),  # a part of it
-        ([(0, 21)], 2 * 1 / (2 + 1)),  # both sentences in one
-        ([(10, 21)], 0.0),  # the other sentence, with the blank before it
-        ([], 0.0),
-    ],
-)
+@pytest.mark.parametrize(("said", "flagged"), cases(__file__, "sentences"))
 def test_sentences_are_matched_by_the_most_of_the_shorter_one(
     make_rows, make_verdict, said, flagged
 ):

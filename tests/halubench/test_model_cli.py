@@ -1,5 +1,5 @@
-import json
 import re
+from pathlib import Path
 
 import pytest
 import typer
@@ -18,12 +18,6 @@ app.command("perturb")(perturb)
 app.command("trace")(trace)
 
 WRONG = ANSWER.replace("1894", "1902")
-REPLIES = [
-    {"match": "CONTEXT", "text": json.dumps({"REASONING": ["The document bears it out."]})},
-    {"match": "Question 1?", "text": json.dumps({"new_answer": WRONG, "change_made": "the year"})},
-    {"match": "Question 2?", "text": json.dumps({"new_answer": ANSWER, "change_made": "none"})},
-    {"match": "GOLD_ANSWER", "text": "no"},
-]
 
 
 @pytest.fixture
@@ -35,10 +29,8 @@ def rows(tmp_path):
 
 
 @pytest.fixture
-def model(tmp_path):
-    script = tmp_path / "script.jsonl"
-    script.write_text("".join(json.dumps(row) + "\n" for row in REPLIES))
-    return f"@fake?script={script}"
+def model():
+    return f"@fake?script={Path(__file__).with_name('replies.jsonl')}"
 
 
 def run(command, rows, *more):

@@ -85,40 +85,8 @@ CALIBRATED = [
     load_calibration(folder / CALIBRATION).judge for folder in (EMBEDDED, raghalu.EMBEDDED)
 ]
 CALIBRATED += [one.model_copy(update={"version": f"{one.version}+{RULES}"}) for one in CALIBRATED]
-FAST = [
-    "token-similarity",
-    "token-similarity?metric=bleu",
-    "token-similarity?metric=rouge&threshold=0.3",
-    "luna",
-    "luna:{luna}",
-    "luna:{luna}?windows=0&threshold=0.2",
-    "raghalu",
-    "lynx@fake?script={lynx}",
-    "llm-prompt@fake?script={score}",
-    "plain-prompt@fake?script={prompted}",
-    "plain-prompt@fake?script={prompted}&form=token",
-    "chainpoll@fake?script={prompted}",
-    "raghalu-prompt@fake?script={prompted}",
-    "raghalu-prompt@fake?script={prompted}&labels=3&sentences=many",
-    "ragas@fake?script={prompted}",
-    "trulens@fake?script={prompted}&threshold=0.1",
-    "selfcheck@fake?script={prompted}&samples=2",
-    "lm-vs-lm@fake?script={prompted}&rounds=2",
-]
-HEAVY = [
-    "semantic-similarity:{encoder}",
-    "bert-stochastic@fake?script={score}&embeddings={encoder}&samples=2",
-    "bert-stochastic:{tiny_llama}@transformers?embeddings={encoder}&samples=2",
-    "lynx:{tiny_llama}@transformers",
-    "llm-prompt:{tiny_llama}@transformers",
-    "lynx:{tiny_llama}@{vllm_server}",
-    "llm-prompt:{tiny_llama}@{vllm_server}",
-    "raghalu-prompt:{tiny_llama}@transformers?labels=3&sentences=many",
-    "raghalu-prompt:{tiny_llama}@{vllm_server}",
-    "selfcheck@fake?script={prompted}&samples=2&nli={nli}",
-    "nli:{nli}",
-    "luna2:context_adherence@transformers?backbone={tiny_llama}",
-]
+FAST = cases(__file__, "fast_judges")
+HEAVY = cases(__file__, "heavy_judges")
 CASCADE = "cascade(token-similarity,lynx@fake?script={lynx})?policy={policy}"
 COMPOSED = [
     *("token-similarity?rules=on", "luna?rules=on", "lynx@fake?script={lynx}&rules=on"),

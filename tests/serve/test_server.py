@@ -17,6 +17,7 @@ from moonlynx.serve.client import Client, ServerError
 from moonlynx.serve.server import ServeError, serve, waits_on_network
 from moonlynx.serve.service import Settings
 
+from ..cases import cases
 from .loopback import EXAMPLE, WRONG, command, connect, metric, raw, read, until
 
 
@@ -150,14 +151,6 @@ def test_a_taken_port_is_named():
             serve(parse_spec("token-similarity"), "127.0.0.1", port, Settings(), lambda _: None)
 
 
-@pytest.mark.parametrize(
-    ("spec", "waits"),
-    [
-        ("luna", False),
-        ("lynx:m@transformers", False),
-        ("lynx:m@http://127.0.0.1:8001/v1", True),
-        ("cascade(luna?abstain=0.1,lynx:m@http://127.0.0.1:8001/v1)", True),
-    ],
-)
+@pytest.mark.parametrize(("spec", "waits"), cases(__file__, "networks"))
 def test_only_judges_behind_a_network_are_asked_side_by_side(spec, waits):
     assert waits_on_network(parse_spec(spec)) is waits

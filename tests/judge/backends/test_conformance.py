@@ -19,20 +19,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:`torch.jit.script_method` is deprecated:DeprecationWarning"
 )
 
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "REASONING": {
-            "type": "array",
-            "items": {"type": "string", "pattern": "^[A-Za-z ,.]{1,40}$"},
-            "minItems": 1,
-            "maxItems": 2,
-        },
-        "SCORE": {"type": "string", "enum": ["PASS", "FAIL"]},
-    },
-    "required": ["REASONING", "SCORE"],
-    "additionalProperties": False,
-}
+SCHEMA = json.loads(Path(__file__).with_name("schema.json").read_text(encoding="utf-8"))
 PROMPTS = (
     "Is the bridge older than the tower?",
     "The river rises in the northern hills. Where does it reach the sea? Answer from the document.",

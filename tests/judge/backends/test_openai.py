@@ -166,16 +166,7 @@ def test_a_reply_that_never_comes_is_a_timeout(server):
     assert quick.text == "hi"
 
 
-@pytest.mark.parametrize(
-    ("answer", "finish", "text"),
-    [
-        ((200, completion("half a", "length")), "length", "half a"),
-        ((200, completion("part", "content_filter")), "refused", "part"),
-        ((200, completion(None, "stop", refusal="I will not.")), "refused", "I will not."),
-        ((400, error("filtered", code="content_filter")), "refused", ""),
-        ((200, {"choices": completion(None)["choices"]}), "stop", ""),  # and no usage
-    ],
-)
+@pytest.mark.parametrize(("answer", "finish", "text"), cases(__file__, "finishes"))
 def test_a_cut_and_a_refusal_are_told_apart(server, answer, finish, text):
     server.answer = lambda _: answer
     (reply,) = server.load().complete([ask()])
@@ -230,15 +221,7 @@ def test_a_model_that_is_not_named_is_asked_for_and_a_url_checked(server):
         load_chat_backend("http://localhost:port/v1", "m", {})
 
 
-@pytest.mark.parametrize(
-    ("answer", "message"),
-    [
-        ((200, {"data": [{"id": "one"}, {"id": "two"}]}), "serves one, two$"),
-        ((200, {"data": []}), "serves none$"),
-        ((200, "<html>"), "lists no models"),
-        ((401, error(f"{KEY} is no key")), r"HTTP 401: \*\*\* is no key$"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "message"), cases(__file__, "no_models"))
 def test_a_model_that_cannot_be_told_must_be_named(server, answer, message, monkeypatch):
     monkeypatch.setenv(endpoint.KEY_VARIABLE, KEY)
     server.answer = lambda _: answer

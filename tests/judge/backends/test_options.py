@@ -9,15 +9,7 @@ from ...cases import cases
 URL = "http://127.0.0.1:9/v1"
 
 
-@pytest.mark.parametrize(
-    ("backend", "known"),
-    [
-        ("fake", "script"),
-        ("transformers", "device, load, batch"),
-        ("vllm", "tensor_parallel, max_model_len, dtype, eager"),
-        (URL, "concurrency, timeout, retries"),
-    ],
-)
+@pytest.mark.parametrize(("backend", "known"), cases(__file__, "known_options"))
 def test_an_unknown_option_is_named_with_those_that_exist(backend, known):
     with pytest.raises(SpecError, match=f"no option 'loud'; it has {known}$"):
         load_chat_backend(backend, "m", {"loud": "yes"})

@@ -9,6 +9,8 @@ from moonlynx.judge.decision.calibration import Calibration, CalibrationError, f
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.registry import load_judge
 
+from ...cases import cases
+
 EXAMPLE = Example(context="The bridge was opened in 1932.", answer="The bridge is very popular.")
 
 
@@ -82,15 +84,7 @@ def test_a_file_of_before_has_none(calibration, tmp_path):
         load_judge(f"token-similarity?calibration={tmp_path / 'older.json'}&preset=guard")
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("luna?preset=strict", "must be one of guard, balanced, audit"),
-        ("luna?preset=guard&threshold=0.5", "preset= or threshold=, not both"),
-        ("luna?windows=3&preset=guard", "preset=guard needs a calibration"),
-        ("token-similarity?preset=guard", "preset"),
-    ],
-)
+@pytest.mark.parametrize(("spec", "message"), cases(__file__, "refused"))
 def test_what_cannot_be_is_refused(spec, message):
     with pytest.raises(SpecError, match=message):
         load_judge(spec)

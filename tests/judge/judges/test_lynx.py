@@ -101,27 +101,10 @@ def test_a_verdict_also_before_a_cut() -> None:
     assert judge_one(ChatReply(REPLY + "\n\n{", "length")).score == "FAIL"
 
 
-FAULTS = {
-    "error": (
-        ChatReply("", "error", 5, error=JudgeError(code="timeout", message="60 s")),
-        "timeout",
-        "60 s",
-    ),
-    "too long": (
-        ChatReply("", "error", 5, error=JudgeError(code="too_long", message="9000 tokens")),
-        "too_long",
-        "9000 tokens",
-    ),
-    "refusal": (ChatReply("I can't help with that.", "refused", 5, 6), "refused", "I can't help"),
-    "cut": (ChatReply('{"REASONING": ["It', "length", 5, 600), "truncated", '["It'),
-    "prose": (ChatReply("It is a PASS.", "stop", 5, 4), "unparsed", "It is a PASS."),
-    "two": (ChatReply(REPLY + REPLY.replace("FAIL", "PASS"), "stop", 5), "contradictory", "both"),
-    "surrogate": (ChatReply("\ud83d", "stop", 5), "unparsed", "\ufffd"),
-}
-
-
-@pytest.mark.parametrize(("reply", "code", "message"), FAULTS.values(), ids=FAULTS)
-def test_what_cannot_be_scored_says_why(reply: ChatReply, code: str, message: str) -> None:
+@pytest.mark.parametrize(("reply", "code", "message"), cases(__file__, "faults"))
+def test_what_cannot_be_scored_says_why(reply: dict, code: str, message: str) -> None:
+    error = JudgeError(**reply.pop("error")) if "error" in reply else None
+    reply = ChatReply(**reply, error=error)
     verdict = judge_one(reply, threshold=0.0)
     assert verdict.score is None
     assert verdict.raw_score is None
@@ -169,16 +152,7 @@ def test_an_absent_word_is_bounded_by_the_least_likely_alternative(
     assert verdict.raw_score == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    "alternatives",
-    [
-        [],
-        [("FAIL", 0.0)],  # says nothing about PASS
-        [("FAIL", 0.0), ("PASS", -math.inf)],
-        [("FAIL", 0.0), ("PASS", -9999.0)],  # as servers write it
-        [("yes", -0.1), ("no", -2.3)],
-    ],
-)
+@pytest.mark.parametrize("alternatives", cases(__file__, "no_raw_score"))
 def test_no_raw_score_where_the_alternatives_give_none(
     alternatives: list[tuple[str, float]],
 ) -> None:

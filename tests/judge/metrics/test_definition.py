@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -14,16 +16,7 @@ NINE = {
     *("answer_relevance", "context_adherence", "context_relevance", "pii", "prompt_injection"),
     *("sexism", "tone", "tool_selection_quality", "toxicity"),
 }
-OWN = {
-    "name": "refund_promise",
-    "description": "Whether the output promises money back.",
-    "input_node": "llm_span",
-    "reads": ["input", "output"],
-    "prompt": "refund-v1",
-    "kind": "boolean",
-    "classes": {"true": "true", "false": "false"},
-    "positive": "true",
-}
+OWN = yaml.safe_load(Path(__file__).with_name("refund_promise.yaml").read_text(encoding="utf-8"))
 PROMPT = (
     "Does the OUTPUT promise money back?\n{{sections}}\n{{mark}} END\nRespond with {{answers}}."
 )

@@ -28,6 +28,8 @@ from moonlynx.judge.metrics.encoder.parts import read_parts
 from moonlynx.judge.metrics.encoder.states import StateEncoder
 from moonlynx.judge.metrics.encoder.tools import COUNTS, read_call
 
+from ...cases import cases
+
 pytestmark = pytest.mark.heavy
 
 FORMS = {
@@ -152,15 +154,7 @@ def test_what_is_not_judged_by_parts_is_too_long(folder, metric):
     assert verdicts[1].error is None
 
 
-@pytest.mark.parametrize(
-    ("metric", "field", "code"),
-    [
-        ("context_relevance", "context", "empty_context"),
-        ("context_relevance", "input", "bad_input"),
-        ("answer_relevance", "output", "bad_input"),
-        ("tool_selection_quality", "tools", "bad_input"),
-    ],
-)
+@pytest.mark.parametrize(("metric", "field", "code"), cases(__file__, "blank_fields"))
 def test_a_blank_field_is_named(folder, metric, field, code):
     blank = "" if field in ("input", "output") else None
     (verdict,) = EncoderMetric(metric, folder)([ONE.model_copy(update={field: blank})])

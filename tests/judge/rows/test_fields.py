@@ -36,15 +36,7 @@ def test_each_name_is_taken(field):
         assert read_example(row) == OURS, name
 
 
-@pytest.mark.parametrize(
-    ("pairs", "says"),
-    [
-        (["answer"], "--map answer: write FIELD=NAME"),
-        (["answer="], "write FIELD=NAME"),
-        (["reply=answer"], "there is no field 'reply'; use one of id, question, context, answer"),
-        (["answer=a", "answer=b"], "answer is mapped twice"),
-    ],
-)
+@pytest.mark.parametrize(("pairs", "says"), cases(__file__, "no_mappings"))
 def test_a_mapping_that_is_none_is_refused(pairs, says):
     with pytest.raises(MoonlynxError, match=re.escape(says)):
         FieldMap.parse(pairs)

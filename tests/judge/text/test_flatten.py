@@ -1,5 +1,6 @@
 import json
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,30 +11,7 @@ from moonlynx.judge.text.flatten import flatten
 from ...cases import cases
 from ...strategies import any_strings, prose
 
-HOTEL = {
-    "name": "Harbour Inn",
-    "GoodForMeal": {"breakfast": True, "dinner": False, "lunch": None},
-    "hours": {"Monday": "8:0-17:30", "Sunday": "closed"},
-    "rooms": [
-        {"title": "Attic", "beds": 2, "view": "sea"},
-        {"title": "Cellar", "beds": 1, "tags": []},
-    ],
-    "specs": [{"name": "Weight", "value": "205 g"}, {"name": "Colour", "value": "red"}],
-    "reviews": [
-        {"stars": 5.0, "text": "We loved it. " + "The pool is wide and the bar is near. " * 6},
-        {"stars": 1.0, "text": "Too loud."},
-    ],
-}
-HOTEL_LINES = [
-    "name: Harbour Inn; good for meal breakfast: yes, dinner: no, lunch: not given; "
-    "hours Monday: 8:00 to 17:30, Sunday: closed.",
-    "rooms Attic beds: 2, view: sea; Cellar beds: 1, tags: none.",
-    "specs Weight: 205 g, Colour: red.",
-    "reviews 1 stars: 5.0.",
-    "reviews 1 text: We loved it.",
-    *["reviews 1 text: The pool is wide and the bar is near."] * 6,
-    "reviews 2 stars: 1.0, text: Too loud.",
-]
+HOTEL = json.loads(Path(__file__).with_name("hotel.json").read_text(encoding="utf-8"))
 
 
 def said(document):
@@ -49,7 +27,7 @@ def test_records_and_tables_are_lines_and_prose_stays_prose(document, lines):
 
 @pytest.mark.parametrize("write", [json.dumps, repr, lambda value: json.dumps(value, indent=2)])
 def test_a_record_however_it_is_written(write):
-    assert [text for text, _ in said(write(HOTEL))] == HOTEL_LINES
+    assert [text for text, _ in said(write(HOTEL["record"]))] == HOTEL["lines"]
 
 
 def test_a_long_text_keeps_its_places_and_a_wide_row_goes_over_several_lines():

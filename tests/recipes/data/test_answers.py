@@ -21,6 +21,7 @@ from moonlynx.recipes.data.mixes import RAGTRUTH, UNSEEN, Mix
 from moonlynx.recipes.data.pair_sets import PAIR_SETS as PAIRS
 from moonlynx.recipes.runs import SettingsError
 
+from ...cases import cases
 from ...labelled_data import DATA, needs_data
 
 README = Path(answers.__file__).parents[1] / "README.md"
@@ -96,27 +97,10 @@ def test_spans_are_merged_hold_their_text_and_stay_within_the_box_score():
 # Spans
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "found"),
-    [
-        ("He bought milk there.", "He bought ripe cheese there.", (["ripe cheese"], True)),
-        (
-            "She bought milk there. All was well.",
-            "She sold milk here. All was well.",
-            (["She sold milk here."], False),
-        ),
-        # What was deleted was in this sentence.
-        (
-            "Rain fell. They were never late.",
-            "Rain fell. They were late.",
-            (["They were late."], False),
-        ),
-        ("Rain fell. They left.", "Snow fell. They stayed.", (None, False)),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "found"), cases(__file__, "edits"))
 def test_one_edit_gives_its_words_several_their_sentence(before, after, found):
     spans, exact = _edits(before, after)
-    assert (spans and [after[a:b] for a, b in spans], exact) == found
+    assert [spans and [after[a:b] for a, b in spans], exact] == found
 
 
 def test_spans_are_those_that_people_agree_on_in_the_text_they_were_split_from():
@@ -239,16 +223,7 @@ def test_every_row_is_labelled_with_its_set_and_spans(everything):
 
 
 @reads_all_data
-@pytest.mark.parametrize(
-    ("name", "right", "wrong"),
-    [
-        ("ragtruth_train_part", 245, 140),
-        ("qa_feedback", 302, 196),
-        ("frank", 765, 1321),
-        ("summedits", 345, 589),
-        ("e2e_cleaned", 858, 858),
-    ],
-)
+@pytest.mark.parametrize(("name", "right", "wrong"), cases(__file__, "counts"))
 def test_labels_of_the_main_sets(everything, name, right, wrong):
     labels = Counter(row.example.label for row in everything[0][name])
     assert labels == {"PASS": right, "FAIL": wrong}

@@ -13,6 +13,7 @@ from moonlynx.recipes.data.pair_sets import PAIR_SETS, fit_lines
 from moonlynx.recipes.data.wording import changed_words
 from moonlynx.recipes.luna.pairs import _item, load_pairs
 
+from ...cases import cases
 from ...labelled_data import DATA, needs_data
 
 CASES = yaml.safe_load(Path(__file__).with_name("pair_sets.yaml").read_text(encoding="utf-8"))
@@ -110,16 +111,7 @@ def test_sides_are_equal_and_capped(root):
     assert items != load_pairs(root, {"snli": cap}, 1)
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong", "marked"),
-    [
-        ("It cost 3.50 in May.", "It cost 3.75 in May.", ["3.75"]),
-        ("She sang in Rome.", "She never sang in Rome in May.", ["never", "in May"]),
-        ("He ran.", "he RAN.", None),  # nothing differs
-        ("He ran far away.", "He ran.", None),  # nothing of the claim itself
-        ("One two three four.", "Five six seven eight nine.", None),
-    ],
-)
+@pytest.mark.parametrize(("right", "wrong", "marked"), cases(__file__, "changed"))
 def test_changed_words(right, wrong, marked):
     found = changed_words(right, wrong)
     assert (None if found is None else [wrong[a:b] for a, b in found]) == marked

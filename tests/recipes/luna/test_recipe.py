@@ -2,6 +2,7 @@ import csv
 import json
 import shutil
 from itertools import product
+from pathlib import Path
 
 import pytest
 import yaml
@@ -24,26 +25,7 @@ from ..tiny_base import build_base
 NAMES = ("Alimentum", "Bibimbap", "Cotto", "Dumpling", "Eagle", "Fitzbillies", "Giraffe", "Kebab")
 FOODS = ("Chinese", "English", "French", "Italian", "Japanese", "Indian")
 AREAS = ("riverside", "city centre", "harbour")
-RUN = {
-    "base": "tiny",
-    "window": 96,
-    "lead": 8,
-    "claim": 40,
-    "precision": "fp32",
-    "held_back": 0.1,
-    "stages": {
-        "pairs": {"pairs": {"fever-symmetric": 100}, "epochs": 2, "batch_tokens": 1024},
-        "answers": {
-            "answers": {"e2e_cleaned": 200},
-            "right": ["e2e_cleaned"],
-            "right_claims": 40,
-            "changed": {"removed": 10, "shuffled": 10},
-            "made": 10,
-            "epochs": 2,
-            "batch_tokens": 1024,
-        },
-    },
-}
+RUN = yaml.safe_load(Path(__file__).with_name("run.yaml").read_text(encoding="utf-8"))
 EXAMPLE = Example.from_row(
     {
         "context": ['{"name": "Cotto", "food": "Italian", "area": "riverside"}'],

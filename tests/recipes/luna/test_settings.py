@@ -8,6 +8,8 @@ from moonlynx.recipes.luna import settings
 from moonlynx.recipes.luna.settings import Run, Stage
 from moonlynx.recipes.runs import SettingsError, claim_folder, find_recipe, read_run
 
+from ...cases import cases
+
 RECIPES = sorted(path.stem for path in Path(settings.__file__).parent.glob("*.yaml"))
 LEAST = {"base": "some/trunk", "stages": {"pairs": {"pairs": {"snli": 10}, "epochs": 1}}}
 
@@ -55,19 +57,7 @@ def test_the_papers_settings():
     assert (run.head_from, run.window) == ("nli", 512)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"bases": "x"}, "bases: Extra"),
-        ({"stages": {}}, "stages: "),
-        ({"stages": {"one": {}}}, "stages.one: give budget_tokens or epochs"),
-        ({"stages": {"one": {"epochs": 1, "budget_tokens": 9}}}, "and not both"),
-        ({"stages": {"one": {"epochs": 1, "changed": {"sung": 1}}}}, "stages.one.changed.sung"),
-        ({"window": 150}, "window: 150 tokens leave fewer than 16"),
-        ({"claim": 0}, "claim: "),
-        ({"precision": "int8"}, "precision: "),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), cases(__file__, "wrong"))
 def test_what_is_wrong_is_named(tmp_path, changes, message):
     with pytest.raises(SettingsError, match=message) as caught:
         read_run(write(tmp_path, **changes), Run)
@@ -113,17 +103,7 @@ def test_the_judge_is_read_as_it_was_trained():
     assert (config.windows, config.aggregation, config.answer) == (3, "min", "noisy-or")
 
 
-@pytest.mark.parametrize(
-    ("mix", "sets"),
-    [
-        ("shipped", {"answers": {"factscore_qcnli": 0}}),
-        ("no-ragtruth", {"answers": {"ragtruth_train_part": 0}}),
-        ("research", {"answers": {"quintd-wikidata": 0}}),
-        ("research", {"answers": {"ragtruth_test": 0}}),
-        ("research", {"right": ["frank"]}),
-        ("research", {"pairs": {"nothing": 1}}),
-    ],
-)
+@pytest.mark.parametrize(("mix", "sets"), cases(__file__, "not_allowed"))
 def test_a_set_that_the_mix_does_not_allow_is_refused(mix, sets):
     (field,) = sets
     (name,) = sets[field]

@@ -11,6 +11,7 @@ from moonlynx.recipes.raghalu.adapt import adapt_checkable
 from moonlynx.recipes.raghalu.brand import BrandError, BrandSentence, read_brand
 from moonlynx.recipes.raghalu.support import fit_support
 
+from ...cases import cases
 from ...command import moonlynx
 
 CONTEXT = "The gym costs 29 a month and opens at six. Courses and the sauna are included."
@@ -69,15 +70,7 @@ def write(path, rows):
     return path
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"label": "MAYBE"}, "line 2, label: "),
-        ({"sentence": " "}, "line 2, row: sentence and context must hold text"),
-        ({"context": ""}, "line 2, row: sentence and context must hold text"),
-        ({"mood": "fine"}, "line 2, mood: "),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), cases(__file__, "wrong_rows"))
 def test_a_wrong_row_names_line_and_field(change, message, tmp_path):
     rows = brand_rows()
     rows[1] = rows[1] | change

@@ -6,6 +6,7 @@ from moonlynx import BadInput, Example, Unscored, Verdict, load_judge
 from moonlynx.serve.integrations.explain import explain
 from moonlynx.serve.integrations.grounding import Grounding, faithfulness, read_example, reason
 
+from ...cases import cases
 from .rows import CONTEXT, JUDGE, RIGHT
 
 INFO = load_judge(JUDGE).info
@@ -38,15 +39,7 @@ def test_a_remote_judge_is_awaited_and_what_has_no_score_gets_no_number():
         read_example(RIGHT, iter([]))
 
 
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({"score": "PASS"}, 1.0),
-        ({"score": "FAIL"}, 0.0),
-        ({"score": "FAIL", "probability": 0.75}, 0.25),
-        ({"score": "PASS", "probability": 0.25}, 0.75),
-    ],
-)
+@pytest.mark.parametrize(("fields", "expected"), cases(__file__, "faithfulness"))
 def test_faithfulness_is_calibrated_where_the_judge_is(fields, expected):
     assert faithfulness(verdict(**fields)) == expected
 

@@ -8,6 +8,7 @@ from moonlynx.serve.page.answers import judge_answer, judge_file, split_document
 from moonlynx.serve.queue.batching import Batching
 from moonlynx.serve.service import Service, Settings
 
+from ...cases import cases
 from ...waiting import until_async
 from ..loopback import EXAMPLE, WRONG, Gated
 
@@ -32,15 +33,7 @@ def ask(service, answer=EXAMPLE["answer"], documents=EXAMPLE["context"][0], name
     return judge_answer(services, names, EXAMPLE["question"], documents, answer)
 
 
-@pytest.mark.parametrize(
-    ("text", "documents"),
-    [
-        ("one", ["one"]),
-        ("one\n---\ntwo\n\nlines\n-----  \n three", ["one", "two\n\nlines", " three"]),
-        ("---\n\n---\n", []),
-        ("a --- b\n--\nc", ["a --- b\n--\nc"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "documents"), cases(__file__, "documents"))
 def test_documents_are_parted_by_lines_of_dashes(text, documents):
     assert split_documents(text) == documents
 

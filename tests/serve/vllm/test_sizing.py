@@ -14,6 +14,8 @@ from moonlynx.serve.vllm.sizing import (
     weight_bytes,
 )
 
+from ...cases import cases
+
 LLAMA_8B = read_deployment("lynx-8b").shape
 LLAMA_70B = read_deployment("lynx-70b").shape
 LLAMA_3B = read_deployment("luna2-l4").shape
@@ -28,16 +30,7 @@ def test_parameters_are_those_of_the_published_models(shape, parameters):
     assert shape.parameters == parameters
 
 
-@pytest.mark.parametrize(
-    ("precision", "gigabytes"),
-    # 218,103,808 weights a layer in linear layers; the rest, 1,050,939,392, is never quantised.
-    [
-        ("bf16", 16.060522496),
-        ("fp8", 6.979321856 + 2.101878784),
-        ("awq", 6.979321856 * 0.51953125 + 2.101878784),
-        ("fp32", 32.121044992),
-    ],
-)
+@pytest.mark.parametrize(("precision", "gigabytes"), cases(__file__, "precisions"))
 def test_weights_take_what_their_precision_says(precision, gigabytes):
     assert weight_bytes(LLAMA_8B, precision) / 1e9 == pytest.approx(gigabytes)
 

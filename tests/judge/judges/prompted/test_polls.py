@@ -5,6 +5,7 @@ import pytest
 from moonlynx.judge.backends.base import ChatReply, ReplyToken
 from moonlynx.judge.judges.prompted.polls import ChainPoll, PlainPrompt
 
+from ....cases import cases
 from .scripted import EXAMPLE, judged, section
 
 YES = {"explanation": "It says so.", "classification": True}
@@ -15,15 +16,7 @@ def judge_one(method, *replies):
     return judged(method, list(replies))
 
 
-@pytest.mark.parametrize(
-    ("replies", "raw_score", "score"),
-    [
-        ((YES, YES, YES), 0.0, "PASS"),
-        ((YES, NO, YES), 0.3333, "PASS"),
-        ((NO, YES, NO), 0.6667, "FAIL"),
-        ((NO, NO, NO), 1.0, "FAIL"),
-    ],
-)
+@pytest.mark.parametrize(("replies", "raw_score", "score"), cases(__file__, "polls"))
 def test_the_share_of_polls_is_the_score(replies, raw_score, score):
     backend, verdict = judge_one(ChainPoll("m"), *replies)
     assert (verdict.raw_score, verdict.score) == (raw_score, score)

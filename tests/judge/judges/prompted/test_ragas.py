@@ -3,6 +3,7 @@ import pytest
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.judges.prompted.ragas import Ragas
 
+from ....cases import cases
 from .scripted import judged, section
 
 TRUE, FALSE = ({"reason": "x", "supported": value} for value in (True, False))
@@ -17,15 +18,7 @@ def claims(number):
     return {"claims": [f"Claim {index}." for index in range(number)]}
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "raw_score", "score"),
-    [
-        ((TRUE, TRUE, TRUE), 0.0, "PASS"),
-        ((FALSE, TRUE), 0.5, "PASS"),  # only below a half is it hallucinated
-        ((FALSE, FALSE, TRUE), 0.6667, "FAIL"),
-        ((FALSE,), 1.0, "FAIL"),
-    ],
-)
+@pytest.mark.parametrize(("verdicts", "raw_score", "score"), cases(__file__, "shares"))
 def test_the_share_of_claims_is_the_score(verdicts, raw_score, score):
     numbered = {str(number): verdict for number, verdict in enumerate(verdicts, 1)}
     _, verdict = judge_one(claims(len(verdicts)), numbered)
