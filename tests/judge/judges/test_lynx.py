@@ -103,8 +103,8 @@ def test_a_verdict_also_before_a_cut() -> None:
 
 @pytest.mark.parametrize(("reply", "code", "message"), cases(__file__, "faults"))
 def test_what_cannot_be_scored_says_why(reply: dict, code: str, message: str) -> None:
-    error = JudgeError(**reply.pop("error")) if "error" in reply else None
-    reply = ChatReply(**reply, error=error)
+    error = reply.get("error")
+    reply = ChatReply(**reply | {"error": error and JudgeError(**error)})
     verdict = judge_one(reply, threshold=0.0)
     assert verdict.score is None
     assert verdict.raw_score is None

@@ -47,15 +47,12 @@ def test_every_set_counts_the_same():
         assert choice.mean == 0.5
 
 
-def test_scores_are_those_of_the_verdicts():
+def test_scores_are_those_of_the_verdicts_and_the_best_window_is_heard():
     claims = [claim(1.234, [0.1, 2.0]), claim(-0.5, [1.0, 0.7])]
     (score,) = raw_scores([claims], "claim", "noisy-or")
     supports = [claim_support(*one, "claim").support for one in claims]
     assert score == round(answer_score([round(1.0 - s, 4) for s in supports], "noisy-or"), 4)
     assert raw_scores([[]], "min", "max") == [0.0]
-
-
-def test_the_best_window_is_heard():
     two = Scored(np.array([[-3, 2], [4, -5]], dtype=np.float32), np.array([-1, 2], np.float32))
     by_claim, by_token = (raw_scores([[two]], form, "max")[0] for form in ("claim", "min"))
     assert by_claim == round(1 / (1 + np.exp(2)), 4)

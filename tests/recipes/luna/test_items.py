@@ -27,22 +27,19 @@ def no_items():
     pytest.fail("items that are kept are made again")
 
 
-def test_items_are_made_once_and_read_as_they_were(tmp_path):
+def test_items_are_made_once_and_nothing_kept_of_what_could_not_be_made(tmp_path):
     path = tmp_path / "answers" / "items.jsonl.gz"
     assert kept_items(path, lambda: ITEMS) == ITEMS
     assert kept_items(path, no_items) == ITEMS
     assert list(path.parent.iterdir()) == [path]
-
-
-def test_nothing_is_kept_of_what_could_not_be_made(tmp_path):
-    path = tmp_path / "items.jsonl.gz"
+    path = tmp_path / "none" / "items.jsonl.gz"
 
     def fail():
         raise OSError("no data")
 
     with pytest.raises(OSError, match="no data"):
         kept_items(path, fail)
-    assert list(tmp_path.iterdir()) == []
+    assert list(path.parent.iterdir()) == []
 
 
 @pytest.mark.parametrize(

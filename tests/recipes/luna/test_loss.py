@@ -60,7 +60,7 @@ def test_contradiction_is_learned_only_where_it_is_known():
     assert conflict_loss(logits, torch.full((3,), UNKNOWN)).item() == 0
 
 
-def test_supported_tokens_are_pulled_up_and_wrong_ones_pushed_down():
+def test_wrong_tokens_are_pushed_down_as_much_as_right_ones_are_pulled_up():
     arguments = [0.5], [[1.0, -1.0]], [1.0], [[1, 1]]
     loss, claims, tokens = loss_of(*arguments)
     assert loss == pytest.approx(softplus(-0.5) + (softplus(-1) + softplus(1)) / 2)
@@ -70,21 +70,22 @@ def test_supported_tokens_are_pulled_up_and_wrong_ones_pushed_down():
     _, claims, tokens = loss_of([0.5], [[1.0, -1.0]], [0.0], [[1, 0]])
     assert claims.item() > 0
     assert tokens[0, 0] < 0 < tokens[0, 1]
-
-
-def test_one_wrong_token_weighs_as_much_as_nine_right_ones():
     _, _, tokens = loss_of([0.0], [[0.0] * 10], [0.0], [[1] * 9 + [0]])
     assert tokens[0, 9].item() == pytest.approx(-tokens[0, :9].sum().item())
     loss, _, _ = loss_of([0.0], [[2.0] * 9 + [-2.0]], [0.0], [[1] * 9 + [0]])
     assert loss == pytest.approx(softplus(0) + softplus(-2))
 
 
-def test_of_unknown_tokens_the_least_supported_one_is_wrong():
+def test_unknown_tokens_and_beliefs_are_learned_as_far_as_they_go():
     targets = [[UNKNOWN] * 3]
     loss, _, tokens = loss_of([0.0], [[3.0, -0.5, 1.0]], [0.0], targets)
     assert loss == pytest.approx(softplus(0) + softplus(-0.5))
     assert tokens[0, 1] > 0
     assert tokens[0, [0, 2]].tolist() == [0, 0]
+    loss, claims, tokens = loss_of([0.0], [[2.0, 1.0]], [0.75], [[UNKNOWN] * 2])
+    assert loss == pytest.approx(softplus(0) + 0.25 * softplus(1.0))
+    assert claims.item() == pytest.approx(0.5 - 0.75)
+    assert tokens[0, 1].item() == pytest.approx(0.25 / (1 + math.exp(-1.0)))
 
 
 def test_of_a_wrong_answers_claims_the_least_supported_one_is_wrong():
@@ -99,13 +100,6 @@ def test_of_a_wrong_answers_claims_the_least_supported_one_is_wrong():
     assert (by_token > 0).tolist() == [[False] * 2, [False] * 2, [False, True], [False] * 2]
     two, _, _ = loss_of(logits, tokens, supported, targets, answers=[-1, 0, 1, 1])
     assert two > loss  # of another answer, the second claim is the least supported one
-
-
-def test_a_belief_is_learned_as_far_as_it_goes():
-    loss, claims, tokens = loss_of([0.0], [[2.0, 1.0]], [0.75], [[UNKNOWN] * 2])
-    assert loss == pytest.approx(softplus(0) + 0.25 * softplus(1.0))
-    assert claims.item() == pytest.approx(0.5 - 0.75)
-    assert tokens[0, 1].item() == pytest.approx(0.25 / (1 + math.exp(-1.0)))
 
 
 @pytest.mark.parametrize("target", [1, UNKNOWN])

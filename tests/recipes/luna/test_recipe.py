@@ -167,16 +167,13 @@ def run_of(**settings):
     return Run.model_validate(RUN | settings)
 
 
-def test_a_base_is_held_to_its_hash(tmp_path):
+def test_a_base_is_held_to_its_hash_and_its_name(tmp_path):
     with pytest.raises(BaseNotFound, match=r"has no model\.safetensors"):
         find_base(run_of(), tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     assert find_base(run_of(), tmp_path) == tmp_path
     with pytest.raises(BaseNotFound, match="the recipe names 0000"):
         find_base(run_of(base_sha256="0" * 64), tmp_path)
-
-
-def test_a_base_that_the_hub_does_not_give():
     with pytest.raises(BaseNotFound, match=r"no-one/tiny-trunk is not available.*--base"):
         find_base(run_of(base="no-one/tiny-trunk"), None)
 

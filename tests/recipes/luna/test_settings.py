@@ -20,7 +20,7 @@ def write(folder, **changes):
     return path
 
 
-def test_the_recipes_that_there_are():
+def test_the_recipes_that_there_are_and_the_papers_settings():
     assert {name: read_run(find_recipe(name, settings.RECIPES), Run).mix for name in RECIPES} == {
         "base": "shipped",
         "deberta-v3-large": "shipped",
@@ -29,9 +29,10 @@ def test_the_recipes_that_there_are():
         "modernbert-base": "shipped",
         "modernbert-large": "shipped",
     }
-
-
-def test_raghalus_second_tier_is_a_run_that_its_mix_allows():
+    run = read_run(find_recipe("deberta-v3-large", settings.RECIPES), Run)
+    (stage,) = run.stages.values()
+    assert (stage.lr_trunk, stage.lr_heads, stage.epochs) == (5e-6, 2e-5, 3)
+    assert (run.head_from, run.window) == ("nli", 512)
     path = settings.RECIPES.parent / "raghalu" / "tier2-deberta-v3-large.yaml"
     run = read_run(path, Run)
     for stage in run.stages.values():
@@ -48,13 +49,6 @@ def test_every_recipe_is_a_run_over_sets_that_its_mix_allows(name):
         assert stage.lr_trunk < stage.lr_heads
         assert stage.batch_tokens >= run.window
     assert run.stages["answers"].changed.keys() == {"perturbed", "removed", "shuffled"}
-
-
-def test_the_papers_settings():
-    run = read_run(find_recipe("deberta-v3-large", settings.RECIPES), Run)
-    (stage,) = run.stages.values()
-    assert (stage.lr_trunk, stage.lr_heads, stage.epochs) == (5e-6, 2e-5, 3)
-    assert (run.head_from, run.window) == ("nli", 512)
 
 
 @pytest.mark.parametrize(("changes", "message"), cases(__file__, "wrong"))
@@ -91,12 +85,9 @@ def test_a_folder_claimed_by_an_earlier_version_is_resumed(tmp_path):
             claim_folder(tmp_path, other or run)
 
 
-def test_a_budget_is_tokens_or_epochs():
+def test_a_budget_is_tokens_or_epochs_and_the_judge_is_read_as_it_was_trained():
     assert Stage(epochs=1.5).budget(1000) == 1500
     assert Stage(budget_tokens=70).budget(1000) == 70
-
-
-def test_the_judge_is_read_as_it_was_trained():
     run = Run.model_validate(LEAST | {"window": 200, "lead": 20, "claim": 50, "windows": 3})
     config = run.config("min", "noisy-or")
     assert config.limits == run.limits

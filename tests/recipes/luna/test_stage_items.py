@@ -96,18 +96,18 @@ def test_a_cap_takes_answers_of_unknown_claims_whole():
     assert len(_balance([*known, *unknown], None, random.Random(0))) == 29
 
 
-def test_what_claims_nothing_is_no_item(reader):
-    (item,) = reader.items(answer("PASS", text="Sure, here you go: It has arches."))
-    assert (item.supported, item.spans) == (True, ())
-    assert item.claim.endswith("It has arches.")
-    assert list(reader.items(answer("PASS", text="Hello!"))) == []
-
-
-def test_long_contexts_are_read_in_windows(reader):
+def test_long_contexts_are_read_in_windows_and_no_claim_is_no_item(reader):
     context = " ".join(OTHERS * 10) + " " + DOCUMENT
     first, *_ = reader.items(answer("PASS", context=context))
     assert len(first.premises) == 1
     assert "The bridge over the Aare was opened in 1894." in first.premises[0]
+    (item,) = reader.items(answer("PASS", text="Sure, here you go: It has arches."))
+    assert (item.supported, item.spans) == (True, ())
+    assert item.claim.endswith("It has arches.")
+    assert list(reader.items(answer("PASS", text="Hello!"))) == []
+    assert make("removed", 5, [], reader, random.Random(0)) == []
+    wrong = [answer(spans=[FIVE])]
+    assert make("perturbed", 5, wrong, reader, random.Random(0)) == []
 
 
 RIGHT = [
@@ -173,12 +173,6 @@ def test_sets_of_right_answers_are_drawn_equally(reader):
     items = make("shuffled", 200, few + many, reader, random.Random(0))
     share = sum(item.claim != "It has arches." for item in items) / len(items)
     assert 0.35 < share < 0.65
-
-
-def test_nothing_comes_of_nothing(reader):
-    assert make("removed", 5, [], reader, random.Random(0)) == []
-    wrong = [answer(spans=[FIVE])]
-    assert make("perturbed", 5, wrong, reader, random.Random(0)) == []
 
 
 def test_synthetic_answers_keep_their_labels(reader):

@@ -24,6 +24,8 @@ from moonlynx.recipes.luna2.label_by_model.questions import (
 )
 from moonlynx.recipes.luna2.label_by_model.records import RunInfo
 
+from ...cases import cases
+
 TOXICITY, PII, RELEVANCE = map(load_definition, ("toxicity", "pii", "context_relevance"))
 ROWS = [
     DraftRow(id=f"r{n}", input="", output=text, group=f"g{n}", source="made")
@@ -50,7 +52,7 @@ def lines(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_the_request_is_the_metrics_prompt_with_reasoning_before_the_label():
+def test_the_request_is_the_metrics_prompt_with_room_for_reasoning_before_the_label():
     request = label_request(TOXICITY, ROWS[0], 300)
     text = request.messages[-1].content
     assert text.startswith("Check whether the text is toxic")
@@ -66,23 +68,12 @@ def test_the_request_is_the_metrics_prompt_with_reasoning_before_the_label():
     many = label_request(PII, ROWS[0], 300)
     jsonschema.validate(json.loads(said("person", "email")), many.schema)
     jsonschema.validate(json.loads(said()), many.schema)
-
-
-def test_a_prompt_that_leaves_no_room_for_reasoning_is_refused():
     one = TOXICITY.model_copy(update={"template": "{{mark}} {{sections}} Say {{answers}}."})
     with pytest.raises(DefinitionError, match="paragraph of its own"):
         label_request(one, ROWS[0], 300)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("no", "Invalid JSON"),
-        (said("bad"), "is no class of toxicity"),
-        (said("true", "false"), "takes one, got 2"),
-        (said(), "takes one, got 0"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), cases(__file__, "no_labels"))
 def test_a_reply_that_is_no_label_says_why(text, message):
     fault = read_labels(TOXICITY, text)
     assert isinstance(fault, Fault)
@@ -102,7 +93,7 @@ def test_most_models_decide_and_a_tie_settles_nothing():
     assert vote(PII, [both, one]).reason == "contradictory"
 
 
-def test_rows_are_labelled_by_the_vote_and_read_as_training_rows(tmp_path):
+def test_rows_are_labelled_by_the_vote_and_dropped_where_models_disagree(tmp_path):
     output = tmp_path / "rows.jsonl"
     models = [FakeBackend(rude), FakeBackend(rude), FakeBackend(lambda _: said("false"))]
     tally = run_task(Label(TOXICITY), ROWS, models, info(ROWS, "a", "b", "c"), output)
@@ -112,10 +103,7 @@ def test_rows_are_labelled_by_the_vote_and_read_as_training_rows(tmp_path):
     read = read_rows(output, TOXICITY)
     assert [sorted(row.labels) for row in read] == [["true"], ["false"], ["true"], ["false"]]
     assert [row.group for row in read] == ["g0", "g1", "g2", "g3"]
-
-
-def test_what_models_disagree_on_or_the_vote_does_not_confirm_is_dropped(tmp_path):
-    output = tmp_path / "rows.jsonl"
+    output = tmp_path / "two.jsonl"
     models = [FakeBackend(rude), FakeBackend(lambda _: said("false"))]
     tally = run_task(Label(TOXICITY), ROWS, models, info(ROWS, "a", "b"), output)
     assert (tally.made, tally.dropped) == ({"made": 2}, {"contradictory": 2})
@@ -160,15 +148,7 @@ def test_a_row_is_rewritten_to_fit_its_label(tmp_path):
     assert (made.labels, made.group) == (frozenset({"false"}), "g")
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"input": "Where?"}, "context: is missing or blank"),
-        ({"input": " ", "context": ["A", "B"]}, "input: is missing or blank"),
-        ({"input": "Where?", "context": ["A"]}, "context: has 1 documents"),
-        ({"input": "Who?", "context": ["One.", "Two."]}, "nothing was rewritten"),
-    ],
-)
+@pytest.mark.parametrize(("fields", "message"), cases(__file__, "not_rewritten"))
 def test_a_reply_that_rewrites_nothing_or_not_all_is_refused(fields, message):
     row = DraftRow(input="Who?", output="", context=("One.", "Two."), labels=("true",))
     assert message in read_rewritten(RELEVANCE, row, json.dumps(fields)).message

@@ -52,11 +52,14 @@ def test_the_figures_are_those_of_scikit_learn():
         assert low <= value <= high or value == pytest.approx(low, abs=0.05)
 
 
-def test_groups_are_drawn_whole():
+def test_groups_are_drawn_whole_and_the_majority_is_that_of_training():
     groups = [f"g{n % 7}" for n in range(70)]
     draws = draw_groups(groups, 1_000, 0)
     assert np.array_equal(draws[:, :7], draws[:, 7:14])
     assert set(draws[:, :7].sum(axis=1)) == {7}
+    training, others = rows(200), rows(10, seed=3)
+    share = np.mean([row.labels == {"true"} for row in training])
+    assert majority(TOXICITY, training, others)[:, 0] == pytest.approx(share)
 
 
 def test_a_system_gains_nothing_on_itself_and_something_on_chance():
@@ -93,9 +96,3 @@ def test_the_threshold_has_the_best_macro_f1():
     best = measure(gold, (p, decide(TOXICITY, p, fitted)))["f1_macro"][0]
     for bar in (0.2, 0.4, 0.6):
         assert best >= measure(gold, (p, decide(TOXICITY, p, {"true": bar})))["f1_macro"][0] - 0.02
-
-
-def test_the_majority_is_the_share_of_training():
-    training, others = rows(200), rows(10, seed=3)
-    share = np.mean([row.labels == {"true"} for row in training])
-    assert majority(TOXICITY, training, others)[:, 0] == pytest.approx(share)

@@ -54,7 +54,7 @@ def test_the_loss_is_over_the_class_tokens_alone():
     )
 
 
-def test_rare_classes_weigh_more():
+def test_rare_classes_weigh_more_and_targets_are_in_order():
     targets = [[0], [0], [0], [1]]
     assert class_weights(targets, 2, "none") == [[1.0, 1.0]]
     ((common, rare),) = class_weights(targets, 2, "balanced")
@@ -62,9 +62,6 @@ def test_rare_classes_weigh_more():
     # A class that no row has is left out of the balance.
     assert class_weights([[0], [1]], 3, "balanced") == [[1.0, 1.0, 1.0]]
     assert class_weights([[0, 1], [0, 0]], 2, "balanced") == [[1.0, 1.0], [1.0, 1.0]]
-
-
-def test_targets_are_in_the_order_of_the_answers():
     tone, pii = load_definition("tone"), load_definition("pii")
     assert targets_of(row(1, "x", ["anger"]), tone) == [list(tone.classes).index("anger")]
     assert targets_of(row(1, "x", ["true"]), load_definition("toxicity")) == [0]

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from moonlynx import cli
 from moonlynx.judge.contract.types import MoonlynxError
 from moonlynx.judge.metrics.adapter import HeadError, Scaling, load_head_file
 from moonlynx.judge.metrics.loading import load_metric
@@ -15,28 +13,16 @@ from moonlynx.recipes.luna2.settings import RECIPES, Run
 from moonlynx.recipes.luna2.train import NothingToTrainOn
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
+from ...cases import cases
+from ...command import moonlynx
 from .rows import PII, TOXICITY, boolean, multi_label, row, splits
 
 RUNS = sorted(path.stem for path in RECIPES.glob("*.yaml"))
-TINY = {
-    "backbone": "tiny",
-    "precision": "fp32",
-    "checkpointing": False,
-    "device": "cpu",
-    "batch": 16,
-    "rows_at_once": 16,
-    "epochs": 30,
-    "learning_rate": 5e-3,
-    "max_length": 1024,
-}
+TINY = yaml.safe_load(Path(__file__).with_name("tiny.yaml").read_text(encoding="utf-8"))
 
 
 def tiny(backbone, **changes):
     return Run.model_validate(TINY | {"backbone": str(backbone)} | changes)
-
-
-def moonlynx(*arguments):
-    return CliRunner().invoke(cli.app, [*map(str, arguments)])
 
 
 def test_every_recipe_can_be_read():
@@ -49,15 +35,7 @@ def test_every_recipe_can_be_read():
     assert read_run(find_recipe("llama-3.1-8b-qlora", RECIPES), Run).load == "nf4"
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"batch": 5, "rows_at_once": 2}, "batch: 5 is no multiple of rows_at_once"),
-        ({"learning_rate": 0}, "learning_rate: "),
-        ({"lora": {"rank": 0}}, r"lora\.rank: "),
-        ({"colour": "red"}, "colour: Extra"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), cases(__file__, "wrong_settings"))
 def test_what_is_wrong_in_a_yaml_is_named(tmp_path, changes, message):
     path = tmp_path / "run.yaml"
     path.write_text(yaml.safe_dump(TINY | changes))
@@ -93,13 +71,17 @@ def test_sixteen_rows_are_learned_by_heart(tiny_llama, tmp_path, load):
 
 
 @pytest.mark.heavy
-def test_several_labels_are_learned_in_one_pass(tiny_llama, tmp_path):
+def test_several_labels_are_learned_in_one_pass_and_a_head_in_bf16(tiny_llama, tmp_path):
     from moonlynx.recipes.luna2.train import train
 
     rows = multi_label()
     done = train(tiny(tiny_llama, epochs=60), PII, splits(rows), tmp_path)
     assert done.losses[-1] < 0.1 * done.losses[0]
     assert right_labels(tmp_path / "head", rows) == 16
+    from moonlynx.recipes.luna2.train import train
+
+    run = tiny(tiny_llama, precision="bf16", device="auto", epochs=1)
+    assert train(run, TOXICITY, splits(boolean()), tmp_path).steps == 1
 
 
 @pytest.mark.heavy
@@ -219,14 +201,6 @@ def test_a_run_that_cannot_be_says_why(tiny_llama, tmp_path, changes, rows, mess
     with pytest.raises(MoonlynxError, match=message):
         train(run, TOXICITY, splits(rows), tmp_path / "out")
     assert issubclass(NothingToTrainOn, MoonlynxError)
-
-
-@pytest.mark.heavy
-def test_a_head_is_trained_in_bf16_where_there_is_no_gpu(tiny_llama, tmp_path):
-    from moonlynx.recipes.luna2.train import train
-
-    run = tiny(tiny_llama, precision="bf16", device="auto", epochs=1)
-    assert train(run, TOXICITY, splits(boolean()), tmp_path).steps == 1
 
 
 @pytest.mark.heavy

@@ -1,13 +1,12 @@
 """Lynx's recipes: every YAML is dry-run, and real TRL, PEFT and bitsandbytes train a tiny Llama."""
 
 import math
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from moonlynx import cli
 from moonlynx.halubench.records import Provenance, QARow
 from moonlynx.judge.contract.types import BadInput, MoonlynxError
 from moonlynx.judge.prompts.parsing import parse_lynx
@@ -18,24 +17,14 @@ from moonlynx.recipes.chat.settings import Run
 from moonlynx.recipes.lynx.chats import chat_of, preferences_of
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
+from ...cases import cases
+from ...command import moonlynx
 from ...tiny_llama import build_tiny_llama
 
 FOLDER = Path(lynx.__file__).parent
 RUNS = sorted(path.stem for path in FOLDER.glob("*.yaml"))
 HERE = {"gpus": 0, "memory_gb": 8, "tflops": 0.1, "utilisation": 0.5}
-TINY = {
-    "base": "tiny",
-    "precision": "fp32",
-    "attention": "sdpa",
-    "learning_rate": 3e-3,
-    "optimizer": "adamw_torch_fused",
-    "batch": 4,
-    "rows_at_once": 4,
-    "epochs": 3,
-    "warmup_steps": 1,
-    "checkpointing": False,
-    "hardware": HERE,
-}
+TINY = yaml.safe_load(Path(__file__).with_name("tiny.yaml").read_text(encoding="utf-8"))
 
 
 def row(number, *, words=8, label="PASS"):
@@ -68,8 +57,7 @@ def tiny(folder, **changes):
     return Run.model_validate(TINY | {"base": str(folder)} | changes)
 
 
-def moonlynx(*arguments):
-    return CliRunner().invoke(cli.app, ["train", *map(str, arguments)])
+train_by = partial(moonlynx, "train")
 
 
 def test_the_papers_run():
@@ -86,7 +74,7 @@ def test_the_papers_run():
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", RUNS)
 def test_every_run_is_estimated(name, tiny_llama, rows_file):
-    result = moonlynx(name, "--rows", rows_file, "--base", tiny_llama, "--dry-run")
+    result = train_by(name, "--rows", rows_file, "--base", tiny_llama, "--dry-run")
     assert result.exit_code == 0, result.output + repr(result.exception)
     run = read_run(find_recipe(name, FOLDER), Run)
     first, memory, time = result.output.splitlines()
@@ -94,17 +82,6 @@ def test_every_run_is_estimated(name, tiny_llama, rows_file):
     assert f"{run.method}: {rows} rows, 0 left out as longer than {run.max_length} tokens" in first
     assert f"fits into {run.hardware.memory_gb:.0f} GB" in memory
     assert f"on {run.processes} of" in time
-
-
-LLAMA_3_8B = {
-    "vocab_size": 128_256,
-    "hidden_size": 4096,
-    "intermediate_size": 14_336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "max_position_embeddings": 8192,
-}
 
 
 @pytest.mark.heavy
@@ -118,10 +95,10 @@ def test_the_real_8b_is_estimated_at_almost_8000_tokens(name, weights, tmp_path)
 
     base = build_tiny_llama(tmp_path / "base")
     (base / "model.safetensors").unlink()
-    LlamaConfig(**LLAMA_3_8B).save_pretrained(base)
+    LlamaConfig.from_pretrained(Path(__file__).with_name("llama-3-8b.json")).save_pretrained(base)
     rows = tmp_path / "long.jsonl"
     rows.write_text(row(1, words=1_200).model_dump_json() + "\n")
-    result = moonlynx(name, "--rows", rows, "--base", base, "--dry-run")
+    result = train_by(name, "--rows", rows, "--base", base, "--dry-run")
     assert result.exit_code == 0, result.output + repr(result.exception)
     first, memory, _ = result.output.splitlines()
     assert "1 rows, 0 left out as longer than 8000 tokens" in first
@@ -139,16 +116,7 @@ def test_accelerate_reads_its_configurations(path):
     assert config.mixed_precision == "bf16"
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"method": "lora"}, "lora goes with"),
-        ({"lora": {"rank": 4}}, "lora goes with"),
-        ({"batch": 5}, "batch: 5 rows are no multiple of rows_at_once"),
-        ({"learning_rate": 0}, "learning_rate: "),
-        ({"methods": "full"}, "methods: Extra"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), cases(__file__, "wrong_settings"))
 def test_what_is_wrong_in_a_yaml_is_named(tmp_path, changes, message):
     path = tmp_path / "run.yaml"
     path.write_text(yaml.safe_dump(TINY | changes))
@@ -156,7 +124,7 @@ def test_what_is_wrong_in_a_yaml_is_named(tmp_path, changes, message):
         read_run(path, Run)
 
 
-def test_a_chat_asks_and_replies_as_the_judge_does():
+def test_a_chat_asks_and_replies_as_the_judge_does_and_rejects_its_counterpart():
     chat = chat_of(ROWS[1])
     (asked,), (replied,) = chat["prompt"], chat["completion"]
     assert "It opened in 1921." in asked["content"]
@@ -165,6 +133,14 @@ def test_a_chat_asks_and_replies_as_the_judge_does():
     # As vLLM writes JSON under a schema: each blank learned would be one it must not say.
     assert replied["content"].startswith('{"REASONING":["The document')
     assert replied["content"].endswith('],"SCORE":"FAIL"}')
+    alone = row(50)
+    found = dict(preferences_of([*pairs(2), alone]))
+    assert len(found) == 4
+    chat = found["made/1/FAIL"]
+    assert "It opened in 1921." in chat["prompt"][0]["content"]
+    (chosen,), (rejected,) = chat["chosen"], chat["rejected"]
+    assert parse_lynx(chosen["content"], truncated=False).score == "FAIL"
+    assert parse_lynx(rejected["content"], truncated=False).score == "PASS"
 
 
 @pytest.mark.parametrize("field", ["label", "reasoning"])
@@ -227,22 +203,11 @@ def test_a_tracker_that_is_not_installed_is_named(tmp_path, monkeypatch):
 
 
 def pairs(count):
-    """Give rows in pairs over one question, one PASS and one FAIL."""
+    """Yield rows in pairs over one question, one PASS and one FAIL."""
     for number in range(count):
         for label in ("PASS", "FAIL"):
             each = row(number, label=label)
             yield each.model_copy(update={"id": f"{each.id}/{label}"})
-
-
-def test_a_counterparts_reasoning_is_rejected():
-    alone = row(50)
-    found = dict(preferences_of([*pairs(2), alone]))
-    assert len(found) == 4
-    chat = found["made/1/FAIL"]
-    assert "It opened in 1921." in chat["prompt"][0]["content"]
-    (chosen,), (rejected,) = chat["chosen"], chat["rejected"]
-    assert parse_lynx(chosen["content"], truncated=False).score == "FAIL"
-    assert parse_lynx(rejected["content"], truncated=False).score == "PASS"
 
 
 @pytest.mark.heavy
@@ -293,7 +258,7 @@ def test_a_run_that_cannot_be_says_why(tiny_llama, tmp_path, changes, rows, mess
 def test_the_command_trains(tiny_llama, rows_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"base": str(tiny_llama)}))
-    result = moonlynx("lynx", "mine.yaml", "--rows", rows_file, "--validation", rows_file)
+    result = train_by("lynx", "mine.yaml", "--rows", rows_file, "--validation", rows_file)
     assert result.exit_code == 0, result.output + repr(result.exception)
     assert "6 steps over 8 rows (0 too long)" in result.output
     assert "runs/mine/model" in result.output
@@ -303,7 +268,7 @@ def test_the_command_trains(tiny_llama, rows_file, tmp_path, monkeypatch):
     assert (source, passes, fails) == (ROWS[0].source, 4, 4)
     assert licence == ROWS[0].provenance.licence
     assert not [path for path in Path("runs/mine/model").iterdir() if path.suffix == ".bin"]
-    refused = moonlynx("lynx", "mine.yaml", "--rows", rows_file, "--log-to", "paper")
+    refused = train_by("lynx", "mine.yaml", "--rows", rows_file, "--log-to", "paper")
     assert refused.exit_code == 2
     assert "'paper' is none of none, tensorboard, wandb" in refused.output
 

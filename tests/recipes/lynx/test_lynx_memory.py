@@ -17,7 +17,7 @@ HIDDEN, INTERMEDIATE = 128, 448  # in the proportion of Llama 3's
 
 @pytest.fixture(scope="module")
 def bases(tmp_path_factory):
-    """Give the folders of a shallow and a deep model, by number of layers."""
+    """Return the folders of a shallow and a deep model, by number of layers."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     from ...tiny_llama import build_tiny_llama

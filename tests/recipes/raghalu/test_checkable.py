@@ -36,16 +36,13 @@ def test_the_model_gives_the_probabilities_of_what_was_fitted():
     assert [model.probability(text) for text in asked] == pytest.approx(expected, abs=2e-3)
 
 
-def test_the_threshold_loses_no_more_than_told():
+def test_the_threshold_loses_no_more_than_told_of_marked_sentences():
     lost = np.linspace(0.0, 0.99, 1_000)
     threshold = choose_threshold(lost)
     assert (lost >= threshold).mean() <= LOST
     assert (lost >= threshold - 0.002).mean() > LOST
     assert choose_threshold(np.full(100, 0.2)) == 0.5
     assert choose_threshold(np.array([])) == 0.5
-
-
-def test_sentences_that_people_marked_are_found():
     answer = "Sure. It opened in 1950. It is long."
     span = {"start": 19, "end": 23, "text": "1950"}
     row = {"context": "x", "answer": answer, "label": "FAIL", "spans": [span]}

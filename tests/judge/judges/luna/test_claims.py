@@ -11,7 +11,7 @@ from ....strategies import filled, prose
 LIMITS = Limits(64, 12, 20)
 
 
-def test_claims_are_sentences_without_their_list_marks(tokenizer):
+def test_claims_are_sentences_without_their_list_marks_and_uncut_where_empty(tokenizer):
     answer = "Sure! Here:\n- The tower is red.\n2. It opened in 1932."
     claims = list(split_claims("Is it red?", answer, tokenizer, LIMITS))
     assert [claim.text for claim in claims if not claim.empty][-2:] == [
@@ -19,9 +19,6 @@ def test_claims_are_sentences_without_their_list_marks(tokenizer):
         "It opened in 1932.",
     ]
     assert claims[0].empty
-
-
-def test_a_sentence_that_claims_nothing_is_not_cut(tokenizer):
     answer = "I'm sorry, but I don't know the answer to your question. The tower is red."
     claims = list(split_claims("", answer, tokenizer, LIMITS))
     assert [claim.empty for claim in claims] == [True, False]
@@ -39,7 +36,7 @@ def test_the_lead_keeps_the_end_of_question_and_answer(tokenizer):
     assert all(not c.lead for c in split_claims("Why?", answer, tokenizer, Limits(64, 0, 20)))
 
 
-def test_a_long_sentence_is_cut_between_words(tokenizer):
+def test_a_long_sentence_is_cut_between_words_and_a_long_word_within(tokenizer):
     answer = "The tower, " + "which is red and " * 10 + "made of tin, opened in 1932."
     claims = list(split_claims("", answer, tokenizer, LIMITS))
     assert len(claims) > 2
@@ -47,9 +44,6 @@ def test_a_long_sentence_is_cut_between_words(tokenizer):
     lengths = [len(claim.ids) for claim in claims]
     assert max(lengths) <= 20
     assert min(lengths) >= 8
-
-
-def test_a_long_word_is_cut_too(tokenizer):
     claims = list(split_claims("", "q" * 90 + ".", tokenizer, LIMITS))
     assert "".join(claim.text for claim in claims) == "q" * 90 + "."
     assert max(len(claim.ids) for claim in claims) <= 20

@@ -26,7 +26,7 @@ def judged(judge, context, answer, question=""):
     return verdict
 
 
-def test_the_folder_is_small_and_holds_what_its_manifest_says():
+def test_the_folder_and_the_calibration_are_those_of_sets_that_may_be_shipped(judge):
     files = json.loads((EMBEDDED / MANIFEST).read_text())["files"]
     assert {path.name for path in EMBEDDED.iterdir()} == {
         *files,
@@ -35,30 +35,21 @@ def test_the_folder_is_small_and_holds_what_its_manifest_says():
         "README.md",
     }
     assert sum(path.stat().st_size for path in EMBEDDED.iterdir()) < MOST_MB * 1e6
-
-
-def test_the_calibration_is_that_of_these_weights(judge):
     calibration = load_calibration(EMBEDDED / CALIBRATION)
     assert calibration.judge == judge.info
     assert calibration.fails >= 50
     verdict = judged(judge, "The bridge opened in 1932.", "It opened in 1932.")
     assert verdict.probability is not None
-
-
-def test_the_record_names_sets_that_may_be_shipped():
     record = read_record(EMBEDDED)
     assert record.mix == "shipped"
     assert [stage.name for stage in record.stages] == ["pairs", "answers"]
 
 
-def test_a_wrong_year_is_found_and_marked(judge):
+def test_what_is_wrong_is_found_and_marked(judge):
     verdict = judged(judge, "The bridge opened in 1932.", "It opened in 1950.")
     assert verdict.score == "FAIL"
     assert [span.text for span in verdict.spans] == ["1950"]
     assert judged(judge, "The bridge opened in 1932.", "It opened in 1932.").score == "PASS"
-
-
-def test_the_wrong_sentence_is_told_from_the_right_one(judge):
     verdict = judged(
         judge,
         "The bridge is 90 m long and was opened in 1932.",

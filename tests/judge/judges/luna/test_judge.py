@@ -112,15 +112,12 @@ def test_a_separator_in_judged_text_is_text(make, parts):
     assert [(ids == sep).sum() for ids, _ in inputs] == [2]
 
 
-def test_the_encoder_gets_its_inputs_sorted_by_length(make):
+def test_the_encoder_gets_its_inputs_sorted_by_length_and_in_portions(make, monkeypatch):
     judge = make()
     judge([EXAMPLE, EXAMPLE.model_copy(update={"question": ""}), EXAMPLE])
     lengths = [len(ids) for ids, _ in judge._encoder.inputs[0]]
     assert lengths == sorted(lengths)
     assert len(set(lengths)) > 1
-
-
-def test_a_long_batch_goes_in_portions(make, monkeypatch):
     whole = make()([EXAMPLE] * 9)
     monkeypatch.setattr(module, "_TOKENS", 100)
     judge = make()

@@ -110,7 +110,7 @@ def calibrate(folder, judge, by=0.0):
     write_manifest(folder)
 
 
-def test_the_folders_calibration_gives_probabilities(own):
+def test_the_folders_calibration_is_applied_to_its_own_judge(own):
     (bare,) = load_judge(f"luna:{own}")([EXAMPLE])
     calibrate(own, bare.judge)
     (verdict,) = load_judge(f"luna:{own}")([EXAMPLE])
@@ -122,9 +122,6 @@ def test_the_folders_calibration_gives_probabilities(own):
     assert load_judge(f"luna:{own}?threshold=0.5")([EXAMPLE])[0].score == "FAIL"
     # Fitted for another number of windows, it says nothing.
     assert load_judge(f"luna:{own}?windows=0")([EXAMPLE])[0].probability is None
-
-
-def test_a_calibration_for_another_judge_is_not_applied(own):
     calibrate(own, JudgeInfo(name="luna", version="other"))
     assert load_judge(f"luna:{own}")([EXAMPLE])[0].probability is None
 

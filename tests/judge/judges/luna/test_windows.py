@@ -22,15 +22,12 @@ def read(tokenizer, claim, documents, windows=1, question=""):
     return finish(read_claims(question, claim, documents, tokenizer, LIMITS, windows))
 
 
-def test_a_short_context_is_read_as_it_is(tokenizer):
+def test_short_contexts_and_records_are_read_as_they_are(tokenizer):
     context = ["The bridge is red.", "It is wide."]
     found = read(tokenizer, "It is red. It is wide.", context)
     windows = [window.text for one in found for window in one.windows]
     assert windows == ["The bridge is red. It is wide."] * 2
     assert [block.document for block in found[0].windows[0].blocks] == [0, 1]
-
-
-def test_records_are_read_as_lines(tokenizer):
     document = json.dumps({"fee": 3, "open": True})
     (block,) = list(read_blocks(document, 2, tokenizer, LONGEST))
     assert (block.text, block.document) == ("fee: 3; open: yes.", 2)
@@ -52,18 +49,12 @@ def test_the_blocks_that_fit_best_are_read(tokenizer):
     assert any("The tower opened" in window.text for window in two.windows)
 
 
-def test_the_question_helps_to_choose(tokenizer):
+def test_the_question_helps_to_choose_and_no_word_or_token_is_no_fault(tokenizer):
     documents = [*NOISE[:10], "The river is wide.", *NOISE[10:]]
     (one,) = read(tokenizer, "It is so.", documents, question="How wide is the river?")
     assert "river" in one.windows[0].text
-
-
-def test_a_claim_that_shares_no_word_is_read_with_the_first_blocks(tokenizer):
     (one,) = read(tokenizer, "Zebras gallop.", NOISE)
     assert one.windows[0].text.startswith(NOISE[0])
-
-
-def test_a_document_without_a_token_is_read_as_nothing(tokenizer):
     (one,) = read(tokenizer, "It is red.", ["\u200b\u200d\x01"])
     (window,) = one.windows
     assert (window.text, len(window.ids)) == ("", 0)

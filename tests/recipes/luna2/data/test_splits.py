@@ -17,22 +17,22 @@ def placed(text, group, side=None):
     return Placed(row, side)
 
 
-def test_a_group_is_on_one_side():
+def test_a_group_is_on_one_side_the_same_for_the_same_seed():
     rows = [placed(f"text {n} of many, by itself {n * 7}", f"group {n % 50}") for n in range(400)]
     found = split(rows, 1)
     groups = [{row.group for row in getattr(found, side)} for side in SIDES]
     assert all(groups)
     assert not any(one & other for one, other in combinations(groups, 2))
     assert sum(len(getattr(found, side)) for side in SIDES) + found.removed == 400
-
-
-def test_the_same_seed_gives_the_same_split_in_the_same_order():
     rows = [placed(f"text {n}", f"group {n}") for n in range(100)]
     assert split(rows, 1) == split(rows, 1)
     assert split(rows, 1) != split(rows, 2)
+    found = split([placed("one", "g", "train"), placed("two", "g", "test")], 1)
+    assert not found.train
+    assert len(found.test) == 2
 
 
-def test_a_copy_with_other_case_and_marks_is_removed_from_training():
+def test_what_is_like_a_text_for_testing_is_removed_from_training():
     rows = [
         placed("You are, in a word: WONDERFUL!", "a", "train"),
         placed("you are in a word wonderful", "b", "test"),
@@ -42,9 +42,6 @@ def test_a_copy_with_other_case_and_marks_is_removed_from_training():
     assert [row.group for row in found.train] == ["c"]
     assert [row.group for row in found.test] == ["b"]
     assert found.removed == 1
-
-
-def test_a_text_that_is_half_in_testing_is_removed_and_one_that_shares_a_phrase_is_kept():
     rows = [
         placed(" ".join(WORDS), "tested", "test"),
         placed(" ".join(WORDS[:30] + ["more"] * 5), "most of it", "validation"),
@@ -53,12 +50,6 @@ def test_a_text_that_is_half_in_testing_is_removed_and_one_that_shares_a_phrase_
     found = split(rows, 1)
     assert not found.validation
     assert [row.group for row in found.train] == ["a phrase"]
-
-
-def test_a_group_that_its_set_has_on_two_sides_is_for_testing():
-    found = split([placed("one", "g", "train"), placed("two", "g", "test")], 1)
-    assert not found.train
-    assert len(found.test) == 2
 
 
 @needs_data

@@ -57,11 +57,6 @@ def fault(case, calls):
     return None
 
 
-def test_the_right_call_takes_the_first_value_and_leaves_out_what_may_be():
-    case = Case("1", "x", "?", (), (("f", {"a": ["", 3], "b": ["", ""], "c": [{"d": [1, 2]}]}),))
-    assert case.right() == [{"name": "f", "arguments": {"a": 3, "c": {"d": 1}}}]
-
-
 def test_every_kind_of_wrong_call_is_wrong_as_it_says():
     maker = WrongCalls([CASE, OTHER, NONE], random.Random(1))
     kinds = set()
@@ -80,12 +75,14 @@ def test_every_kind_of_wrong_call_is_wrong_as_it_says():
     }
 
 
-def test_calls_are_read_as_they_are_written():
+def test_calls_are_read_as_they_are_written_and_the_right_one_is_the_first():
     calls = CASE.right()
     assert read_calls(write_calls(calls)) == calls
     openai = {"function": {"name": "f", "arguments": json.dumps({"a": 1})}}
     assert read_calls(json.dumps(openai)) == [{"name": "f", "arguments": {"a": 1}}]
     assert read_calls("None of the tools can help.") == []
+    case = Case("1", "x", "?", (), (("f", {"a": ["", 3], "b": ["", ""], "c": [{"d": [1, 2]}]}),))
+    assert case.right() == [{"name": "f", "arguments": {"a": 3, "c": {"d": 1}}}]
 
 
 @needs_data
