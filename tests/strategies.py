@@ -41,6 +41,9 @@ labels = st.sampled_from(["PASS", "FAIL"])
 turns = st.builds(Turn, role=st.sampled_from(["system", "user", "assistant"]), content=texts)
 judge_infos = st.builds(JudgeInfo, name=texts, version=texts)
 usages = st.builds(Usage, calls=counts, input_tokens=counts, output_tokens=counts, windows=counts)
+stages = st.builds(
+    Stage, judge=texts, score=st.none() | labels, decided=st.booleans(), degraded=st.booleans()
+)
 errors = st.builds(JudgeError, code=st.sampled_from(ERROR_CODES), message=texts)
 
 
@@ -109,17 +112,7 @@ def verdicts(draw):
         spans=draw(tuples_of(spans())),
         sentences=draw(tuples_of(sentences())),
         judge=draw(judge_infos),
-        stages=draw(
-            tuples_of(
-                st.builds(
-                    Stage,
-                    judge=texts,
-                    score=st.none() | labels,
-                    decided=st.booleans(),
-                    degraded=st.booleans(),
-                )
-            )
-        ),
+        stages=draw(tuples_of(stages)),
         usage=draw(usages),
         error=draw(errors) if score is None else None,
     )

@@ -116,7 +116,7 @@ def test_faithbench_gives_published_detectors_the_figures_they_have(make_verdict
         assert round(100 * found, 1) == figure, detector
 
 
-def test_a_file_of_ones_own(benchmark, fixtures):
+def test_a_file_of_ones_own_has_ids_and_labels(benchmark, fixtures, tmp_path):
     assert len(benchmark.rows) == 12
     assert benchmark.split == "all"
     assert not benchmark.test_only
@@ -124,14 +124,6 @@ def test_a_file_of_ones_own(benchmark, fixtures):
         "weather"
     ] * 2
     assert list(benchmark.files) == ["benchmark.jsonl"]
-
-
-def write(path, *rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return str(path)
-
-
-def test_rows_without_ids_or_texts_keep_their_place_and_label(tmp_path):
     path = write(tmp_path / "own.jsonl", {"context": "c", "answer": "a", "label": "PASS"})
     (row,) = load_benchmark(path).rows
     assert (row.id, row.example.id, row.subset) == ("own/1", "own/1", "all")
@@ -139,6 +131,11 @@ def test_rows_without_ids_or_texts_keep_their_place_and_label(tmp_path):
     assert (row.id, row.label) == ("b/s/7", "FAIL")
     assert isinstance(row.example, BadInput)
     assert str(row.example).startswith("row b/s/7, context: holds no text")
+
+
+def write(path, *rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return str(path)
 
 
 @pytest.mark.parametrize(("rows", "message"), cases(__file__, "not_counted"))

@@ -63,7 +63,7 @@ def test_the_same_command_gives_the_same_files_and_another_seed_others(built, da
     assert sha256_file(tmp_path / "other" / "test.jsonl") != sha256_file(built / "test.jsonl")
 
 
-def test_a_build_that_was_stopped_is_finished(built, data):
+def test_a_build_that_was_stopped_is_finished_and_a_whole_one_left_alone(built, data):
     whole = contents(built)
     (built / "manifest.json").unlink()
     (built / "test.jsonl").write_bytes(whole["test.jsonl"][:1000])
@@ -71,9 +71,6 @@ def test_a_build_that_was_stopped_is_finished(built, data):
     (built / "test.jsonl.part").write_bytes(b"half a line")
     run(data, built)
     assert contents(built) == whole
-
-
-def test_a_whole_build_is_left_alone(built, data):
     before = (built / "test.jsonl").stat().st_mtime_ns
     run(data, built)
     assert (built / "test.jsonl").stat().st_mtime_ns == before

@@ -25,7 +25,7 @@ def test_every_row_says_where_it_is_from(name, data):
         assert isinstance(row.provenance.row, str)
 
 
-def test_financebench_and_ragtruth_split_documents_and_keep_notes(data):
+def test_documents_are_split_whole_and_keep_their_notes(data):
     first, second, third = rows_of("FinanceBench", data)[:3]
     assert first.context[0].startswith("In case 100 ")
     assert first.group == second.group != third.group
@@ -34,6 +34,14 @@ def test_financebench_and_ragtruth_split_documents_and_keep_notes(data):
     assert first.label == "FAIL"
     assert first.annotation == '"It cost" (Conflict): no'
     assert (second.label, second.annotation) == ("PASS", "")
+    for row in rows_of("covidQA", data):
+        (paper,), (excerpt,) = row.context, row.excerpt
+        assert row.answer in excerpt
+        assert excerpt in paper
+        assert row.answer == row.answer.strip()
+        before, after = excerpt.split(row.answer)
+        assert len(before) >= 1_000 or paper.startswith(before[:50])
+        assert len(after) >= 1_000 or paper.endswith(after[-50:])
 
 
 def test_drop_pubmedqa_and_halueval_are_written_as_published(data):
@@ -53,17 +61,6 @@ def test_drop_pubmedqa_and_halueval_are_written_as_published(data):
     assert {row.label for row in generated} == {"PASS", "FAIL"}
     for row in generated:
         assert (row.answer == "Nobody knows what it cost.") == (row.label == "FAIL")
-
-
-def test_covid_qa_keeps_the_whole_paper_and_the_part_around_the_answer(data):
-    for row in rows_of("covidQA", data):
-        (paper,), (excerpt,) = row.context, row.excerpt
-        assert row.answer in excerpt
-        assert excerpt in paper
-        assert row.answer == row.answer.strip()
-        before, after = excerpt.split(row.answer)
-        assert len(before) >= 1_000 or paper.startswith(before[:50])
-        assert len(after) >= 1_000 or paper.endswith(after[-50:])
 
 
 def test_what_the_list_names_is_never_trained_on(data, tmp_path):

@@ -1,5 +1,3 @@
-"""Habits that hold for every file of the repository."""
-
 import os.path
 import re
 

@@ -32,12 +32,9 @@ def lint_imports(programs, folder):
     return run(command, folder, PYTHONPATH=str(folder / "src"), COLUMNS="200")
 
 
-def test_the_floors_hold(programs, root):
+def test_the_floors_hold_and_planted_imports_are_caught(programs, root, copy_repository, tmp_path):
     done = lint_imports(programs, root)
     assert done.returncode == 0, done.stdout
-
-
-def test_planted_imports_are_caught(programs, copy_repository, tmp_path):
     tree = copy_repository(tmp_path)
     for file, (line, _) in PLANTED.items():
         (tree / file).write_text(f"{line}\n")

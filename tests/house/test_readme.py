@@ -27,6 +27,8 @@ from typer.testing import CliRunner
 from moonlynx.cli import app
 from moonlynx.judge.contract.spec import parse_spec
 
+from ..cases import cases
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 NEEDS = {"server", "gpu", "hub", "files"}
@@ -175,16 +177,7 @@ def test_commands_that_cannot_run_here_still_parse(blocks, tmp_path, user_enviro
     assert parsed == sum(block.body.count("moonlynx ") for _, block in pending)
 
 
-@pytest.mark.parametrize(
-    ("body", "output", "said"),
-    [
-        ("make no-such-target\necho a", ("text", "a  \n"), None),
-        ("echo a", ("text", "b"), "printed"),
-        ("echo '{\"a\": 0.501}'", ("json", '{"a":  0.5}'), None),
-        ("echo '{\"a\": 0.51}'", ("json", '{"a": 0.5}'), "printed"),
-        ("cat no-such-file", None, "ended with 1"),
-    ],
-)
+@pytest.mark.parametrize(("body", "output", "said"), cases(__file__, "runner"))
 def test_the_runner_notices(body, output, said, tmp_path, user_environment):
     printed = "" if output is None else "\n```{}\n{}\n```\n".format(*output)
     (block,) = read_blocks(f"```bash\n{body}\n```\n{printed}")

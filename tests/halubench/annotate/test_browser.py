@@ -1,5 +1,3 @@
-"""Keys pressed in a real browser, against the server that the command starts."""
-
 import pytest
 
 from moonlynx.halubench.annotate.store import Store

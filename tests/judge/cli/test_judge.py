@@ -85,15 +85,7 @@ def test_context_may_be_files_texts_and_standard_input(tmp_path):
     assert err == "error: standard input: is not UTF-8 text\n"
 
 
-@pytest.mark.parametrize(
-    ("answer", "flags", "code"),
-    [
-        (GROUNDED, [], 0),
-        (GROUNDED, ["--fail-on-hallucination"], 0),
-        (HALLUCINATED, [], 0),
-        (HALLUCINATED, ["--fail-on-hallucination"], 4),
-    ],
-)
+@pytest.mark.parametrize(("answer", "flags", "code"), cases(__file__, "exit_codes"))
 def test_exit_codes_of_one_answer(answer, flags, code):
     arguments = ("--context", CONTEXT, "--answer", answer, "--format", "json")
     assert judge(*arguments, *flags).exit_code == code

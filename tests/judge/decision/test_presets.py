@@ -61,7 +61,7 @@ def test_a_preset_sets_the_threshold(calibration, tmp_path):
         assert [v.score for v in load_judge(spec)([EXAMPLE])] == [v.score for v in bare([EXAMPLE])]
 
 
-def test_too_few_rows_of_a_label_leave_its_preset_out(tmp_path):
+def test_too_few_rows_of_a_label_and_older_files_have_no_preset(tmp_path, calibration):
     judge = load_judge("token-similarity").info
     few = fit(judge, [0.1] * 20 + [0.9] * 5, ["PASS"] * 20 + ["FAIL"] * 5)
     assert few.presets.audit is None
@@ -71,9 +71,6 @@ def test_too_few_rows_of_a_label_leave_its_preset_out(tmp_path):
         CalibrationError, match=r"preset=audit: fitted on too few rows \(25, 5 FAIL\)"
     ):
         load_judge(f"token-similarity?calibration={tmp_path / 'few.json'}&preset=audit")
-
-
-def test_a_file_of_before_has_none(calibration, tmp_path):
     content = calibration.model_dump(mode="json", exclude={"presets"}) | {"schema_version": "1.1"}
     older = Calibration.model_validate(content)
     assert older.presets is None

@@ -67,16 +67,7 @@ def test_metrics_read_the_same_names_and_a_mapped_one_that_is_not_there_is_an_er
         read_example(row, FieldMap.parse(["question=qeury"]))
 
 
-@pytest.mark.parametrize(
-    ("cell", "documents"),
-    [
-        ('["one", "two"]', ("one", "two")),
-        ("['one', \"it's\"]", ("one", "it's")),
-        ("['one'\n 'two']", ("one", "two")),  # as numpy writes them
-        ("[1] a footnote", ("[1] a footnote",)),
-        ("[__import__('os')]", ("[__import__('os')]",)),
-    ],
-)
+@pytest.mark.parametrize(("cell", "documents"), cases(__file__, "cells"))
 def test_a_cell_with_a_list_holds_several_documents(cell, documents):
     row = Cells(contexts=cell, answer="a", question="", label="", id="")
     assert read_example(row) == Example(context=documents, answer="a")

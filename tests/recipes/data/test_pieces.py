@@ -16,7 +16,7 @@ def pieces(*rows):
     return [piece for seed in range(60) for piece in cut(rows, random.Random(seed))]
 
 
-def test_a_piece_is_a_run_of_few_sentences_with_its_own_label_and_spans():
+def test_a_piece_is_a_run_of_few_sentences_with_an_id_label_and_spans_of_its_own():
     found = pieces(row())
     assert {piece.example.answer.count(".") for piece in found} == {1, 2, LONGEST}
     for piece in found:
@@ -25,9 +25,6 @@ def test_a_piece_is_a_run_of_few_sentences_with_its_own_label_and_spans():
         assert example.label == ("FAIL" if "five" in example.answer else "PASS")
         assert [span.text for span in example.spans] == ["five"] * (example.label == "FAIL")
         assert piece.group == row().group
-
-
-def test_pieces_of_one_answer_have_ids_of_their_own_and_some_give_none():
     found = {piece.example.id: piece.example.answer for piece in pieces(row())}
     assert len(set(found.values())) == len(found)
     assert {piece.example.label for piece in pieces(row("PASS", spans=()))} == {"PASS"}

@@ -1,5 +1,3 @@
-"""Sixteen rows of each kind of metric that a tiny Llama can learn by heart."""
-
 from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.recipes.luna2.data import LabelledInput, Splits

@@ -1,5 +1,3 @@
-"""Rows labelled by the vote of several models, and open sets rewritten to fit a metric."""
-
 import json
 
 import jsonschema

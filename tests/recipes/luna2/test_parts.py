@@ -1,5 +1,3 @@
-"""The parts of training: loss, class weights, batches, and what is fitted, against hand counts."""
-
 import math
 
 import numpy as np

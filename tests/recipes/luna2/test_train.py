@@ -1,5 +1,3 @@
-"""Real PEFT and transformers train heads on a tiny Llama."""
-
 import json
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Tier 1's regression judges as it was fitted, and its threshold loses no more than told."""
-
 import numpy as np
 import pytest
 

@@ -1,5 +1,3 @@
-"""What is kept and found again, in SQLite and in PostgreSQL."""
-
 import json
 from datetime import date, datetime, timedelta
 from uuid import uuid4

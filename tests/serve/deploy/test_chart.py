@@ -14,6 +14,8 @@ from moonlynx.serve.app import create_app
 from moonlynx.serve.cli import app
 from moonlynx.serve.service import Settings
 
+from ...cases import cases
+
 helm = pytest.importorskip("helm_python.chart", reason="pip install helm-python-sdk")
 
 KUBERNETES = "1.31"
@@ -130,15 +132,7 @@ def test_keys_come_from_a_secret_in_a_chart_of_this_version(render, deploy):
     assert chart["appVersion"] == moonlynx.__version__
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"keys": ["secret"]},
-        {"replicas": "two"},
-        {"judges": "luna"},
-        {"service": {"type": "ClusterIP", "port": 0}},
-    ],
-)
+@pytest.mark.parametrize("wrong", cases(__file__, "wrong_values"))
 def test_wrong_values_are_refused_by_name(render, wrong):
     with pytest.raises(Exception, match=next(iter(wrong))):
         render(wrong)

@@ -40,13 +40,10 @@ def test_only_grounded_replies_become_answers(pipeline, message):
     assert [verdict.score for verdict in result["judge"]["verdicts"]] == ["FAIL", "PASS"]
 
 
-def test_a_saved_pipeline_judges_again(pipeline):
+def test_a_saved_pipeline_judges_again_and_no_score_is_neither(pipeline):
     again = Pipeline.loads(pipeline.dumps(), allowed_modules=[GroundednessJudge.__module__])
     assert again.get_component("judge").judge == JUDGE
     assert [one.data for one in ask(again, [RIGHT, WRONG])["answers"]["answers"]] == [RIGHT]
-
-
-def test_what_has_no_score_is_neither():
     component = GroundednessJudge("lynx:model@http://127.0.0.1:9/v1")
     result = component.run([RIGHT], DOCUMENTS)
     assert result["grounded"] == result["ungrounded"] == []

@@ -1,5 +1,3 @@
-"""LangChain's guard in a real chain, and the evaluator in LangSmith's own runner, offline."""
-
 import asyncio
 from uuid import uuid4
 

@@ -1,5 +1,3 @@
-"""The page in a real browser, against the server that the command starts."""
-
 import json
 from pathlib import Path
 

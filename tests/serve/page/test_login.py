@@ -93,9 +93,22 @@ def test_a_form_of_another_shape_opens_nothing(client, body):
     assert client.post("/login", content=body or b"x").status_code == 415
 
 
-def test_a_form_is_small(client):
+def test_a_form_is_small_a_session_ends_and_its_cookie_is_for_https_alone_where_that_is_spoken(
+    client, monkeypatch
+):
     answer = sign_in(client, "x" * login.LARGEST)
     assert answer.json()["error"]["code"] == "too_large"
+    before = int(login.time.time())
+    sign_in(client)
+    end = int(cookie(client)[1].partition("-")[0])
+    assert before <= end - 12 * 3_600 <= login.time.time()
+    monkeypatch.setattr(login.time, "time", lambda: end - 1)
+    assert client.get("/").status_code == 200
+    monkeypatch.setattr(login.time, "time", lambda: end + 1)
+    assert client.get("/").status_code == 401
+    secure = client.post("https://localhost/login", data={"key": KEY}).headers["set-cookie"]
+    assert "Secure" in secure
+    assert "Secure" not in sign_in(client).headers["set-cookie"]
 
 
 def test_a_cookie_that_the_server_did_not_sign_opens_nothing(client, calling):
@@ -117,23 +130,6 @@ def test_a_cookie_that_the_server_did_not_sign_opens_nothing(client, calling):
     for one in forged:
         header = f"{name}={one}".encode("latin-1")
         assert client.get("/", headers={"Cookie": header}).status_code == 401, one
-
-
-def test_a_session_ends(client, monkeypatch):
-    before = int(login.time.time())
-    sign_in(client)
-    end = int(cookie(client)[1].partition("-")[0])
-    assert before <= end - 12 * 3_600 <= login.time.time()
-    monkeypatch.setattr(login.time, "time", lambda: end - 1)
-    assert client.get("/").status_code == 200
-    monkeypatch.setattr(login.time, "time", lambda: end + 1)
-    assert client.get("/").status_code == 401
-
-
-def test_the_cookie_is_for_https_alone_where_that_is_spoken(client):
-    secure = client.post("https://localhost/login", data={"key": KEY}).headers["set-cookie"]
-    assert "Secure" in secure
-    assert "Secure" not in sign_in(client).headers["set-cookie"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-"""The judge that Triton runs: its verdicts are `load_judge`'s."""
-
 import json
 
 import pytest

@@ -108,20 +108,19 @@ def test_a_gpu_that_is_too_small_or_in_use_says_by_how_much(machine, free_port):
     assert "41.9 of 85.5 GB are free, and memory_share: 0.9 claims 77.0" in fault
 
 
-def test_only_visible_gpus_count(machine, monkeypatch):
+def test_no_driver_is_no_traceback_and_only_visible_gpus_count(
+    monkeypatch, tmp_path, machine, free_port
+):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "nvidia-smi is not on the path" in faults(at(free_port))["GPUs"]
+    machine("NVIDIA-SMI has failed", code=9)
+    assert "nvidia-smi fails: NVIDIA-SMI has failed" in faults(at(free_port))["GPUs"]
     asked = machine(H100)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
     assert len(find_gpus()) == 1
     assert "--id=2,3" in asked.read_text(encoding="utf-8")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert find_gpus() == []
-
-
-def test_no_driver_is_no_traceback(monkeypatch, tmp_path, machine, free_port):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert "nvidia-smi is not on the path" in faults(at(free_port))["GPUs"]
-    machine("NVIDIA-SMI has failed", code=9)
-    assert "nvidia-smi fails: NVIDIA-SMI has failed" in faults(at(free_port))["GPUs"]
 
 
 def test_weights_that_are_not_here_may_not_be_fetched_offline(monkeypatch, free_port):

@@ -1,5 +1,3 @@
-"""Memory, held against published totals and real tensors; throughput, against sums by hand."""
-
 import pytest
 
 from moonlynx.serve.vllm.deployment import read_deployment

@@ -5,6 +5,8 @@ from hypothesis import strategies as st
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.judges.detectors.token_similarity import METRICS, TokenSimilarity
 
+from ....cases import cases
+
 CONTEXT = (
     "The lighthouse at the cape was built in 1874. It stands 35 metres high and burns gas.",
     "Since 1990 the keeper's house has been a museum. Entry costs 3.50 euros.",
@@ -35,14 +37,7 @@ def test_words_that_stand_in_the_documents_support():
     assert [span.text for span in verdict.spans] == ["solar power at night"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "score"),
-    [
-        *(("Gas.", 0.0), ("No", 1.0), ("42", 1.0), ("Tin", 1.0)),
-        *(("Entry costs 3.50 euros.", 0.0), ("Entry costs 350 euros.", 1.0)),
-        *(("It is 3.5 metres high.", 1.0), ("Sailors adore the ocean.", 1.0)),
-    ],
-)
+@pytest.mark.parametrize(("answer", "score"), cases(__file__, "short_answers"))
 def test_short_answers_are_judged_by_words_and_whole_numbers(answer, score):
     assert judge(answer).raw_score == score
 

@@ -12,6 +12,7 @@ from moonlynx.judge.judges.luna.config import LunaConfig, LunaError
 from moonlynx.judge.judges.luna.weights import load_tokenizer, open_weights, write_manifest
 from moonlynx.judge.registry import load_judge
 
+from ....cases import cases
 from .tiny import CONFIG
 
 EXAMPLE = Example(context="The tower is red.", answer="The bridge was green.")
@@ -80,16 +81,7 @@ def test_a_tokenizer_without_separators_is_refused(own):
         load_tokenizer(own / "tokenizer.json")
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"threshold": "high"}, "threshold"),
-        ({"aggregation": "mean"}, "aggregation"),
-        ({"claim": 60}, "window"),
-        ({"schema_version": "2.0"}, "schema_version"),
-        ({"colour": "red"}, "colour"),
-    ],
-)
+@pytest.mark.parametrize(("change", "field"), cases(__file__, "wrong_configurations"))
 def test_a_wrong_configuration_names_the_field(tmp_path, change, field):
     path = tmp_path / "luna.json"
     path.write_text(json.dumps(CONFIG.model_dump() | change))

@@ -1,5 +1,3 @@
-"""Models of entailment as judges: labels, windows, forms, and what they refuse."""
-
 import json
 import shutil
 
