@@ -5,11 +5,11 @@ import pytest
 
 from moonlynx.eval.records import Report
 from moonlynx.eval.run import verdict_file
-from moonlynx.judge.decision.calibration import fit_calibration
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.registry import load_judge
 
 from ..cases import cases
+from ..fitting import fit
 
 
 @pytest.fixture
@@ -43,13 +43,11 @@ def test_eval_writes_verdicts_and_reports(evaluate, tmp_path):
 
 
 def test_eval_draws_a_calibrated_judge(evaluate, tmp_path):
-    calibration = fit_calibration(
+    calibration = fit(
         load_judge("token-similarity").info,
         [step / 300 for step in range(300)],
         ["FAIL" if step > 240 else "PASS" for step in range(300)],
-        method="temperature",
-        objective="balanced-accuracy",
-        data_sha256="0" * 64,
+        "temperature",
     )
     save_record(calibration, tmp_path / "calibration.json")
     spec = f"token-similarity?calibration={tmp_path / 'calibration.json'}"

@@ -10,20 +10,14 @@ from moonlynx.eval.metrics import ECE_BINS
 from moonlynx.eval.outcomes import Gold
 from moonlynx.eval.report_pages import render
 from moonlynx.judge.contract.types import JudgeInfo
-from moonlynx.judge.decision.calibration import fit_calibration
+
+from ..fitting import fit
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def calibration_of(scores, labels):
-    return fit_calibration(
-        JudgeInfo(name="scripted", version="1"),
-        scores,
-        labels,
-        method="isotonic",
-        objective="balanced-accuracy",
-        data_sha256="0" * 64,
-    )
+    return fit(JudgeInfo(name="scripted", version="1"), scores, labels)
 
 
 @pytest.fixture

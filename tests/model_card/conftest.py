@@ -6,7 +6,6 @@ import pytest
 
 from moonlynx.eval.benchmarks import load_benchmark
 from moonlynx.eval.run import Settings, run_evaluation
-from moonlynx.judge.decision.calibration import fit_calibration
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.luna.weights import write_manifest
 from moonlynx.judge.registry import load_judge
@@ -14,6 +13,7 @@ from moonlynx.recipes.luna.record import TrainingRecord
 from moonlynx.recipes.luna.settings import Run
 from moonlynx.recipes.runs import read_run
 
+from ..fitting import fit
 from ..judge.judges.luna.tiny import build_tiny_luna
 
 ROWS = Path(__file__).parents[1] / "eval" / "fixtures" / "benchmark.jsonl"
@@ -37,13 +37,8 @@ def evaluate(benchmark, specs, output):
 @pytest.fixture(scope="session")
 def calibrated(tmp_path_factory):
     folder = build_tiny_luna(tmp_path_factory.mktemp("card") / "tiny")
-    calibration = fit_calibration(
-        load_judge(f"luna:{folder}").info,
-        [0.2, 0.9] * 20,
-        ["PASS", "FAIL"] * 20,
-        method="temperature",
-        objective="balanced-accuracy",
-        data_sha256="d" * 64,
+    calibration = fit(
+        load_judge(f"luna:{folder}").info, [0.2, 0.9] * 20, ["PASS", "FAIL"] * 20, "temperature"
     )
     save_record(calibration, folder / "calibration.json")
     write_manifest(folder)

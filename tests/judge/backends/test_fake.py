@@ -51,6 +51,8 @@ def test_a_faulty_script_is_named_by_line(row, fault, tmp_path):
 
 
 def test_a_script_must_be_named_and_there_and_fit(tmp_path):
+    (over,) = FakeBackend([]).complete([ask("c")])
+    assert (over.finish, over.error.code) == ("error", "backend")
     backend = scripted(tmp_path / "script.jsonl", {"match": "bridge", "text": "x"})
     (reply,) = backend.complete([ask("a tower")])
     assert (reply.error.code, "no row of" in reply.error.message) == ("backend", True)

@@ -2,7 +2,6 @@ import json
 import os
 import random
 from collections.abc import Sequence
-from functools import partial
 
 import pytest
 
@@ -10,13 +9,15 @@ from moonlynx.judge.batch.judging import judge_rows, read_timings, read_verdicts
 from moonlynx.judge.contract.base import unscored
 from moonlynx.judge.contract.types import BadInput, Example, JudgeInfo, Verdict
 from moonlynx.judge.decision.abstention import Abstaining
-from moonlynx.judge.decision.calibration import Calibrated, fit_calibration
+from moonlynx.judge.decision.calibration import Calibrated
 from moonlynx.judge.decision.cascade import Cascade
 from moonlynx.judge.files.atomic import InUse
 from moonlynx.judge.files.journal import RunMismatch
 from moonlynx.judge.judges.detectors.token_similarity import TokenSimilarity
 from moonlynx.judge.judges.rules import RuleTier
 from moonlynx.judge.rows.examples import read_rows
+
+from ...fitting import fit
 
 RUN = {"input_sha256": "0" * 64}
 
@@ -98,16 +99,9 @@ def test_verdicts_by_two_calibrations_are_never_mixed(tmp_path, using):
     path = make_input(tmp_path / "in.jsonl", 20)
     output = tmp_path / "out.jsonl"
     judge = TokenSimilarity()
-    fit = partial(
-        fit_calibration,
-        judge.info,
-        [0.1, 0.4, 0.5, 0.9] * 25,
-        method="temperature",
-        objective="balanced-accuracy",
-        data_sha256="0" * 64,
-    )
-    first = fit(labels=["PASS", "PASS", "FAIL", "FAIL"] * 25)
-    second = fit(labels=["PASS", "FAIL", "PASS", "FAIL"] * 25)
+    scores = [0.1, 0.4, 0.5, 0.9] * 25
+    first = fit(judge.info, scores, ["PASS", "PASS", "FAIL", "FAIL"] * 25, "temperature")
+    second = fit(judge.info, scores, ["PASS", "FAIL", "PASS", "FAIL"] * 25, "temperature")
     judge_rows(using(Calibrated(judge, first)), read_rows(path), output, run=RUN)
     before = output.read_bytes()
     with pytest.raises(RunMismatch, match="another calibration sha256"):

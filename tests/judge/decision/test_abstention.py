@@ -13,7 +13,6 @@ from moonlynx.judge.decision.calibration import (
     Calibrated,
     Calibration,
     CalibrationError,
-    fit_calibration,
 )
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.lynx import LynxJudge
@@ -21,6 +20,7 @@ from moonlynx.judge.registry import load_judge
 
 from ...cases import cases
 from ...command import moonlynx
+from ...fitting import fit
 
 EXAMPLE = Example(context="The bridge opened in 1932.", answer="It opened in 1950.")
 OVERLAP = JudgeInfo(name="token-similarity", version="1-overlap")
@@ -31,14 +31,7 @@ def calibration(count: int = 600, judge: JudgeInfo = OVERLAP) -> Calibration:
     source = np.random.default_rng(0)
     scores = source.random(count).round(4)
     labels = np.where(source.random(count) < scores**2, "FAIL", "PASS")
-    return fit_calibration(
-        judge,
-        scores.tolist(),
-        labels.tolist(),
-        method="isotonic",
-        objective="balanced-accuracy",
-        data_sha256="0" * 64,
-    )
+    return fit(judge, scores.tolist(), labels.tolist())
 
 
 FITTED = calibration()

@@ -8,6 +8,7 @@ from scipy.stats import binom
 
 from moonlynx.judge.decision.conformal import RiskCurve, binomial_cdf, fit_curve, rows_needed
 
+from ...fitting import fit
 from ...labelled_data import needs_data
 
 DRAWS = 200
@@ -144,7 +145,6 @@ def test_the_counts_are_those_of_the_rows() -> None:
 def test_the_risk_is_kept_on_held_out_answers_of_ragtruth() -> None:
     """Calibrated on 391 answers to 66 sources, held against those to the sources of the test."""
     from moonlynx.eval.benchmarks import load_benchmark
-    from moonlynx.judge.decision.calibration import fit_calibration
     from moonlynx.judge.registry import load_judge
 
     judge = load_judge("token-similarity")
@@ -152,13 +152,10 @@ def test_the_risk_is_kept_on_held_out_answers_of_ragtruth() -> None:
     # The training part has no data-to-text.
     held_out = [row for row in load_benchmark("ragtruth").rows if row.subset != "Data2txt"]
     held_out = random.Random(0).sample(held_out, 300)
-    calibration = fit_calibration(
+    calibration = fit(
         judge.info,
         [verdict.raw_score for verdict in judge([row.example for row in fitted_on])],
         [row.label for row in fitted_on],
-        method="isotonic",
-        objective="balanced-accuracy",
-        data_sha256="0" * 64,
     )
     scores = np.array([verdict.raw_score for verdict in judge([row.example for row in held_out])])
     failed = np.array([row.label == "FAIL" for row in held_out])

@@ -5,24 +5,14 @@ import pytest
 
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import Example, JudgeInfo
-from moonlynx.judge.decision.calibration import Calibration, CalibrationError, fit_calibration
+from moonlynx.judge.decision.calibration import Calibration, CalibrationError
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.registry import load_judge
 
 from ...cases import cases
+from ...fitting import fit
 
 EXAMPLE = Example(context="The bridge was opened in 1932.", answer="The bridge is very popular.")
-
-
-def fit(judge, raw_scores, labels):
-    return fit_calibration(
-        judge,
-        raw_scores,
-        labels,
-        method="isotonic",
-        objective="balanced-accuracy",
-        data_sha256="0" * 64,
-    )
 
 
 def draw(rng, count):

@@ -5,7 +5,6 @@ import pytest
 
 from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.contract.types import Example, JudgeInfo
-from moonlynx.judge.decision.calibration import fit_calibration
 from moonlynx.judge.files.stored import load_record, save_record
 from moonlynx.judge.judges.luna import weights as module
 from moonlynx.judge.judges.luna.config import LunaConfig, LunaError
@@ -13,6 +12,7 @@ from moonlynx.judge.judges.luna.weights import load_tokenizer, open_weights, wri
 from moonlynx.judge.registry import load_judge
 
 from ....cases import cases
+from ....fitting import fit
 from .tiny import CONFIG
 
 EXAMPLE = Example(context="The tower is red.", answer="The bridge was green.")
@@ -90,14 +90,7 @@ def test_a_wrong_configuration_names_the_field(tmp_path, change, field):
 
 
 def calibrate(folder, judge, by=0.0):
-    calibration = fit_calibration(
-        judge,
-        [0.1 + by, 0.9 + by] * 10,
-        ["PASS", "FAIL"] * 10,
-        method="temperature",
-        objective="balanced-accuracy",
-        data_sha256="0" * 64,
-    )
+    calibration = fit(judge, [0.1 + by, 0.9 + by] * 10, ["PASS", "FAIL"] * 10, "temperature")
     save_record(calibration, folder / "calibration.json")
     write_manifest(folder)
 
