@@ -76,10 +76,9 @@ def test_several_labels_are_learned_in_one_pass_and_a_head_in_bf16(tiny_llama, t
     done = train(tiny(tiny_llama, epochs=60), PII, splits(rows), tmp_path)
     assert done.losses[-1] < 0.1 * done.losses[0]
     assert right_labels(tmp_path / "head", rows) == 16
-    from moonlynx.recipes.luna2.train import train
 
     run = tiny(tiny_llama, precision="bf16", device="auto", epochs=1)
-    assert train(run, TOXICITY, splits(boolean()), tmp_path).steps == 1
+    assert train(run, TOXICITY, splits(boolean()), tmp_path / "bf16").steps == 1
 
 
 @pytest.mark.heavy
