@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .backends.base import ChatBackend
 
 LYNX_MODEL = "PatronusAI/Llama-3-Patronus-Lynx-8B-Instruct"
-_CHAT = "a chat model: an OpenAI-compatible endpoint (URL), transformers or vllm"
+_CHAT = "a chat model: an OpenAI-compatible endpoint (URL), transformers, llamacpp or vllm"
 
 Build = Callable[[JudgeSpec, float | None], Judge]
 

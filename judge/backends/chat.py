@@ -8,19 +8,25 @@ from ..contract.spec import JudgeSpec, SpecError, parse_spec
 from .base import ChatBackend
 from .local import load_local
 
-_LOCAL = {"transformers": "TransformersBackend", "vllm": "VLLMBackend"}
+_LOCAL = {
+    "transformers": "TransformersBackend",
+    "llamacpp": "LlamaCppBackend",
+    "vllm": "VLLMBackend",
+}
 
 
 def load_chat_backend(backend: str, model: str | None, options: Mapping[str, str]) -> ChatBackend:
     """Load a chat model.
 
     Args:
-        backend: "fake", "transformers", "vllm", or the http(s) URL of an OpenAI-compatible
-            endpoint, as a rule ending in /v1.
-        model: a path or Hub id; for an endpoint the name it serves, which may be left out where it
-            serves only one; the fake backend has none.
+        backend: "fake", "transformers", "llamacpp", "vllm", or the http(s) URL of an
+            OpenAI-compatible endpoint, as a rule ending in /v1.
+        model: a path or Hub id, of a GGUF file a path or ORG/REPO/FILE.gguf; for an endpoint the
+            name it serves, which may be left out where it serves only one; the fake backend has
+            none.
         options: the backend's options as text. fake: script. URL: concurrency, timeout, retries.
-            transformers: device, load, batch. vllm: tensor_parallel, max_model_len, dtype, eager.
+            transformers: device, load, batch. llamacpp: threads, context, batch. vllm:
+            tensor_parallel, max_model_len, dtype, eager.
 
     Raises:
         SpecError: no such backend, or an option that it does not have or cannot read.

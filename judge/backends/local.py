@@ -101,8 +101,7 @@ def encode_prompt(
 
     special = [token.content for token in tokenizer.added_tokens_decoder.values() if token.special]
     messages = [
-        {"role": turn.role, "content": _break_up(turn.content, special)}
-        for turn in request.messages
+        {"role": turn.role, "content": break_up(turn.content, special)} for turn in request.messages
     ]
     try:
         ids: list[int] = tokenizer.apply_chat_template(
@@ -117,7 +116,8 @@ def encode_prompt(
     return ids
 
 
-def _break_up(text: str, special: list[str]) -> str:
+def break_up(text: str, special: list[str]) -> str:
+    """Return the text with a space within each special token."""
     for token in special:
         text = text.replace(token, f"{token[0]} {token[1:]}")
     return text

@@ -41,7 +41,7 @@ class OpenAIBackend:
 
     async def acomplete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Complete the requests without blocking the event loop."""
-        payloads = [_payload(self._model, request) for request in requests]
+        payloads = [{"model": self._model} | payload_of(request) for request in requests]
         answers = await self._endpoint.post_all("/chat/completions", payloads, _read)
         return [
             _no_reply(answer) if isinstance(answer, JudgeError) else answer for answer in answers
@@ -90,9 +90,9 @@ class _Completion(BaseModel):
     usage: _Usage | None = None
 
 
-def _payload(model: str, request: ChatRequest) -> dict[str, Any]:
+def payload_of(request: ChatRequest) -> dict[str, Any]:
+    """Return the request as OpenAI's API has it, without a model's name."""
     payload: dict[str, Any] = {
-        "model": model,
         "messages": [{"role": turn.role, "content": turn.content} for turn in request.messages],
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
@@ -108,15 +108,23 @@ def _payload(model: str, request: ChatRequest) -> dict[str, Any]:
 
 
 def _read(response: httpx.Response) -> ChatReply:
-    """Read a reply.
+    return read_completion(response.content)
+
+
+def read_completion(answer: bytes | dict[str, Any]) -> ChatReply:
+    """Read a reply from a chat completion, in JSON or as read from it.
 
     Raises:
         Failure: there is none.
     """
     try:
-        completion = _Completion.model_validate_json(response.content)
+        if isinstance(answer, bytes):
+            completion = _Completion.model_validate_json(answer)
+        else:
+            completion = _Completion.model_validate(answer)
     except ValidationError:
-        raise Failure("backend", f"the answer is no chat completion: {response.text}") from None
+        text = answer.decode(errors="replace") if isinstance(answer, bytes) else answer
+        raise Failure("backend", f"the answer is no chat completion: {text}") from None
     choice, usage = completion.choices[0], completion.usage or _Usage()
     finish = "refused" if choice.message.refusal else _FINISH.get(choice.finish_reason)
     if finish is None:

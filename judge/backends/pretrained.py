@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 from ..contract.spec import SpecError
 from ..contract.types import JudgeError
 from .base import BackendError, MissingExtra
+from .gguf import find_gguf
 from .options import Reader, one_of, whole
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ class Pretrained:
         """Load the model.
 
         Args:
-            model: a folder or a Hub id.
+            model: a folder or a Hub id, or a GGUF file, whose weights are dequantised first.
             device: "cpu", "cuda" (the first GPU), or "auto": all GPUs where there are any.
             load: "fp32", "bf16" or "fp16"; "int8" or "nf4", quantised by bitsandbytes; or "auto",
                 the checkpoint's own.
@@ -56,6 +57,8 @@ class Pretrained:
             import torch
             import transformers  # noqa: F401 (needed below)
 
+            if model.endswith(".gguf"):
+                import gguf  # noqa: F401 (likewise)
             if load in ("int8", "nf4"):
                 import bitsandbytes  # noqa: F401 (Transformers would say less well that it is missing)
         except ImportError as error:
@@ -162,9 +165,22 @@ def load_causal(model: str | Path, **options: Any) -> Any:
     """
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
 
-    config = AutoConfig.from_pretrained(model, trust_remote_code=False)
+    source = source_of(str(model))
+    config = AutoConfig.from_pretrained(**source)
     kind = AutoModelForImageTextToText if can_see(config) else AutoModelForCausalLM
-    return kind.from_pretrained(model, use_safetensors=True, trust_remote_code=False, **options)
+    return kind.from_pretrained(**source, use_safetensors=True, **options)
+
+
+def source_of(model: str) -> dict[str, Any]:
+    """Return what tells Transformers' `from_pretrained` where a model is, be it in a GGUF file."""
+    source: dict[str, Any] = {
+        "pretrained_model_name_or_path": model,
+        "trust_remote_code": False,
+    }
+    if model.endswith(".gguf"):
+        file = find_gguf("transformers", model)
+        source |= {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
+    return source
 
 
 def can_see(config: Any) -> bool:

@@ -4,7 +4,7 @@ Grammar::
 
     spec    := name [":" model] ["@" backend] ["?" key=value {"&" key=value}]
              | "cascade(" spec "," spec {"," spec} ")" ["?" key=value {"&" key=value}]
-    backend := "onnx" | "torch" | "transformers" | "vllm" | "fake"
+    backend := "onnx" | "torch" | "transformers" | "llamacpp" | "vllm" | "fake"
              | URL of an OpenAI-compatible endpoint
 """
 
@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 from .types import MoonlynxError
 
-LOCAL_BACKENDS = ("onnx", "torch", "transformers", "vllm", "fake")
+LOCAL_BACKENDS = ("onnx", "torch", "transformers", "llamacpp", "vllm", "fake")
 _MOST_CASCADES = 16
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _PASSWORD = re.compile(r"://[^/?&,]*@")

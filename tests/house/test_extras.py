@@ -26,6 +26,8 @@ HERE = str(Path(__file__).parent)
         ("openpyxl", "data", lambda: list(_sheet(Path("sample.xlsx")))),
         ("scipy", "eval", scipy_stats),
         ("torch", "transformers", lambda: load_chat_backend("transformers", HERE, {})),
+        ("xllamacpp", "llamacpp", lambda: load_chat_backend("llamacpp", HERE, {})),
+        ("gguf", "transformers", lambda: load_chat_backend("transformers", "m.gguf", {})),
         ("vllm", "vllm", lambda: load_chat_backend("vllm", HERE, {})),
         ("torch", "transformers", lambda: NliModel("org/model")),
         ("fastapi", "serve", lambda: reload(http)),

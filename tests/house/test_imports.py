@@ -9,7 +9,16 @@ from packaging.requirements import Requirement
 
 # What only an extra brings. The core must not touch it even where it is installed.
 HEAVY = {
-    *("torch", "transformers", "accelerate", "bitsandbytes", "xgrammar", "vllm"),
+    *(
+        "torch",
+        "transformers",
+        "accelerate",
+        "bitsandbytes",
+        "xgrammar",
+        "vllm",
+        "xllamacpp",
+        "gguf",
+    ),
     *("sentence_transformers", "sklearn", "scipy", "pandas", "datasets", "pyarrow", "openpyxl"),
     *("gradio", "ray", "sqlalchemy", "langchain_core", "llama_index", "haystack", "mcp"),
 }

@@ -13,6 +13,7 @@ from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.contract.types import Turn
 
 from ...conftest import VLLM_ENVIRONMENT, VLLM_MODEL_LENGTH
+from ...tiny_gguf import write_gguf
 
 # torch's own, at the import of what vLLM needs of it.
 pytestmark = pytest.mark.filterwarnings(
@@ -57,6 +58,15 @@ def _transformers(**options):
 
 
 @contextmanager
+def _llamacpp(request):
+    for package in ("xllamacpp", "gguf"):
+        pytest.importorskip(package, reason=f"needs {package}: tests/requirements-optional.txt")
+    folder = request.getfixturevalue("tmp_path_factory").mktemp("gguf")
+    path = write_gguf(request.getfixturevalue("tiny_llama"), folder / "tiny.gguf")
+    yield load_chat_backend("llamacpp", str(path), {"threads": "1"})
+
+
+@contextmanager
 def _vllm(request):
     if find_spec("vllm") is None:
         pytest.skip("needs vLLM: tests/requirements-optional.txt")
@@ -76,6 +86,7 @@ BACKENDS = {
     "transformers-batch": _transformers(load="fp32", batch="3"),
     "transformers-int8": _transformers(load="int8"),
     "transformers-nf4": _transformers(load="nf4"),
+    "llamacpp": _llamacpp,
     "vllm-server": _openai,
     "vllm": _vllm,
 }

@@ -22,11 +22,13 @@ def test_a_wrong_value_is_named_with_what_is_allowed(backend, option, value, all
 
 
 def test_an_unknown_backend_is_named():
-    with pytest.raises(SpecError, match="'onnx'; use one of fake, transformers, vllm or an http"):
+    with pytest.raises(
+        SpecError, match="'onnx'; use one of fake, transformers, llamacpp, vllm or an http"
+    ):
         load_chat_backend("onnx", None, {})
 
 
-@pytest.mark.parametrize("backend", ["transformers", "vllm"])
+@pytest.mark.parametrize("backend", ["transformers", "llamacpp", "vllm"])
 def test_a_local_model_must_be_named_and_there(backend, tmp_path):
     with pytest.raises(SpecError, match="needs a model"):
         load_chat_backend(backend, None, {})

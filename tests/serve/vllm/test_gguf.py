@@ -9,9 +9,9 @@ import pytest
 from moonlynx import Client, Example, load_judge
 from moonlynx.serve.service import Settings
 
+from ...tiny_gguf import write_gguf
 from ..loopback import EXAMPLE, WRONG, serving, until
 from .terse_llama import build_terse_llama
-from .tiny_gguf import write_gguf
 
 pytestmark = pytest.mark.heavy
 PATIENCE = 120  # seconds, on a machine that has much else to do

@@ -1,0 +1,91 @@
+"""GGUF files: where one is, and what its header says of the model, its template and its tokens."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .base import BackendError
+from .local import find_folder, find_model
+
+_STRING, _ARRAY = 8, 9
+_NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))
+_FIRST_PART = re.compile(r"-00001-of-(?=\d{5}\.gguf\Z)")
+
+
+def find_gguf(backend: str, model: str | None) -> Path:
+    """Return the file that `model` names: a path, or ORG/REPO/FILE.gguf of the Hub.
+
+    A file in parts is named by its first, and the others are downloaded with it.
+
+    Raises:
+        SpecError: no model is named.
+        BackendError: there is no such file here, and none that can be downloaded.
+    """
+    path = Path(find_model(backend, model))
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise BackendError(f"{path} is a folder; name the .gguf file in it")
+    parts = str(model).split("/")
+    if len(parts) < 3 or path.suffix != ".gguf":
+        raise BackendError(f"there is no file {path}; a file of the Hub is ORG/REPO/FILE.gguf")
+    inside = "/".join(parts[2:])
+    folder = find_folder(backend, "/".join(parts[:2]), [_FIRST_PART.sub("-*-of-", inside)])
+    if not (folder / inside).is_file():
+        raise BackendError(f"{'/'.join(parts[:2])} has no file {inside}, or it is not in the cache")
+    return folder / inside
+
+
+def read_header(path: Path) -> dict[str, Any]:
+    """Return the fields of a GGUF file's header by name.
+
+    Raises:
+        BackendError: it is not a GGUF file, or its header is broken.
+    """
+    with path.open("rb") as file:
+        if file.read(4) != b"GGUF":
+            raise BackendError(f"{path} is not a GGUF file")
+        try:
+            _version, _tensors, fields = struct.unpack("<IQQ", _take(file, 20))
+            return {_string(file): _value(file, _number(file, "I")) for _ in range(fields)}
+        except (EOFError, KeyError, UnicodeDecodeError, RecursionError, OverflowError) as error:
+            raise BackendError(f"{path}: the GGUF header is broken: {error!r}") from error
+
+
+def tokens_of_kind(header: dict[str, Any], *kinds: int) -> Iterator[str]:
+    """Yield the text of each token of the kinds: 2 unknown, 3 control, 4 defined by the user."""
+    tokens = header.get("tokenizer.ggml.tokens", [])
+    types = header.get("tokenizer.ggml.token_type", [])
+    return (token for token, kind in zip(tokens, types, strict=False) if kind in kinds)
+
+
+def _value(file: BinaryIO, kind: int) -> Any:
+    if kind == _STRING:
+        return _string(file)
+    if kind != _ARRAY:
+        return _number(file, _NUMBERS[kind])
+    inner, count = _number(file, "I"), _number(file, "Q")
+    if inner in _NUMBERS:
+        form = f"<{count}{_NUMBERS[inner]}"
+        return struct.unpack(form, _take(file, count * struct.calcsize(f"<{_NUMBERS[inner]}")))
+    return [_value(file, inner) for _ in range(count)]
+
+
+def _number(file: BinaryIO, form: str) -> Any:
+    return struct.unpack(f"<{form}", _take(file, struct.calcsize(f"<{form}")))[0]
+
+
+def _string(file: BinaryIO) -> str:
+    return _take(file, _number(file, "Q")).decode()
+
+
+def _take(file: BinaryIO, size: int) -> bytes:
+    # A broken length may be of any size: read no more than a header can have.
+    found = file.read(size) if size < 1 << 28 else b""
+    if len(found) != size:
+        raise EOFError(f"{size} bytes are not there")
+    return found
