@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ..prompts import break_chat_tokens
 from .base import BackendError
 from .local import find_folder, find_model
 
 _STRING, _ARRAY = 8, 9
 _NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))
+_UNKNOWN, _CONTROL, _USER_DEFINED = 2, 3, 4  # kinds of tokens
 _FIRST_PART = re.compile(r"-00001-of-(?=\d{5}\.gguf\Z)")
 
 
@@ -56,11 +57,26 @@ def read_header(path: Path) -> dict[str, Any]:
             raise BackendError(f"{path}: the GGUF header is broken: {error!r}") from error
 
 
-def tokens_of_kind(header: dict[str, Any], *kinds: int) -> Iterator[str]:
-    """Yield the text of each token of the kinds: 2 unknown, 3 control, 4 defined by the user."""
+def special_tokens(header: dict[str, Any]) -> list[str]:
+    """Return the tokens that llama.cpp would read as control tokens within a message.
+
+    Some that a file says are the user's own it takes for control tokens by their names.
+    """
     tokens = header.get("tokenizer.ggml.tokens", [])
-    types = header.get("tokenizer.ggml.token_type", [])
-    return (token for token, kind in zip(tokens, types, strict=False) if kind in kinds)
+    kinds = header.get("tokenizer.ggml.token_type", [])
+    return [
+        token
+        for token, kind in zip(tokens, kinds, strict=False)
+        if kind in (_UNKNOWN, _CONTROL)
+        or (kind == _USER_DEFINED and break_chat_tokens(token) != token)
+    ]
+
+
+def bos_token(header: dict[str, Any]) -> str:
+    """Return the token that a text begins with; empty where there is none."""
+    tokens = header.get("tokenizer.ggml.tokens", [])
+    place = header.get("tokenizer.ggml.bos_token_id", len(tokens))
+    return str(tokens[place]) if place < len(tokens) else ""
 
 
 def _value(file: BinaryIO, kind: int) -> Any:

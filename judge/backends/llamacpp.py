@@ -2,37 +2,40 @@
 
 A JSON Schema is enforced by llguidance's grammar, without free white space between JSON's parts: a
 weak model could otherwise go on in it until its tokens are used up. Logprobs are the model's own,
-before the grammar, so that a token which the grammar rules out may be among the alternatives.
+before the grammar; where the reply chose among the words of an enum, those of these words alone.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, ClassVar
 
+import httpx
 from jsonschema.exceptions import SchemaError, ValidationError
 from jsonschema.validators import validator_for
 
 from ..contract.types import JudgeError, Turn
-from ..prompts import break_chat_tokens
 from .base import BackendError, ChatReply, ChatRequest, MissingExtra
 from .endpoint import Failure
-from .gguf import find_gguf, read_header, tokens_of_kind
+from .gguf import bos_token, find_gguf, read_header, special_tokens
 from .local import break_up
 from .openai import payload_of, read_completion
 from .options import Reader, whole
-from .replies import faulty
+from .replies import among, enum_places, faulty, reply_token
 
 _CONTEXT = 8192  # Lynx's own; a model's 128,000 would take more memory than its weights
-_UNKNOWN, _CONTROL, _USER_DEFINED = 2, 3, 4  # kinds of tokens in a GGUF file
 
 # llama.cpp computes a prompt in parts of so many tokens, and short parts by other kernels.
 _PART = 512
 _SHORT = 16
+
+_DEEP = 4096  # alternatives looked through for the words of an enum
 
 
 class LlamaCppBackend:
@@ -86,13 +89,15 @@ class LlamaCppBackend:
         self.name = f"{model}@llamacpp"
         self.positions: int = context or min(trained, _CONTEXT)
         self._batch = batch
-        self._special = _special_tokens(header)
+        self._special = special_tokens(header)
+        self._key = secrets.token_urlsafe(32)
+        self._bos = bos_token(header)
         self._last: tuple[Turn, ...] | None = None
         self._lock = threading.Lock()
         self._grammar = xllamacpp.json_schema_to_grammar
         try:
             self._server = xllamacpp.Server(
-                _parameters(xllamacpp, str(path), threads, self.positions, batch)
+                _parameters(xllamacpp, str(path), self._key, threads, self.positions, batch)
             )
         except Exception as error:  # whatever a broken file makes the library raise
             raise BackendError(f"llama.cpp cannot load {model}: {error}") from error
@@ -107,11 +112,15 @@ class LlamaCppBackend:
 
     def _complete(self, request: ChatRequest) -> ChatReply:
         try:
-            reply = read_completion(self._answer(request))
+            answer = self._answer(request)
+            reply = read_completion(answer)
             if request.schema is not None and reply.finish == "stop":
                 _check_reply(reply.text, request.schema)
+                reply = self._weigh_choices(reply, answer, request)
         except Failure as failure:
             return faulty(JudgeError(code=failure.code, message=str(failure)[:500]))
+        except httpx.HTTPError as error:
+            return faulty(JudgeError(code="backend", message=f"llama.cpp: {error}"[:500]))
         return reply
 
     def _answer(self, request: ChatRequest) -> dict[str, Any]:
@@ -153,11 +162,52 @@ class LlamaCppBackend:
             raise Failure("too_long", f"{message} (option context)")
         raise Failure("backend", f"llama.cpp refuses the request: {fault.get('message')}")
 
+    def _weigh_choices(
+        self, reply: ChatReply, answer: dict[str, Any], request: ChatRequest
+    ) -> ChatReply:
+        """Return the reply with the enums' own tokens as alternatives where one of them began."""
+        if reply.tokens is None or request.schema is None:
+            return reply
+        tokens = list(reply.tokens)
+        for place, words in enum_places(tokens, reply.text, request.schema):
+            top = among(words, tokens[place].top)
+            if not all(among([word], top) for word in words):
+                top = among(words, self._look_deeper(request, answer, place)) or top
+            chosen, total = tokens[place].text, math.log(sum(math.exp(value) for _, value in top))
+            scaled = {text: min(value - total, 0.0) for text, value in top}
+            if chosen in scaled:
+                tokens[place] = reply_token(chosen, scaled.pop(chosen), scaled.items())
+        return replace(reply, tokens=tuple(tokens))
+
+    def _look_deeper(
+        self, request: ChatRequest, answer: dict[str, Any], place: int
+    ) -> Iterator[tuple[str, float]]:
+        """Yield thousands of alternatives for one token of a reply, which takes one step more."""
+        written = httpx.post(
+            f"{self._server.listening_address}/apply-template",
+            headers={"Authorization": f"Bearer {self._key}"},
+            json={"messages": self._payload(request)["messages"]},
+            timeout=60,
+            trust_env=False,
+        ).raise_for_status()
+        prompt = written.json()["prompt"]
+        said = [token["id"] for token in answer["choices"][0]["logprobs"]["content"][:place]]
+        expected = answer["usage"]["prompt_tokens"] + place
+        for start in (prompt, prompt.removeprefix(self._bos)):  # llama.cpp may put one before it
+            payload = {"prompt": [start, *said], "max_tokens": 1, "temperature": 0}
+            found = self._server.handle_completions(payload | {"n_probs": _DEEP})
+            if found.get("usage", {}).get("prompt_tokens") == expected:
+                (token,) = found["choices"][0]["logprobs"]["content"]
+                yield from ((one["token"], one["logprob"]) for one in token["top_logprobs"])
+                return
+
 
 _COMPACT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
-def _parameters(xllamacpp: Any, path: str, threads: int | None, context: int, batch: int) -> Any:
+def _parameters(
+    xllamacpp: Any, path: str, key: str, threads: int | None, context: int, batch: int
+) -> Any:
     parameters = xllamacpp.CommonParams()
     parameters.model.path = path
     parameters.n_ctx = context * batch
@@ -172,17 +222,10 @@ def _parameters(xllamacpp: Any, path: str, threads: int | None, context: int, ba
     parameters.verbosity = -1
     parameters.warmup = False
     # The library also listens at a free port of this host, and answers there to none but itself.
-    parameters.api_keys = [secrets.token_urlsafe(32)]
+    parameters.api_keys = [key]
     parameters.ui = parameters.endpoint_slots = False
     parameters.n_threads_http = 1
     return parameters
-
-
-def _special_tokens(header: dict[str, Any]) -> list[str]:
-    """Return the tokens that llama.cpp would read as control tokens within a message."""
-    named = tokens_of_kind(header, _USER_DEFINED)
-    marks = [token for token in named if break_chat_tokens(token) != token]
-    return [*tokens_of_kind(header, _UNKNOWN, _CONTROL), *marks]
 
 
 def _check_schema(schema: Mapping[str, Any]) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from typing import Any
 
 from ..contract.types import JudgeError, Usage
 from .base import ChatReply, ReplyToken
@@ -69,6 +73,30 @@ def spell(
         else:
             start, settled = settled, place + 1
         yield reply_token(text, logprob, others)
+
+
+def enum_places(
+    tokens: Sequence[ReplyToken], text: str, schema: Mapping[str, Any]
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield where a word of an enum begins in a reply, and how each would go on from there."""
+    ends = list(accumulate(len(token.text) for token in tokens))
+    for name, field in schema.get("properties", {}).items():
+        words = field.get("enum", ()) if isinstance(field, Mapping) else ()
+        found = list(re.finditer(rf'"{re.escape(name)}":\s*"', text))
+        if words and found and all(isinstance(word, str) for word in words):
+            first = found[-1].end()
+            place = bisect_right(ends, first)
+            lead = text[ends[place] - len(tokens[place].text) : first]
+            yield place, [f'{lead}{word}"' for word in words]
+
+
+def among(words: Sequence[str], candidates: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Return the candidates that a word begins with, or that begin with a word."""
+    return [
+        (text, value)
+        for text, value in candidates
+        if text and any(word.startswith(text) or text.startswith(word) for word in words)
+    ]
 
 
 def faulty(error: JudgeError) -> ChatReply:

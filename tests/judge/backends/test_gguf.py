@@ -6,7 +6,7 @@ import pytest
 from huggingface_hub import constants
 
 from moonlynx.judge.backends.base import BackendError
-from moonlynx.judge.backends.gguf import find_gguf, read_header, tokens_of_kind
+from moonlynx.judge.backends.gguf import bos_token, find_gguf, read_header, special_tokens
 
 
 def string(text):
@@ -21,8 +21,11 @@ FIELDS = {
     "general.architecture": struct.pack("<I", 8) + string("llama"),
     "llama.context_length": struct.pack("<II", 4, 2048),
     "tokenizer.ggml.add_bos_token": struct.pack("<I?", 7, True),
-    "tokenizer.ggml.tokens": array(8, [string(text) for text in ("a", "<unk>", "<|é|>", "<x>")]),
-    "tokenizer.ggml.token_type": array(5, [struct.pack("<i", kind) for kind in (1, 2, 3, 4)]),
+    "tokenizer.ggml.tokens": array(
+        8, [string(text) for text in ("a", "<unk>", "<é>", "<x>", "<|im_end|>")]
+    ),
+    "tokenizer.ggml.token_type": array(5, [struct.pack("<i", kind) for kind in (1, 2, 3, 4, 4)]),
+    "tokenizer.ggml.bos_token_id": struct.pack("<II", 4, 2),
 }
 HEADER = struct.pack("<4sIQQ", b"GGUF", 3, 0, len(FIELDS)) + b"".join(
     string(name) + value for name, value in FIELDS.items()
@@ -44,8 +47,9 @@ def test_a_header_is_read(write):
     assert header["general.architecture"] == "llama"
     assert header["llama.context_length"] == 2048
     assert header["tokenizer.ggml.add_bos_token"] is True
-    assert list(tokens_of_kind(header, 2, 3)) == ["<unk>", "<|é|>"]
-    assert list(tokens_of_kind({}, 2, 3)) == []
+    assert special_tokens(header) == ["<unk>", "<é>", "<|im_end|>"]
+    assert bos_token(header) == "<é>"
+    assert (special_tokens({}), bos_token({})) == ([], "")
 
 
 def test_a_header_that_ends_anywhere_is_refused(write):

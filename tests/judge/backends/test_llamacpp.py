@@ -128,6 +128,43 @@ def test_transformers_opens_the_file_and_says_the_same(backend, file):
         assert ours.tokens[0].logprob == pytest.approx(theirs.tokens[0].logprob, abs=0.2)
 
 
+def test_the_words_of_an_enum_are_weighed_alone(backend, file):
+    """This model would rather say other things; transformers weighs all that it could say."""
+    import torch
+
+    schema = {
+        "type": "object",
+        "properties": {"SCORE": {"enum": ["PASS", "FAIL"]}},
+        "required": ["SCORE"],
+        "additionalProperties": False,
+    }
+    dequantised = load_chat_backend("transformers", str(file), {"load": "fp32"})
+    tokenizer = dequantised._tokenizer
+    ids = {tokenizer.decode([one]): one for one in range(len(tokenizer))}
+    for prompt in PROMPTS:
+        request = ask(prompt, schema=schema, max_tokens=20)
+        (reply,) = backend.complete([request])
+        assert reply.text in ('{"SCORE": "PASS"}', '{"SCORE": "FAIL"}')
+        before = [ids[token.text] for token in reply.tokens[: score_place(reply)]]
+        top = dict(reply.tokens[len(before)].top)
+        assert {text.strip(' "')[:1] for text in top} == {"P", "F"}
+        context = encode_prompt(tokenizer, request, POSITIONS) + before
+        with torch.inference_mode():
+            logits = dequantised._model(torch.tensor([context])).logits[0, -1]
+        expected = logits[[ids[text] for text in top]].log_softmax(-1).tolist()
+        assert list(top.values()) == pytest.approx(expected, abs=0.3)
+
+
+def score_place(reply):
+    """Return the place of the token in which the score's first letter is."""
+    end = 0
+    for place, token in enumerate(reply.tokens):
+        end += len(token.text)
+        if end > len('{"SCORE": "'):
+            return place
+    raise AssertionError(reply.text)
+
+
 def test_files_that_cannot_be_used_are_refused(file, tmp_path):
     content, broken = file.read_bytes(), tmp_path / "broken.gguf"
     broken.write_bytes(content[: len(content) // 2])
