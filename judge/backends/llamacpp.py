@@ -8,7 +8,6 @@ before the grammar; where the reply chose among the words of an enum, those of t
 from __future__ import annotations
 
 import json
-import math
 import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ from .gguf import bos_token, find_gguf, read_header, special_tokens
 from .local import break_up
 from .openai import payload_of, read_completion
 from .options import Reader, whole
-from .replies import among, enum_places, faulty, reply_token
+from .replies import among, enum_places, faulty, log_softmax, reply_token
 
 _CONTEXT = 8192  # Lynx's own; a model's 128,000 would take more memory than its weights
 
@@ -173,8 +172,7 @@ class LlamaCppBackend:
             top = among(words, tokens[place].top)
             if not all(among([word], top) for word in words):
                 top = among(words, self._look_deeper(request, answer, place)) or top
-            chosen, total = tokens[place].text, math.log(sum(math.exp(value) for _, value in top))
-            scaled = {text: min(value - total, 0.0) for text, value in top}
+            chosen, scaled = tokens[place].text, dict(log_softmax(top))
             if chosen in scaled:
                 tokens[place] = reply_token(chosen, scaled.pop(chosen), scaled.items())
         return replace(reply, tokens=tuple(tokens))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -97,6 +98,13 @@ def among(words: Sequence[str], candidates: Iterable[tuple[str, float]]) -> list
         for text, value in candidates
         if text and any(word.startswith(text) or text.startswith(word) for word in words)
     ]
+
+
+def log_softmax(candidates: Sequence[tuple[str, float]]) -> Iterator[tuple[str, float]]:
+    """Yield the candidates with logprobs among themselves."""
+    peak = max((value for _, value in candidates), default=0.0)
+    total = math.fsum(math.exp(value - peak) for _, value in candidates)
+    return ((text, min(value - peak - math.log(total), 0.0)) for text, value in candidates)
 
 
 def faulty(error: JudgeError) -> ChatReply:

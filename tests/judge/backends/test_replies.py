@@ -1,8 +1,9 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from moonlynx.judge.backends.base import ReplyToken
-from moonlynx.judge.backends.replies import spell
+from moonlynx.judge.backends.replies import among, enum_places, log_softmax, spell
 
 END = 256
 
@@ -34,3 +35,24 @@ def test_token_texts_join_to_the_text_of_any_bytes(ids):
     tokens = spelled(ids)
     assert len(tokens) == len(ids)
     assert "".join(token.text for token in tokens) == decode(ids)
+
+
+def test_a_word_of_an_enum_that_json_escapes_has_no_alternatives():
+    text = '{"A": "x\\"y", "B": "no"}'
+    tokens = [ReplyToken(piece, -1.0) for piece in ('{"A": "x', '\\"y", "B":', ' "', "no", '"}')]
+    schema = {"properties": {"A": {"enum": ['x"y']}, "B": {"enum": ["no", "yes"]}, "C": True}}
+    places = dict(enum_places(tokens, text, schema))
+    assert places[3] == ['no"', 'yes"']
+    assert among(places[3], [("ye", -1.0), ("n", -2.0), ('no"}', -3.0), ("o", -0.1)]) == [
+        ("ye", -1.0),
+        ("n", -2.0),
+        ('no"}', -3.0),
+    ]
+    assert among(places[0], [(tokens[0].text, -1.0)]) == [(tokens[0].text, -1.0)]
+
+
+def test_logprobs_among_candidates_sum_to_one_however_unlikely_they_were():
+    assert list(log_softmax([])) == []
+    assert dict(log_softmax([("a", -900.0), ("b", -900.0)])) == pytest.approx(
+        {"a": -0.6931, "b": -0.6931}, abs=1e-4
+    )
