@@ -68,6 +68,8 @@ class JudgeRun(Record):
         options = spec.options if isinstance(spec, JudgeSpec) else {}
         calibration = options.get("calibration")
         chosen = "of the calibration" if calibration else "the judge's own"
+        if "preset" in options:
+            chosen = f"preset {options['preset']}"
         return cls(
             spec=str(spec),
             judge=judge,

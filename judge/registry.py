@@ -51,9 +51,9 @@ def load_judge(spec: str | Spec) -> Judge:
 
     Every judge takes `calibration=FILE` or `threshold=X` (in [0, 1] where its raw scores are; those
     of `lynx` and `luna2` are log-odds), `preset=guard` (or balanced, audit) where it is calibrated,
-    `abstain=RISK` with `confidence=P` (0.95), `rules=on` and
-    `languages=strict`. A cascade takes `policy=FILE`, `on-failure=unscored` (or keep), `rules=on`,
-    and `languages=strict` for each of its judges.
+    `abstain=RISK` with `confidence=P` (0.95), `rules=on` and `languages=strict`. A cascade takes
+    `policy=FILE`, `on-failure=unscored` (or keep), `rules=on`, and `languages=strict` for each of
+    its judges.
 
     Raises:
         SpecError: the name does not follow the grammar, or an option has a wrong value.

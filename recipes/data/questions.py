@@ -101,14 +101,10 @@ def _told(right: dict[str, list[LabelledAnswer]], rng: Random) -> Iterator[_Row]
 def _overviews(records: Sequence[LabelledAnswer], seed: int, rng: Random) -> Iterator[_Row]:
     """Yield records to describe: real ones, and synthetic ones in turn."""
     for made in generate(10**6, seed):
-        yield rng.choice(_OVERVIEWS), _tuple(made.context), "overview:synthetic"
+        yield rng.choice(_OVERVIEWS), (made.context,), "overview:synthetic"
         context = rng.choice(records).example.context
         if _fits(context):
             yield rng.choice(_OVERVIEWS), context, "overview:quintd"
-
-
-def _tuple(context: str | Sequence[str]) -> tuple[str, ...]:
-    return (context,) if isinstance(context, str) else tuple(context)
 
 
 def _fits(passages: Sequence[str]) -> bool:

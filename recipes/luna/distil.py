@@ -15,7 +15,7 @@ import numpy as np
 
 from moonlynx.judge.backends.torch_encoder import load_network
 from moonlynx.judge.judges.luna.inputs import find_specials
-from moonlynx.judge.judges.luna.weights import open_weights
+from moonlynx.judge.judges.luna.weights import WeightsFolder, open_weights
 
 from ..data.mixes import Mix
 from .aggregation import run_network
@@ -31,22 +31,23 @@ _DECIMALS = 4
 def taught_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -> list[Item]:
     """Return the stage's items, with the teacher's beliefs where it names one.
 
-    Raises as `stage_items` and `with_beliefs`.
+    Raises as `stage_items` and `with_beliefs`, and:
+        LunaError: the teacher's folder cannot be read.
     """
+    # Opened first: that a teacher is missing must not be said after minutes of reading.
+    teacher = open_weights(stage.teacher, "torch") if stage.teacher else None
     items = stage_items(stage, mix, root, reader, seed)
-    return with_beliefs(items, Path(stage.teacher)) if stage.teacher else items
+    return items if teacher is None else with_beliefs(items, teacher)
 
 
-def with_beliefs(items: Sequence[Item], teacher: Path) -> list[Item]:
+def with_beliefs(items: Sequence[Item], folder: WeightsFolder) -> list[Item]:
     """Return the items with the teacher's P(supported), the maximum over their premises.
 
     Claims that the teacher's tokenizer leaves nothing of have none.
 
     Raises:
-        LunaError: the teacher's folder cannot be read.
         MissingExtra: torch or transformers is not installed.
     """
-    folder = open_weights(str(teacher), "torch")
     numbered = [replace(item, source=str(at)) for at, item in enumerate(items)]
     limits = folder.config.limits
     encoded = encode_items(numbered, folder.tokenizer, find_specials(folder.tokenizer), limits)

@@ -4,6 +4,23 @@ import subprocess
 import pytest
 
 from moonlynx.eval import provenance
+from moonlynx.judge.contract.spec import parse_spec
+from moonlynx.judge.contract.types import JudgeInfo
+
+
+@pytest.mark.parametrize(
+    ("spec", "threshold"),
+    [
+        ("luna", "the judge's own"),
+        ("luna?threshold=0.4", "0.4"),
+        ("luna?preset=guard", "preset guard"),
+    ],
+)
+def test_a_report_says_what_set_the_threshold(tmp_path, spec, threshold):
+    verdicts = tmp_path / "verdicts.jsonl"
+    verdicts.touch()
+    run = provenance.JudgeRun.of(parse_spec(spec), JudgeInfo(name="luna", version="1"), verdicts)
+    assert run.threshold == threshold
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -12,6 +12,7 @@ from .wrapping import Wrapping, draw_wrapping
 
 _MOST_DOCUMENTS = 4
 _MOST_FILLERS = 4  # passages of other families in a document
+_FILLERS = tuple(kind for kind in KINDS if kind != "silence")  # true beside any claim
 _ALONE = 0.5  # of the answers say nothing else
 _SAME_PASSAGE = 0.5  # of the pairs; the others have the same claim over two passages
 
@@ -75,8 +76,7 @@ def _around(told: Told, rng: Random) -> _Around:
 
 def _filler(rng: Random) -> Told:
     """Draw a passage of a family that tells the same with any claim beside it."""
-    kind = rng.choice([kind for kind in KINDS if kind != "silence"])
-    return draw(rng.choice(load_families(kind)), rng)
+    return draw(rng.choice(load_families(rng.choice(_FILLERS))), rng)
 
 
 def _row(

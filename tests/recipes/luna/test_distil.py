@@ -11,6 +11,7 @@ from moonlynx.judge.judges.luna.weights import (
     CONFIG_FILE,
     TOKENIZER,
     load_tokenizer,
+    open_weights,
     write_manifest,
 )
 from moonlynx.recipes.luna.batches import encode_items, pad_id, soft_target
@@ -74,7 +75,7 @@ def test_a_student_without_labels_learns_what_its_teacher_knows(tmp_path):
     save_record(run.config(), teacher / CONFIG_FILE)
     write_manifest(teacher)
 
-    taught = with_beliefs(ITEMS, teacher)
+    taught = with_beliefs(ITEMS, open_weights(str(teacher), "torch"))
     assert [replace(item, teacher=None) for item in taught] == ITEMS
     assert auroc([i.supported for i in taught], [i.teacher for i in taught]) == ranking(network)
     unlabelled = [replace(item, supported=None, spans=None) for item in taught]
