@@ -172,7 +172,7 @@ def _luna(spec: JudgeSpec, threshold: float | None) -> Judge:
 
 def _raghalu(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .backends.encoder import load_encoder
-    from .judges.luna.weights import open_weights
+    from .judges.luna.weights import MINI, open_weights
     from .judges.raghalu.judge import RagHaluJudge
     from .judges.raghalu.weights import EMBEDDED, open_heads
 
@@ -181,7 +181,7 @@ def _raghalu(spec: JudgeSpec, threshold: float | None) -> Judge:
     )
     chosen = options.pop("preset", None)
     heads, calibration = open_heads(EMBEDDED if spec.model is None else Path(spec.model))
-    folder = open_weights(options.pop("luna", None), spec.backend)
+    folder = open_weights(options.pop("luna", MINI), spec.backend)
     config = folder.config.model_copy(update=options)
     encoder = load_encoder(folder.path, spec.backend)
     make = partial(RagHaluJudge, encoder, folder.tokenizer, config, heads)
@@ -228,7 +228,7 @@ BUILT_IN: Mapping[str, Factory] = {
     "luna": Factory(
         "Luna: a small encoder reads each claim with the documents and marks unsupported spans",
         _luna,
-        needs="nothing; other weights as luna:FOLDER_OR_HUB_ID",
+        needs="nothing; luna:mini is a fifth of the size; other weights as luna:FOLDER_OR_HUB_ID",
         bounded=True,
     ),
     "luna2": Factory(
@@ -242,7 +242,7 @@ BUILT_IN: Mapping[str, Factory] = {
         bounded=True,
     ),
     "raghalu": Factory(
-        "RAGHalu: sets aside sentences that claim nothing, and reads the others by Luna's encoder",
+        "RAGHalu: sets aside sentences that claim nothing, and reads the others by luna:mini",
         _raghalu,
         needs="nothing; those fitted to a brand as raghalu:FOLDER, another encoder as ?luna=FOLDER",
         bounded=True,

@@ -135,7 +135,9 @@ def _open(weights: Path) -> _Weights:
                 f"the folder's calibration was fitted for {calibration.judge.version}, the weights "
                 f"are {judge.info.version}; calibrate them anew"
             )
-    name = "luna" if path == EMBEDDED.resolve() else f"luna:./{path.name}"
+    shipped = {folder.resolve(): model for model, folder in EMBEDDED.items()}
+    model = shipped.get(path, f"./{path.name}")
+    name = "luna" if model is None else f"luna:{model}"
     return _Weights(
         path,
         name if forms[0] == "onnx" else f"{name}@{forms[0]}",

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moonlynx.eval.metrics import auroc
+from moonlynx.judge.backends.encoder import EncoderBackend
 from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support, answer_score, claim_support
 
 from ..data.answers import LabelledAnswer
-from .batches import Encoded, batches, collate
+from .batches import Encoded
 from .items import Item
 from .reader import Reader
-
-if TYPE_CHECKING:
-    from torch import nn
-
-_BATCH_TOKENS = 8192
 
 
 class Scored(NamedTuple):
@@ -60,33 +56,24 @@ def answer_items(answers: Sequence[LabelledAnswer], reader: Reader) -> list[Item
 
 
 def score_answers(
-    network: nn.Module, items: Sequence[Encoded], answers: int, pad: int
+    encoder: EncoderBackend, items: Sequence[Encoded], answers: int
 ) -> list[list[Scored]]:
     """Run the encoder once over the encoded `answer_items` of so many answers."""
-    scored = run_network(network, items, pad)
     found: list[list[Scored]] = [[] for _ in range(answers)]
-    for item in items:
-        found[int(item.source.partition("/")[0])].append(scored[item.source])
+    for item, scored in zip(items, run_encoder(encoder, items), strict=True):
+        found[int(item.source.partition("/")[0])].append(scored)
     return found
 
 
-def run_network(network: nn.Module, items: Sequence[Encoded], pad: int) -> dict[str, Scored]:
-    """Return the logits of each item by its source, which no two items may share."""
-    import torch
-
-    scored: dict[str, Scored] = {}
-    device = next(network.parameters()).device
-    network.eval()
-    with torch.inference_mode():
-        for chosen in batches(items, _BATCH_TOKENS, None):
-            batch = collate(chosen, pad)
-            inputs = (batch.ids, batch.mask, batch.types)
-            logits = network(*(torch.from_numpy(array).to(device) for array in inputs))
-            tokens, claims, _ = (part.float().cpu().numpy() for part in logits)
-            own = np.take_along_axis(tokens, batch.places, axis=1)
-            for row, item in enumerate(chosen):
-                windows = batch.owner == row
-                scored[item.source] = Scored(own[windows, : len(item.tokens)], claims[windows])
+def run_encoder(encoder: EncoderBackend, items: Sequence[Encoded]) -> list[Scored]:
+    """Return the logits of each item."""
+    inputs = [(reading.ids, reading.types) for item in items for reading in item.readings]
+    outputs = iter(encoder.encode(inputs))
+    scored = []
+    for item in items:
+        own = [(reading, next(outputs)) for reading in item.readings]
+        tokens = np.stack([out.tokens[r.first : r.first + r.claim] for r, out in own])
+        scored.append(Scored(tokens, np.array([out.claim for _, out in own], dtype=np.float32)))
     return scored
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from moonlynx.judge.backends.torch_encoder import load_network
+from moonlynx.judge.backends.encoder import load_encoder
 from moonlynx.judge.judges.luna.inputs import find_specials
 from moonlynx.judge.judges.luna.weights import WeightsFolder, open_weights
 
 from ..data.mixes import Mix
-from .aggregation import run_network
-from .batches import encode_items, pad_id
+from .aggregation import run_encoder
+from .batches import encode_items
 from .items import Item
 from .reader import Reader
 from .settings import Stage
@@ -51,9 +51,9 @@ def with_beliefs(items: Sequence[Item], folder: WeightsFolder) -> list[Item]:
     numbered = [replace(item, source=str(at)) for at, item in enumerate(items)]
     limits = folder.config.limits
     encoded = encode_items(numbered, folder.tokenizer, find_specials(folder.tokenizer), limits)
-    scored = run_network(load_network(folder.path), encoded, pad_id(folder.tokenizer))
+    scored = run_encoder(load_encoder(folder.path, "torch"), encoded)
     beliefs = {
-        int(at): round(float(1 / (1 + np.exp(-one.claims.max()))), _DECIMALS)
-        for at, one in scored.items()
+        int(item.source): round(float(1 / (1 + np.exp(-one.claims.max()))), _DECIMALS)
+        for item, one in zip(encoded, scored, strict=True)
     }
     return [replace(item, teacher=beliefs.get(at)) for at, item in enumerate(items)]

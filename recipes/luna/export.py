@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,16 +24,10 @@ from moonlynx.judge.judges.luna.weights import (
 from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
 from .quantise import quantise
+from .settings import Scheme
 
 OPSET = 20
 _EXAMPLE = (2, 8)  # rows and tokens to trace with; neither is 1, which would be taken for fixed
-
-
-class Scheme(StrEnum):
-    """How weights are written: in int8 (see `quantise`), or as they are, to compare with."""
-
-    INT8 = "int8"
-    FP32 = "fp32"
 
 
 def export(folder: Path, out: Path, scheme: Scheme = Scheme.INT8) -> None:
@@ -54,8 +47,8 @@ def export(folder: Path, out: Path, scheme: Scheme = Scheme.INT8) -> None:
     except ImportError as error:
         raise MissingExtra("the export", "train") from error
     model = _trace(network)
-    if scheme is Scheme.INT8:
-        model = quantise(model)
+    if scheme is not Scheme.FP32:
+        model = quantise(model, compact=scheme is Scheme.COMPACT)
     out.mkdir(parents=True, exist_ok=True)
     onnx.save(model, out / MODEL)
     for name in (TOKENIZER, CONFIG_FILE, CALIBRATION):

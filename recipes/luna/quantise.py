@@ -4,6 +4,10 @@ Weights are int8 with one scale for each output column, embeddings int8 with one
 Activations become uint8 as they come, with a scale and a lowest value for each token. onnxruntime's
 own dynamic quantisation has one scale for all tokens of a batch: it is less exact, and its
 result for one input depends on the others.
+
+The compact form has fewer values: no scale is finer than a part of the matrix's standard deviation.
+Normally distributed weights then hold about five bits each, to which a wheel, which is a zip file,
+packs them. Speed and size once unpacked are those of int8.
 """
 
 from __future__ import annotations
@@ -18,9 +22,10 @@ _LEAST_ROWS = 256  # a matrix with fewer is no table of words or positions, and 
 _TINY = 1e-12  # scale of a row whose values are all the same
 # Without VNNI an x86 processor adds two neighbouring products in 16 bits: 255 * 128 still fits.
 _PAIR_LIMIT = 127  # rounding may add 1
+_PRODUCT_STEPS, _TABLE_STEPS = 6, 4  # in a standard deviation, of the compact form
 
 
-def quantise(model: Any) -> Any:
+def quantise(model: Any, *, compact: bool = False) -> Any:
     """Quantise an `onnx.ModelProto`: matrix products with constant weights, and embeddings.
 
     Heads, which have one column, keep their precision; so do attention's own products.
@@ -28,17 +33,18 @@ def quantise(model: Any) -> Any:
     from onnx import helper, numpy_helper
 
     graph = model.graph
-    rewriter = _Rewriter({each.name: numpy_helper.to_array(each) for each in graph.initializer})
+    constants = {each.name: numpy_helper.to_array(each) for each in graph.initializer}
+    rewriter = _Rewriter(constants, compact)
     for node in graph.node:
         rewriter.rewrite(node)
     used = {name for node in rewriter.nodes for name in node.input}
-    constants = [
+    kept = [
         numpy_helper.from_array(array, name)
         for name, array in rewriter.constants.items()
         if name in used
     ]
     return helper.make_model(
-        helper.make_graph(rewriter.nodes, graph.name, graph.input, graph.output, constants),
+        helper.make_graph(rewriter.nodes, graph.name, graph.input, graph.output, kept),
         opset_imports=model.opset_import,
         ir_version=model.ir_version,
     )
@@ -47,9 +53,10 @@ def quantise(model: Any) -> Any:
 class _Rewriter:
     """Copies nodes one after the other, and replaces those that it quantises."""
 
-    def __init__(self, constants: dict[str, NDArray[Any]]) -> None:
+    def __init__(self, constants: dict[str, NDArray[Any]], compact: bool) -> None:
         self.nodes: list[Any] = []
         self.constants = constants
+        self._compact = compact
         self._quantised: set[str] = set()  # activations, by name
         last_axis = np.array([-1], dtype=np.int64)
         steps, tiny = np.array(1 / 255, dtype=np.float32), np.array(_TINY, dtype=np.float32)
@@ -76,7 +83,9 @@ class _Rewriter:
         if x not in self._quantised:
             self._quantise_rows(x)
         if f"{w}.int8" not in self.constants:
-            quantised, scales = quantise_columns(self.constants[w])
+            matrix = self.constants[w]
+            least = self._least_scale(matrix, _PRODUCT_STEPS)
+            quantised, scales = quantise_columns(matrix, least)
             sums = quantised.sum(axis=0, dtype=np.float32) * scales
             self._keep(w, int8=quantised, scales=scales, sums=sums)
         self._add("MatMulInteger", [f"{x}.uint8", f"{w}.int8"], f"{y}.int32")
@@ -100,12 +109,16 @@ class _Rewriter:
 
     def _rewrite_lookup(self, node: Any) -> None:
         (table, index), y = node.input, node.output[0]
-        quantised, scales = quantise_rows(self.constants[table])
+        matrix = self.constants[table]
+        quantised, scales = quantise_rows(matrix, self._least_scale(matrix, _TABLE_STEPS))
         self._keep(table, int8=quantised, scales=scales)
         self._add("Gather", [f"{table}.int8", index], f"{y}.int8", axis=0)
         self._add("Gather", [f"{table}.scales", index], f"{y}.scale", axis=0)
         self._cast(f"{y}.int8", f"{y}.whole", np.float32)
         self._add("Mul", [f"{y}.whole", f"{y}.scale"], y)
+
+    def _least_scale(self, matrix: NDArray[np.float32], steps: int) -> float:
+        return max(float(matrix.std()) / steps, _TINY) if self._compact else _TINY
 
     def _keep(self, name: str, **arrays: NDArray[Any]) -> None:
         self.constants |= {f"{name}.{part}": array for part, array in arrays.items()}
@@ -121,8 +134,10 @@ class _Rewriter:
         self.nodes.append(helper.make_node(operator, inputs, [output], **attributes))
 
 
-def quantise_columns(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Return int8 values and one scale for each column.
+def quantise_columns(
+    matrix: NDArray[np.float32], least: float = _TINY
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Return int8 values and one scale for each column, none below `least`.
 
     A scale is large enough that any two neighbouring values of one sign, 2i and 2i+1 of a column,
     add up to 128 at most, so that no processor overflows.
@@ -132,11 +147,13 @@ def quantise_columns(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDA
     """
     pairs = np.pad(matrix, ((0, len(matrix) % 2), (0, 0))).reshape(-1, 2, matrix.shape[1])
     sums = (np.maximum(sign * pairs, 0).sum(axis=1).max(axis=0) for sign in (1, -1))
-    scales = np.maximum.reduce([*sums, np.full(matrix.shape[1], _TINY)]) / _PAIR_LIMIT
+    scales = np.maximum(np.maximum(*sums) / _PAIR_LIMIT, least)
     return np.rint(matrix / scales).astype(np.int8), scales.astype(np.float32)
 
 
-def quantise_rows(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Return int8 values of the matrix's shape and one scale for each row, shape (rows, 1)."""
-    scales = np.maximum(np.abs(matrix).max(axis=1, keepdims=True), _TINY) / 127
+def quantise_rows(
+    matrix: NDArray[np.float32], least: float = _TINY
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """Return int8 values of the matrix's shape and a scale for each row, shape (rows, 1)."""
+    scales = np.maximum(np.abs(matrix).max(axis=1, keepdims=True) / 127, least)
     return np.rint(matrix / scales).astype(np.int8), scales.astype(np.float32)

@@ -1,4 +1,4 @@
-"""The whole recipe, from labelled data to a judge in int8 with its record."""
+"""The whole recipe, from labelled data to a judge in ONNX with its record."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from .settings import Run
 from .train import train
 
 log = logging.getLogger(__name__)
-JUDGE, INT8 = "luna", "luna-int8"
+JUDGE = "luna"
 TOGETHER = "together"  # long answers, short ones and those over records, as one set
 
 
@@ -49,11 +49,11 @@ def run_recipe(name: str, run: Run, data: Path, out: Path, base: Path | None) ->
         run: the settings.
         data: folder with the labelled data (MOONLYNX_DATA).
         out: each stage leaves its checkpoint in a folder of its name, the judge is in `luna` (in
-            torch form) and `luna-int8`.
+            torch form) and `luna-SCHEME` (in ONNX).
         base: folder of the base encoder; None fetches `run.base` from the Hub.
 
     Returns:
-        The folder of the judge in int8; None in all processes but the first, where
+        The folder of the judge in ONNX; None in all processes but the first, where
         `accelerate launch` started several.
 
     Raises:
@@ -90,20 +90,21 @@ def run_recipe(name: str, run: Run, data: Path, out: Path, base: Path | None) ->
     if not first or done is None:
         return None
 
-    # ---- fit: the aggregation that ranks best over the validation sets --------------------------
-    network = load_network(done)
-    judge = out / JUDGE
-    save_network(network, judge)
+    # ---- export: what is fitted is what ships, since another number format is another judge -----
+    judge, shipped = out / JUDGE, out / f"{JUDGE}-{run.scheme}"
+    save_network(load_network(done), judge)
     shutil.copyfile(start / TOKENIZER, judge / TOKENIZER)
-    network.to(PartialState().device)
+    export(judge, shipped, run.scheme)
+    encoder = load_encoder(shipped, None)
+
+    # ---- fit: the aggregation that ranks best over the validation sets --------------------------
     # One of the sets is all that a threshold is fitted to, since one threshold must serve all.
     rows = validation_rows(mix, data) | {TOGETHER: calibration_rows(mix, data)}
     scored = {
         set_name: score_answers(
-            network,
+            encoder,
             encode_items(answer_items(answers, reader), tokenizer, specials, run.limits),
             len(answers),
-            pad,
         )
         for set_name, answers in rows.items()
     }
@@ -116,16 +117,13 @@ def run_recipe(name: str, run: Run, data: Path, out: Path, base: Path | None) ->
     (out / AGGREGATIONS).write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
     log.info("aggregation %s, %s: %s", *choices[0])
     config = run.config(choices[0].aggregation, choices[0].answer)
-    save_record(config, judge / CONFIG_FILE)
-    write_manifest(judge)
-
-    # ---- export, and calibrate what is shipped: another number format is another judge ----------
-    int8 = out / INT8
-    export(judge, int8)
-    calibrated = LunaJudge(load_encoder(int8, None), tokenizer, config)
-    save_record(fit_judge(calibrated, mix, data), int8 / CALIBRATION)
-    write_manifest(int8)
+    for folder in (judge, shipped):
+        save_record(config, folder / CONFIG_FILE)
+    calibration = fit_judge(LunaJudge(encoder, tokenizer, config), mix, data)
+    save_record(calibration, shipped / CALIBRATION)
+    for folder in (judge, shipped):
+        write_manifest(folder)
 
     # ---- record ---------------------------------------------------------------------------------
-    save_record(training_record(name, run, out, start), int8 / RECORD_FILE)
-    return int8
+    save_record(training_record(name, run, out, start), shipped / RECORD_FILE)
+    return shipped

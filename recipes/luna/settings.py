@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -21,6 +22,14 @@ Change = Literal["perturbed", "removed", "shuffled"]
 
 RECIPES = Path(__file__).parent  # the YAML files
 VERSION = "1"  # of the models that this recipe trains
+
+
+class Scheme(StrEnum):
+    """How weights are written in ONNX: in int8 or compact (see `quantise`), or as they are."""
+
+    INT8 = "int8"
+    COMPACT = "compact"
+    FP32 = "fp32"
 
 
 class Judged(Record):
@@ -107,6 +116,7 @@ class Run(Record):
         dropout: in training. Drawing its numbers takes half of the time on a CPU.
         held_back: share of the items that is not trained on and measures progress.
         save_every: optimiser steps between checkpoints.
+        scheme: of the judge in ONNX.
         stages: in order, by name; each has a folder of its name.
     """
 
@@ -124,6 +134,7 @@ class Run(Record):
     seed: int = 0
     held_back: Share = 0.02
     save_every: AtLeastOne = 200
+    scheme: Scheme = Scheme.INT8
     stages: Annotated[dict[str, Stage], Field(min_length=1)]
 
     @model_validator(mode="after")

@@ -17,7 +17,7 @@ from typing import Any
 
 from moonlynx.eval.bootstrap import Floats
 from moonlynx.judge.files.atomic import written_whole
-from moonlynx.judge.judges.luna.weights import open_weights
+from moonlynx.judge.judges.luna.weights import MINI, open_weights
 from moonlynx.judge.metrics.definition import MetricDefinition, load_definition
 from moonlynx.judge.metrics.encoder.features import FeatureReader
 from moonlynx.judge.metrics.encoder.head import EncoderHead, save_heads
@@ -46,7 +46,7 @@ def run_heads(data: Path, out: Path, folder: Path, most: int | None = None) -> d
         folder: for the heads.
         most: training rows of a metric, and test rows, at most; for validation a quarter.
     """
-    weights = open_weights(None, None)
+    weights = open_weights(MINI, None)
     layers = find_layers(weights.path)
     reader = FeatureReader(StateEncoder(weights.path, layers), weights.tokenizer)
     kept = KeptFeatures(reader, layers, weights.tokenizer, out / "states")

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from moonlynx.judge.judges.luna.support import SupportModel
-from moonlynx.judge.judges.luna.weights import open_weights
+from moonlynx.judge.judges.luna.weights import MINI, open_weights
 from moonlynx.judge.judges.raghalu.checkable import CheckableModel, Term, terms
 from moonlynx.judge.judges.raghalu.weights import EMBEDDED, Heads, open_heads, save_heads
 
@@ -45,7 +45,7 @@ def adapt_heads(sentences: Sequence[BrandSentence], out: Path) -> Heads:
         if (own := least_supported(claims)) is not None
     ]
     rows, labels = np.array([own for own, _ in read]), np.array([ok for _, ok in read])
-    support = fit_support(rows, labels, open_weights(None, None).config.support)
+    support = fit_support(rows, labels, open_weights(MINI, None).config.support)
     version = f"{heads.version}-brand"
     heads = heads.model_copy(update={"version": version, "threshold": DECIDED, "support": support})
     save_heads(heads, out)

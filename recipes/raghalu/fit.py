@@ -9,7 +9,7 @@ import numpy as np
 from moonlynx.judge.backends.encoder import load_encoder
 from moonlynx.judge.contract.types import JudgeInfo
 from moonlynx.judge.files.stored import save_record
-from moonlynx.judge.judges.luna.weights import CALIBRATION, open_weights
+from moonlynx.judge.judges.luna.weights import CALIBRATION, MINI, open_weights
 from moonlynx.judge.judges.raghalu.judge import RagHaluJudge
 from moonlynx.judge.judges.raghalu.weights import Heads, save_heads, write_manifest
 
@@ -27,8 +27,8 @@ VERSION = "1"
 
 
 def embedded_judge(heads: Heads) -> RagHaluJudge:
-    """Put heads on the encoder that comes with the package."""
-    folder = open_weights(None, None)
+    """Put heads on the small encoder that comes with the package."""
+    folder = open_weights(MINI, None)
     return RagHaluJudge(load_encoder(folder.path, None), folder.tokenizer, folder.config, heads)
 
 

@@ -82,7 +82,8 @@ def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 CALIBRATED = [
-    load_calibration(folder / CALIBRATION).judge for folder in (EMBEDDED, raghalu.EMBEDDED)
+    load_calibration(folder / CALIBRATION).judge
+    for folder in (*EMBEDDED.values(), raghalu.EMBEDDED)
 ]
 CALIBRATED += [one.model_copy(update={"version": f"{one.version}+{RULES}"}) for one in CALIBRATED]
 FAST = cases(__file__, "fast_judges")
@@ -176,7 +177,7 @@ def test_small_talk_is_no_info_and_a_short_answer_is_judged(spec: str) -> None:
 
 
 # Not RAGHalu, whose own first tier takes an address by itself for no claim.
-@pytest.mark.parametrize("name", ["luna", "token-similarity"])
+@pytest.mark.parametrize("name", ["luna:mini", "token-similarity"])
 def test_every_short_answer_is_judged(name: str) -> None:
     for verdict in load_judge(name)(answered(ANSWERS["judged"])):
         assert verdict.score is not None

@@ -16,7 +16,9 @@ from ...files.stored import MANIFEST, Manifest, check_file, load_record, save_ma
 from .config import CONFIG_FILE, LunaConfig, LunaError
 from .inputs import find_specials
 
-EMBEDDED = Path(__file__).parents[2] / "weights" / "luna"
+MINI = "mini"
+_SHIPPED = Path(__file__).parents[2] / "weights"
+EMBEDDED = {None: _SHIPPED / "luna", MINI: _SHIPPED / "luna-mini"}
 TOKENIZER = "tokenizer.json"
 CALIBRATION = "calibration.json"
 WEIGHTS = {
@@ -46,7 +48,8 @@ def open_weights(model: str | None, backend: str | None) -> WeightsFolder:
     """Find a weights folder and check the files that are going to be read.
 
     Args:
-        model: a folder or a Hub id; None for the weights that ship with the package.
+        model: a folder or a Hub id; None for the weights that ship with the package, "mini" for the
+            small ones.
         backend: "onnx" (also None) or "torch"; of the other nothing is fetched or read.
 
     Raises:
@@ -54,10 +57,8 @@ def open_weights(model: str | None, backend: str | None) -> WeightsFolder:
         BackendError: the path does not exist.
     """
     needed = (*_ALWAYS, *WEIGHTS.get(backend or "onnx", ()))
-    folder = (
-        EMBEDDED
-        if model is None
-        else find_folder("luna", model, (*needed, CALIBRATION, MANIFEST), LunaError)
+    folder = EMBEDDED.get(model) or find_folder(
+        "luna", model or "", (*needed, CALIBRATION, MANIFEST), LunaError
     )
     if not (folder / MANIFEST).is_file():
         hint = (

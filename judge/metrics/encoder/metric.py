@@ -109,6 +109,6 @@ class EncoderMetric:
 
 @lru_cache(maxsize=1)  # all heads have the same
 def _load_reader(layers: tuple[str, ...]) -> tuple[FeatureReader, Tokenizer]:
-    weights = luna.open_weights(None, None)
+    weights = luna.open_weights(luna.MINI, None)
     encoder = StateEncoder(weights.path, layers)
     return FeatureReader(encoder, weights.tokenizer), weights.tokenizer

@@ -69,7 +69,7 @@ def command(
     )
     bench = Bench(title="The server under load", origin=origin, notes=(note,))
     with tempfile.TemporaryDirectory() as scratch:
-        tokenizer = load_tokenizer(EMBEDDED / TOKENIZER)
+        tokenizer = load_tokenizer(EMBEDDED[None] / TOKENIZER)
         subjects = Subjects(judge, tokenizer, Path(scratch), lettucedetect)
         try:
             if starts:

@@ -81,7 +81,7 @@ def test_a_load_is_of_all_rounds():
 @pytest.mark.heavy
 def test_the_guards_cost_grows_with_the_answers_length():
     """By what the judge reads, not by the clock: each sentence once, the last like the first."""
-    tokenizer = load_tokenizer(EMBEDDED / TOKENIZER)
+    tokenizer = load_tokenizer(EMBEDDED[None] / TOKENIZER)
     with serving(load_judge("luna"), Settings(timeout=300)) as address:
         found = list(guard(running(address), 2_000, tokenizer))
     half = len(found) // 2
@@ -100,7 +100,7 @@ def test_starts_are_measured_cold_and_warm(tmp_path):
     (tmp_path / "file").write_text("text")
     assert forget_files([tmp_path]) == 1
     assert tmp_path not in installed()
-    tokenizer = load_tokenizer(EMBEDDED / TOKENIZER)
+    tokenizer = load_tokenizer(EMBEDDED[None] / TOKENIZER)
     subjects = Subjects("token-similarity", tokenizer, tmp_path, None)
     cold, warm = measure_starts(subjects, 1, [tmp_path])
     assert (cold.of["start"], warm.of["start"]) == ("cold", "warm")

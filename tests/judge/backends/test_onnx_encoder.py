@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moonlynx.judge.backends.onnx_encoder import OnnxEncoder
-from moonlynx.judge.judges.luna.weights import EMBEDDED
+from moonlynx.judge.judges.luna.weights import EMBEDDED, MINI
 
 ALLOWED = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 
@@ -26,7 +26,7 @@ def test_the_output_is_the_same_bytes_by_any_number_of_threads(monkeypatch):
     found = set()
     for count in (1, 2, 3):
         monkeypatch.setenv("OMP_NUM_THREADS", str(count))
-        encoder = OnnxEncoder(EMBEDDED)
+        encoder = OnnxEncoder(EMBEDDED[MINI])
         assert threads(encoder) == count
         outputs = encoder.encode(list(inputs()))
         found.add(b"".join(one.tokens.tobytes() + repr(one.claim).encode() for one in outputs))
@@ -39,7 +39,7 @@ def test_without_a_number_it_takes_what_there_is(monkeypatch, asked):
     if asked is not None:
         monkeypatch.setenv("OMP_NUM_THREADS", asked)
     monkeypatch.setattr(os, "cpu_count", lambda: ALLOWED)
-    assert threads(OnnxEncoder(EMBEDDED)) == 0
+    assert threads(OnnxEncoder(EMBEDDED[MINI])) == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux says what is allowed")
@@ -47,4 +47,4 @@ def test_no_thread_runs_on_a_core_that_is_not_allowed(monkeypatch):
     """A container may be given a few of the node's cores, and onnxruntime counts all."""
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: ALLOWED + 6)
-    assert threads(OnnxEncoder(EMBEDDED)) == ALLOWED
+    assert threads(OnnxEncoder(EMBEDDED[MINI])) == ALLOWED

@@ -8,7 +8,7 @@ from moonlynx.judge.backends.encoder import load_encoder
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.files.stored import MANIFEST
 from moonlynx.judge.judges.luna.support import SupportModel
-from moonlynx.judge.judges.luna.weights import CALIBRATION, open_weights
+from moonlynx.judge.judges.luna.weights import CALIBRATION, MINI, open_weights
 from moonlynx.judge.judges.raghalu.checkable import terms
 from moonlynx.judge.judges.raghalu.judge import RagHaluJudge, conversation_form
 from moonlynx.judge.judges.raghalu.weights import (
@@ -116,7 +116,7 @@ def test_terms_fold_case_and_numbers():
 
 @pytest.fixture(scope="module")
 def parts():
-    folder = open_weights(None, None)
+    folder = open_weights(MINI, None)
     return load_encoder(folder.path, None), folder.tokenizer, folder.config
 
 

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -90,7 +89,7 @@ def build(metric):
         metric=metric,
         kind=definition.kind,
         form=form,
-        encoder=StateEncoder(luna.EMBEDDED, LAYERS).version,
+        encoder=StateEncoder(luna.EMBEDDED[luna.MINI], LAYERS).version,
         layers=LAYERS,
         outputs=outputs,
         words=words,
@@ -119,9 +118,9 @@ def test_states_as_outputs_leave_the_logit_and_probabilities_join():
 
     ids = np.array([101, 7592, 2088, 102, 2748, 102], dtype=np.int64)
     types = np.array([0, 0, 0, 0, 1, 1], dtype=np.int64)
-    states = StateEncoder(luna.EMBEDDED, LAYERS)((ids, types))
+    states = StateEncoder(luna.EMBEDDED[luna.MINI], LAYERS)((ids, types))
     assert states.layers.shape == (2, 6, 384)
-    plain = OnnxEncoder(luna.EMBEDDED).encode([(ids, types)])[0]
+    plain = OnnxEncoder(luna.EMBEDDED[luna.MINI]).encode([(ids, types)])[0]
     assert states.claim == pytest.approx(plain.claim, abs=1e-5)
     logits = np.array([1000.0, 0.0, -1000.0])
     assert join("multi-class", logits).tolist() == [1, 0, 0]
@@ -134,7 +133,7 @@ def test_the_worst_window_and_the_document_that_holds_the_answer_count(folder):
     long = MetricInput(input="", output="".join(parts))
     (verdict,) = judge([long])
     assert verdict.usage.windows > 2
-    cut = read_parts("text", judge.definition, long, luna.open_weights(None, None).tokenizer)
+    cut = read_parts("text", judge.definition, long, luna.open_weights(luna.MINI, None).tokenizer)
     assert len(cut) == verdict.usage.windows
     each = judge([MetricInput(input="", output=part.premise) for part in cut])
     assert verdict.labels["true"] == max(one.labels["true"] for one in each)
@@ -235,7 +234,6 @@ def test_heads_share_an_encoder_and_ignore_words_that_training_lacked(folder):
     before = module._load_reader.cache_info().misses
     EncoderMetric("tone", folder)
     assert module._load_reader.cache_info().misses == before
-    assert Path(luna.EMBEDDED).is_dir()
     scorer = Scorer(build("toxicity"))
     numbers = np.zeros(4 * 384, dtype=np.float32)
     both = hash_words("so it goes on and on")

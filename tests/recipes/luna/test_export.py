@@ -1,5 +1,6 @@
 import hashlib
 import json
+import zlib
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from typer.testing import CliRunner
 from moonlynx.judge.backends.onnx_encoder import MODEL, OnnxEncoder
 from moonlynx.judge.backends.torch_encoder import TorchEncoder
 from moonlynx.judge.files.stored import MANIFEST
-from moonlynx.recipes.luna.export import Scheme, app, export
+from moonlynx.recipes.luna.export import app, export
 from moonlynx.recipes.luna.quantise import quantise_columns, quantise_rows
+from moonlynx.recipes.luna.settings import Scheme
 
 from ...bench.forms_apart import compare
 from ...tiny_encoder import build_tiny_encoder, random_inputs
@@ -47,6 +49,14 @@ def test_any_trunk_reads_in_onnx_what_it_reads_in_torch(tmp_path, kind):
     conflicts = [[output.conflict for output in each.encode(INPUTS)] for each in backends]
     np.testing.assert_allclose(*conflicts, atol=1e-3)
     assert np.std(conflicts[0]) > 0.01
+
+
+@pytest.mark.heavy
+def test_the_compact_form_packs_better_and_reads_nearly_the_same(folder, exported, tmp_path):
+    export(folder, tmp_path, Scheme.COMPACT)
+    compact, int8 = ((path / MODEL).read_bytes() for path in (tmp_path, exported))
+    assert len(zlib.compress(compact)) < 0.9 * len(zlib.compress(int8))
+    assert 0 < compare(folder, tmp_path, INPUTS).claim_mean < 0.1
 
 
 @pytest.mark.heavy
@@ -108,6 +118,14 @@ def test_columns_are_quantised_so_that_no_pair_of_products_overflows(rows):
         sums = np.maximum(sign * pairs, 0).sum(axis=1)
         assert 100 < sums.max() <= 128
         assert 255 * sums.max() <= np.iinfo(np.int16).max
+
+
+def test_no_scale_is_below_the_least():
+    matrix = np.array([[1.0, 100.0], [0.2, -50.0]], dtype=np.float32)
+    for quantise in (quantise_columns, quantise_rows):
+        quantised, scales = quantise(matrix, 0.5)
+        assert scales.min() == 0.5
+        np.testing.assert_allclose(quantised * scales, matrix, atol=float(scales.max()) / 2)
 
 
 def test_rows_are_quantised_each_by_its_own_scale():

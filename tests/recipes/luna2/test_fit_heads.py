@@ -5,7 +5,7 @@ import pytest
 
 from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.files.stored import MANIFEST
-from moonlynx.judge.judges.luna.weights import open_weights
+from moonlynx.judge.judges.luna.weights import MINI, open_weights
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.encoder.features import FeatureReader
 from moonlynx.judge.metrics.encoder.head import save_heads
@@ -57,7 +57,7 @@ def test_so_many_rows_are_kept_or_all():
     ("metric", "rows"), [("toxicity", list(texts())), ("tool_selection_quality", list(calls()))]
 )
 def test_a_fitted_head_judges_as_it_was_measured(metric, rows, tmp_path):
-    weights, definition = open_weights(None, None), load_definition(metric)
+    weights, definition = open_weights(MINI, None), load_definition(metric)
     layers = find_layers(weights.path)
     assert len(layers) == 4
     reader = FeatureReader(StateEncoder(weights.path, layers), weights.tokenizer)

@@ -116,6 +116,6 @@ def test_what_is_not_there_is_named(monkeypatch, tmp_path):
         load_judge("luna:/nowhere/luna")
     with pytest.raises(LunaError, match="nobody/nothing is not a folder here"):
         load_judge("luna:nobody/nothing")
-    monkeypatch.setattr(module, "EMBEDDED", tmp_path)
+    monkeypatch.setitem(module.EMBEDDED, None, tmp_path)
     with pytest.raises(LunaError, match="luna:FOLDER_OR_HUB_ID"):
         load_judge("luna")
