@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moonlynx.eval.metrics import auroc
-from moonlynx.judge.backends.encoder import EncoderBackend
+from moonlynx.judge.backends.encoder import EncoderBackend, EncoderOutput, Input
 from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support, answer_score, claim_support
 
 from ..data.answers import LabelledAnswer
@@ -53,6 +53,22 @@ def answer_items(answers: Sequence[LabelledAnswer], reader: Reader) -> list[Item
         for index, answer in enumerate(answers)
         for number, (claim, windows, new) in enumerate(reader.claims(answer.example))
     ]
+
+
+class Remembering:
+    """An encoder that reads no input twice: the validation sets and the calibration share rows."""
+
+    def __init__(self, encoder: EncoderBackend) -> None:
+        self.name, self.version, self.at_once = encoder.name, encoder.version, encoder.at_once
+        self._encoder = encoder
+        self._read: dict[tuple[bytes, bytes], EncoderOutput] = {}
+
+    def encode(self, inputs: Sequence[Input]) -> list[EncoderOutput]:
+        """Read the inputs, in order."""
+        keys = [(ids.tobytes(), types.tobytes()) for ids, types in inputs]
+        new = {key: one for key, one in zip(keys, inputs, strict=True) if key not in self._read}
+        self._read |= zip(new, self._encoder.encode([*new.values()]), strict=True)
+        return [self._read[key] for key in keys]
 
 
 def score_answers(

@@ -24,7 +24,7 @@ from moonlynx.judge.judges.luna.weights import (
 from ..data.mixes import Mix
 from ..data.validation import calibration_rows, fit_judge, validation_rows
 from ..runs import claim_folder
-from .aggregation import answer_items, choose, score_answers
+from .aggregation import Remembering, answer_items, choose, score_answers
 from .base import find_base, start_network
 from .batches import encode_items, pad_id
 from .checkpoints import read_progress
@@ -95,7 +95,7 @@ def run_recipe(name: str, run: Run, data: Path, out: Path, base: Path | None) ->
     save_network(load_network(done), judge)
     shutil.copyfile(start / TOKENIZER, judge / TOKENIZER)
     export(judge, shipped, run.scheme)
-    encoder = load_encoder(shipped, None)
+    encoder = Remembering(load_encoder(shipped, None))
 
     # ---- fit: the aggregation that ranks best over the validation sets --------------------------
     # One of the sets is all that a threshold is fitted to, since one threshold must serve all.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from moonlynx.judge.backends.onnx_encoder import MODEL
 from moonlynx.judge.backends.pretrained import half_is_slow
 from moonlynx.judge.backends.torch_encoder import HEADS, TRUNK, Precision
-from moonlynx.judge.judges.luna.weights import EMBEDDED
+from moonlynx.judge.judges.luna.weights import EMBEDDED, MINI
 
 from .networks import describe, write_random
 from .products import Products, Shape
@@ -53,7 +53,7 @@ def find_forms(weights: Path | None, scratch: Path, window: int) -> Forms:
         window: tokens that the forms read at once.
     """
     forms = Forms("trained weights" if weights else "random weights")
-    folder, shipped = weights or scratch / "torch", weights or EMBEDDED
+    folder, shipped = weights or scratch / "torch", weights or EMBEDDED[MINI]
     with own_process() as apart:  # torch stays out of this one
         if weights is None:
             with _noting(forms, "torch"):

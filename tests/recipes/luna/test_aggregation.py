@@ -4,10 +4,11 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from moonlynx.judge.backends.encoder import EncoderOutput
 from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support, answer_score, claim_support
 from moonlynx.recipes.data.answers.base import labelled
 from moonlynx.recipes.data.validation import rows_sha256
-from moonlynx.recipes.luna.aggregation import Scored, choose, raw_scores
+from moonlynx.recipes.luna.aggregation import Remembering, Scored, choose, raw_scores
 
 
 def claim(logit, tokens):
@@ -67,3 +68,22 @@ def test_the_hash_is_of_ids_and_labels():
     assert first == rows_sha256([row(1, "PASS", "Rain."), row(2, "FAIL")])
     others = ([row(1, "PASS")], [row(1, "FAIL"), row(2, "FAIL")], [row(3, "PASS"), row(2, "FAIL")])
     assert first not in [rows_sha256(rows) for rows in others]
+
+
+def test_no_input_is_read_twice():
+    class Counting:
+        name, version, at_once = "counting", "1", 1
+        read = 0
+
+        def encode(self, inputs):
+            self.read += len(inputs)
+            return [
+                EncoderOutput(ids.astype(np.float32), float(types.sum())) for ids, types in inputs
+            ]
+
+    counting = Counting()
+    encoder = Remembering(counting)
+    one, other = ((np.arange(length), np.ones(length, dtype=np.int64)) for length in (3, 5))
+    assert [out.claim for out in encoder.encode([one, other, one])] == [3, 5, 3]
+    assert [len(out.tokens) for out in encoder.encode([other, one])] == [5, 3]
+    assert counting.read == 2
