@@ -25,7 +25,7 @@ def train_luna(
     recipe: Annotated[
         str,
         typer.Argument(
-            help="mini (the embedded model), base (109M), deberta-v3-large, modernbert-base, "
+            help="base (the default judge, 109M), mini (luna:mini, 22M), deberta-v3-large, modernbert-base, "
             "modernbert-large, or a YAML file like those of moonlynx/recipes/luna."
         ),
     ],
@@ -44,7 +44,7 @@ def train_luna(
         typer.Option(help="Folder of the encoder to start from (default: from the Hub)."),
     ] = None,
 ) -> None:
-    """Train Luna's encoder, quantise it to int8, and fit threshold and probability to it."""
+    """Train Luna's encoder, quantise it, and fit threshold and probability to it."""
     if any(find_spec(name) is None for name in _NEEDED):
         raise MissingExtra("training", "train")
     # These import numpy, which the other commands start without.

@@ -98,7 +98,7 @@ def _fit_heads(
     ] = None,
     out: OutOption = None,
 ) -> None:
-    """Fit heads on the embedded encoder, and write those that beat TF-IDF."""
+    """Fit heads on the encoder of luna:mini, and write those that beat TF-IDF."""
     _start(("onnx", "sklearn"))
     from moonlynx.judge.metrics.encoder.head import EMBEDDED
 

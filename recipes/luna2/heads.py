@@ -1,4 +1,4 @@
-"""`moonlynx train luna2-heads`: fits heads on the embedded encoder, and measures them.
+"""`moonlynx train luna2-heads`: fits heads on the encoder of luna:mini, and measures them.
 
 Each metric's head is measured beside the baselines on the same test rows. It ships where it
 gains on TF-IDF with logistic regression: macro AUROC by an interval above 0, and macro F1

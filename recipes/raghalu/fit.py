@@ -41,7 +41,7 @@ def fit_tier_one(data: Path) -> Heads:
 
 
 def fit_heads(data: Path, out: Path) -> JudgeInfo:
-    """Fit all that is beside the embedded encoder, and write it to `out`.
+    """Fit all that is beside the encoder of luna:mini, and write it to `out`.
 
     The threshold of answers has the best balanced accuracy on the rows that Luna is calibrated on.
     """

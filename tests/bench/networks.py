@@ -14,7 +14,7 @@ from .texts import make_tokenizer
 
 
 def mini_config() -> Any:
-    """Return the config of all-MiniLM-L6-v2, 22M parameters: the embedded model's shape."""
+    """Return the config of all-MiniLM-L6-v2, 22M parameters: the shape of luna:mini."""
     from transformers import BertConfig
 
     return BertConfig(

@@ -1,1 +1,1 @@
-"""Heads on the embedded encoder: the fast path of Luna-2, without a decoder."""
+"""Heads on the encoder of luna:mini: the fast path of Luna-2, without a decoder."""

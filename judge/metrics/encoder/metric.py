@@ -1,4 +1,4 @@
-"""Metrics by heads on the embedded encoder: a few milliseconds each, no torch and no GPU.
+"""Metrics by heads on the encoder of luna:mini: a few milliseconds each, no torch and no GPU.
 
 Each window is read by itself, so that verdicts are independent; windows are joined as the
 metric's definition says.
@@ -31,7 +31,7 @@ _ADHERENCE = "context_adherence"
 
 
 class EncoderMetric:
-    """A metric by a head on the embedded encoder."""
+    """A metric by a head on the encoder of luna:mini."""
 
     @classmethod
     def load(cls, name: str, backend: str | None, options: Mapping[str, str]) -> Self:
