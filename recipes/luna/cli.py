@@ -25,8 +25,8 @@ def train_luna(
     recipe: Annotated[
         str,
         typer.Argument(
-            help="base (the default judge, 109M), mini (luna:mini, 22M), deberta-v3-large, modernbert-base, "
-            "modernbert-large, or a YAML file like those of moonlynx/recipes/luna."
+            help="base (the default judge, 109M), mini (luna:mini, 22M), deberta-v3-large, "
+            "modernbert-base, modernbert-large, or a YAML file like those of moonlynx/recipes/luna."
         ),
     ],
     data: Annotated[
