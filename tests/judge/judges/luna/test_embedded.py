@@ -4,15 +4,19 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.decision.calibration import load_calibration
 from moonlynx.judge.files.stored import MANIFEST
 from moonlynx.judge.judges.luna.weights import CALIBRATION, EMBEDDED, MINI
 from moonlynx.judge.registry import load_judge
+from moonlynx.judge.text.sentences import split_sentences
 from moonlynx.recipes.luna.record import read_record
 
 PLAIN = Path(__file__).parent / "plain.jsonl"
+MARKED = Path(__file__).parent / "marked.yaml"
+DATES = Path(__file__).parents[2] / "plain" / "dates.jsonl"
 MOST_MB = {"luna": 112, "luna:mini": 24}
 LEAST_RIGHT = {"luna": 25, "luna:mini": 23}  # of the plain cases: as many as the weights get
 
@@ -83,3 +87,18 @@ def test_plain_cases(judge, name):
     verdicts = judge([Example.from_row(row) for row in rows])
     right = [verdict.score == label for verdict, label in zip(verdicts, gold, strict=True)]
     assert sum(right) >= LEAST_RIGHT[name]
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("form", yaml.safe_load(MARKED.read_text(encoding="utf-8")))
+def test_a_verbatim_sentence_passes_however_it_is_set(form):
+    contexts = {json.loads(row)["context"][0] for row in DATES.read_text().splitlines()}
+    first = {context: split_sentences(context)[0].text for context in contexts if context[0] != "{"}
+    assert len(first) >= 12
+    verdicts = load_judge("luna")(
+        [
+            Example(context=context, answer=form.format(text, stem=text.rstrip(".")))
+            for context, text in sorted(first.items())
+        ]
+    )
+    assert [verdict.raw_score for verdict in verdicts if verdict.score == "FAIL"] == []
