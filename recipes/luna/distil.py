@@ -7,6 +7,7 @@ and its beliefs are kept with the items, so that any number of students can lear
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from moonlynx.judge.backends.encoder import load_encoder
+from moonlynx.judge.backends.onnx_encoder import MODEL
+from moonlynx.judge.contract.types import Probability, Record
+from moonlynx.judge.files.journal import RunMismatch, resume, to_line
 from moonlynx.judge.judges.luna.inputs import find_specials
 from moonlynx.judge.judges.luna.weights import WeightsFolder, open_weights
 
@@ -26,34 +30,73 @@ from .settings import Stage
 from .stage_items import stage_items
 
 _DECIMALS = 4
+_PORTION = 500  # items between two writes
 
 
-def taught_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -> list[Item]:
+class Belief(Record):
+    """What the teacher believes of one item.
+
+    Attributes:
+        claim: start of the SHA-256 of the item's claim.
+        supported: P(supported), the maximum over its premises; None for a claim of which the
+            teacher's tokenizer leaves nothing.
+    """
+
+    claim: str
+    supported: Probability | None
+
+
+def taught_items(
+    stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int, out: Path
+) -> list[Item]:
     """Return the stage's items, with the teacher's beliefs where it names one.
 
     Raises as `stage_items` and `with_beliefs`, and:
         LunaError: the teacher's folder cannot be read.
     """
+    if not stage.teacher:
+        return stage_items(stage, mix, root, reader, seed)
     # Opened first: that a teacher is missing must not be said after minutes of reading.
-    teacher = open_weights(stage.teacher, "torch") if stage.teacher else None
-    items = stage_items(stage, mix, root, reader, seed)
-    return items if teacher is None else with_beliefs(items, teacher)
+    form = "onnx" if (Path(stage.teacher) / MODEL).is_file() else "torch"
+    teacher = open_weights(stage.teacher, form)
+    return with_beliefs(stage_items(stage, mix, root, reader, seed), teacher, form, out)
 
 
-def with_beliefs(items: Sequence[Item], folder: WeightsFolder) -> list[Item]:
-    """Return the items with the teacher's P(supported), the maximum over their premises.
-
-    Claims that the teacher's tokenizer leaves nothing of have none.
+def with_beliefs(items: Sequence[Item], teacher: WeightsFolder, form: str, out: Path) -> list[Item]:
+    """Return the items with the teacher's beliefs, which are kept in `out` as they are found.
 
     Raises:
-        MissingExtra: torch or transformers is not installed.
+        RunMismatch: `out` holds beliefs of other items.
+        MissingExtra: the teacher is in torch form, and torch or transformers is not installed.
     """
-    numbered = [replace(item, source=str(at)) for at, item in enumerate(items)]
-    limits = folder.config.limits
-    encoded = encode_items(numbered, folder.tokenizer, find_specials(folder.tokenizer), limits)
-    scored = run_encoder(load_encoder(folder.path, "torch"), encoded)
-    beliefs = {
-        int(item.source): round(float(1 / (1 + np.exp(-one.claims.max()))), _DECIMALS)
-        for item, one in zip(encoded, scored, strict=True)
-    }
-    return [replace(item, teacher=beliefs.get(at)) for at, item in enumerate(items)]
+    encoder = load_encoder(teacher.path, form)
+    specials, limits = find_specials(teacher.tokenizer), teacher.config.limits
+    claims = [hashlib.sha256(item.claim.encode()).hexdigest()[:16] for item in items]
+    out.mkdir(parents=True, exist_ok=True)
+    with resume(out / f"beliefs-{encoder.version}.jsonl") as journal:
+        beliefs = list(journal.read(Belief))
+        if [belief.claim for belief in beliefs] != claims[: len(beliefs)]:
+            raise RunMismatch(journal.path, "holds beliefs of other claims")
+        for start in range(len(beliefs), len(items), _PORTION):
+            numbered = [
+                replace(item, source=str(at))
+                for at, item in enumerate(items[start : start + _PORTION], start)
+            ]
+            encoded = encode_items(numbered, teacher.tokenizer, specials, limits)
+            scored = zip(encoded, run_encoder(encoder, encoded), strict=True)
+            logits = {int(item.source): float(one.claims.max()) for item, one in scored}
+            found = [
+                Belief(
+                    claim=claims[int(item.source)], supported=_share(logits.get(int(item.source)))
+                )
+                for item in numbered
+            ]
+            journal.append(map(to_line, found))
+            beliefs += found
+    return [
+        replace(item, teacher=belief.supported) for item, belief in zip(items, beliefs, strict=True)
+    ]
+
+
+def _share(logit: float | None) -> float | None:
+    return None if logit is None else round(float(1 / (1 + np.exp(-logit))), _DECIMALS)

@@ -59,8 +59,8 @@ class Stage(Record):
         synthetic: answers over synthetic records (`data.synthetic`); `made` until 0.9.
         changed: how many wrong claims to make from right ones, by kind (`changes`); the right ones
             are trained on beside them.
-        teacher: folder of a trained judge in torch form, larger than this one; what it believes of
-            each claim is learned beside the label. "" without one.
+        teacher: folder of a trained judge, larger than this one; what it believes of each claim is
+            learned beside the label. "" without one.
         repeat: sources whose claims are read so many times in each epoch.
         budget_tokens: tokens to read, padding not counted, over as many epochs as that takes;
         epochs: or the epochs themselves. One of the two.

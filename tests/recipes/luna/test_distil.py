@@ -5,6 +5,7 @@ from itertools import permutations
 import pytest
 
 from moonlynx.eval.metrics import auroc
+from moonlynx.judge.files.journal import RunMismatch
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.luna.inputs import find_specials
 from moonlynx.judge.judges.luna.weights import (
@@ -72,7 +73,15 @@ def test_a_student_without_labels_learns_what_its_teacher_knows(tmp_path):
     save_record(run.config(), teacher / CONFIG_FILE)
     write_manifest(teacher)
 
-    taught = with_beliefs(ITEMS, open_weights(str(teacher), "torch"))
+    kept, weights = tmp_path / "stage", open_weights(str(teacher), "torch")
+    taught = with_beliefs(ITEMS, weights, "torch", kept)
+    (file,) = kept.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])  # killed while it wrote
+    assert with_beliefs(ITEMS, weights, "torch", kept) == taught
+    assert file.read_bytes() == whole
+    with pytest.raises(RunMismatch, match="other claims"):
+        with_beliefs(ITEMS[1:], weights, "torch", kept)
     assert [replace(item, teacher=None) for item in taught] == ITEMS
     assert auroc([i.supported for i in taught], [i.teacher for i in taught]) == ranking(teacher)
     unlabelled = [replace(item, supported=None, spans=None) for item in taught]
