@@ -41,7 +41,7 @@ def judged(judge, context, answer, question=""):
     return verdict
 
 
-def test_the_folder_is_small_and_holds_what_its_manifest_says(name, folder):
+def test_the_folder_and_the_calibration_are_those_of_sets_that_may_be_shipped(judge, name, folder):
     files = json.loads((folder / MANIFEST).read_text())["files"]
     assert {path.name for path in folder.iterdir()} == {
         *files,
@@ -50,17 +50,11 @@ def test_the_folder_is_small_and_holds_what_its_manifest_says(name, folder):
         "README.md",
     }
     assert sum(path.stat().st_size for path in folder.iterdir()) < MOST_MB[name] * 1e6
-
-
-def test_the_calibration_is_that_of_these_weights(judge, folder):
     calibration = load_calibration(folder / CALIBRATION)
     assert calibration.judge == judge.info
     assert calibration.fails >= 50
     verdict = judged(judge, "The bridge opened in 1932.", "It opened in 1932.")
     assert verdict.probability is not None
-
-
-def test_the_record_names_sets_that_may_be_shipped(folder):
     record = read_record(folder)
     assert record.mix == "shipped"
     assert [stage.name for stage in record.stages] == ["pairs", "answers"]
