@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from ...text import body_start, claims_nothing, iter_sentences
 from .inputs import Limits
 
 _AT_ONCE = 32  # sentences that are tokenised together
+_LINK_TARGET = re.compile(r"(?<=\])\([^()\s]*\)")
 _CHARACTERS = 16  # of text for each token of lead: what is further back is cut unseen
 
 
@@ -25,7 +27,7 @@ class Claim(NamedTuple):
         text: answer[start:end].
         lead: the question and what the answer says before, at most `Limits.lead` tokens.
         empty: its sentence claims nothing that documents could support; it is neither read nor cut.
-        ids: the tokens of `text`, shape (tokens,).
+        ids: the tokens of `text` but for those of a link's target, shape (tokens,).
         offsets: the range of each token in the answer, shape (tokens, 2).
         lead_ids: the tokens of `lead`, shape (lead tokens,).
     """
@@ -80,20 +82,30 @@ def _claims(parts: Sequence[_Part], lead: _Lead, tokenizer: Tokenizer) -> list[C
     texts = [part.text for part in parts] + leads
     found = tokenizer.encode_batch(texts, add_special_tokens=False)
     return [
-        Claim(
-            start,
-            start + len(text),
-            text,
-            said,
-            empty=silent or not encoding.ids,
-            ids=np.array(encoding.ids, dtype=np.int64),
-            offsets=np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2) + start,
-            lead_ids=np.array(before.ids, dtype=np.int64),
-        )
-        for (start, text, silent), said, encoding, before in zip(
+        _claim(part, said, encoding, before)
+        for part, said, encoding, before in zip(
             parts, leads, found[: len(parts)], found[len(parts) :], strict=True
         )
     ]
+
+
+def _claim(part: _Part, lead: str, encoding: Encoding, before: Encoding) -> Claim:
+    start, text, silent = part
+    ids = np.array(encoding.ids, dtype=np.int64)
+    offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
+    for target in _LINK_TARGET.finditer(text):  # markup: where a link leads is not claimed
+        outside = (offsets[:, 1] <= target.start()) | (offsets[:, 0] >= target.end())
+        ids, offsets = ids[outside], offsets[outside]
+    return Claim(
+        start,
+        start + len(text),
+        text,
+        lead,
+        empty=silent or not len(ids),
+        ids=ids,
+        offsets=offsets + start,
+        lead_ids=np.array(before.ids, dtype=np.int64),
+    )
 
 
 def _cut(text: str, encoding: Encoding, limit: int) -> Iterator[tuple[int, int]]:

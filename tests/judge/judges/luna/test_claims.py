@@ -24,6 +24,15 @@ def test_claims_are_sentences_without_their_list_marks_and_uncut_where_empty(tok
     assert [claim.empty for claim in claims] == [True, False]
 
 
+def test_where_a_link_leads_is_not_read(tokenizer):
+    plain, linked = (
+        next(split_claims("", answer, tokenizer, Limits(96, 12, 60)))
+        for answer in ("The tower is [red].", "The tower is [red](https://example.org/tower).")
+    )
+    assert linked.ids.tolist() == plain.ids.tolist()
+    assert linked.text[linked.offsets[-1][0] :] == "."
+
+
 def test_the_lead_keeps_the_end_of_question_and_answer(tokenizer):
     answer = "The tower is red. " * 4 + "It is wide."
     claims = list(split_claims("Is the bridge green or red?", answer, tokenizer, LIMITS))
