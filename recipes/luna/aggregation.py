@@ -18,6 +18,8 @@ from .batches import Encoded
 from .items import Item
 from .reader import Reader
 
+_LEVEL = 0.005  # of mean AUROC: less than chance moves
+
 
 class Scored(NamedTuple):
     """Logits of one claim by window, shape (windows, tokens) and (windows,)."""
@@ -110,9 +112,12 @@ def raw_scores(
 
 
 def choose(
-    scored: Mapping[str, Sequence[Sequence[Scored]]], failed: Mapping[str, Sequence[bool]]
+    scored: Mapping[str, Sequence[Sequence[Scored]]], failed: Mapping[str, Sequence[bool]], own: str
 ) -> list[Choice]:
-    """Measure every aggregation on the sets that have both labels, best mean AUROC first."""
+    """Measure every aggregation on the sets that have both labels, best mean AUROC first.
+
+    Of those that are level with the best, the one that ranks the set `own` best comes first.
+    """
     choices = []
     for aggregation, answer in product(get_args(Support), get_args(AnswerScore)):
         found = {
@@ -121,4 +126,7 @@ def choose(
         }
         defined = {name: value for name, value in found.items() if value is not None}
         choices.append(Choice(aggregation, answer, defined))
-    return sorted(choices, key=lambda choice: -choice.mean)
+    choices.sort(key=lambda choice: -choice.mean)
+    level = [choice for choice in choices if choice.mean > choices[0].mean - _LEVEL]
+    best = max(level, key=lambda choice: choice.auroc[own])
+    return [best, *(choice for choice in choices if choice is not best)]

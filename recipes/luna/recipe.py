@@ -112,7 +112,7 @@ def run_recipe(name: str, run: Run, data: Path, out: Path, base: Path | None) ->
         set_name: [answer.label == "FAIL" for answer in answers]
         for set_name, answers in rows.items()
     }
-    choices = choose(scored, failed)
+    choices = choose(scored, failed, TOGETHER)
     table = [choice._asdict() | {"mean": choice.mean} for choice in choices]
     (out / AGGREGATIONS).write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
     log.info("aggregation %s, %s: %s", *choices[0])

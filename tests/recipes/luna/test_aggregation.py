@@ -26,7 +26,7 @@ def test_the_aggregation_that_ranks_best_is_chosen():
         ]
         for wrong in failed
     ]
-    best, *others = choose({"one": scored}, {"one": failed})
+    best, *others = choose({"one": scored}, {"one": failed}, "one")
     assert best.aggregation == "min"
     assert best.auroc == {"one": 1.0}
     claim_max = next(c for c in others if (c.aggregation, c.answer) == ("claim", "max"))
@@ -37,12 +37,14 @@ def test_the_aggregation_that_ranks_best_is_chosen():
     )
 
 
-def test_every_set_counts_the_same():
+def test_every_set_counts_the_same_and_of_level_ones_that_decides_which_is_like_users():
     right, wrong = claim(3.0, [3.0, -3.0]), claim(-3.0, [3.0, 3.0])
     # In the large set the claims' logits tell the label, in the small one they tell its opposite.
     sets = {"large": [[right], [wrong]] * 30, "small": [[wrong], [right]]}
     failed = {"large": [False, True] * 30, "small": [False, True]}
-    for choice in choose(sets, failed):
+    assert choose(sets, failed, "large")[0].aggregation == "claim"
+    assert choose(sets, failed, "small")[0].aggregation != "claim"
+    for choice in choose(sets, failed, "large"):
         assert choice.mean == pytest.approx(np.mean(list(choice.auroc.values())))
         assert set(choice.auroc.values()) == {0.0, 1.0}
         assert choice.mean == 0.5
