@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.heavy  # a build
 
-SIZE_LIMIT = 45_000_000  # bytes
+SIZE_LIMIT = 95_000_000  # bytes
 
 
 @pytest.fixture(scope="module")
