@@ -102,7 +102,7 @@ def test_file_to_file_with_timings_and_summary(tmp_path):
     output, timings = tmp_path / "out.jsonl", tmp_path / "t.jsonl"
     code, out, err = run("judge", "--input", EXAMPLES, "--output", output, "--timings", timings)
     assert (code, out) == (0, "")
-    assert "6 rows: 4 PASS, 2 FAIL" in err
+    assert "6 rows: 3 PASS, 3 FAIL" in err
     verdicts = [json.loads(line) for line in output.read_text().splitlines()]
     ids = [json.loads(line)["id"] for line in EXAMPLES.read_text().splitlines()]
     assert [verdict["id"] for verdict in verdicts] == ids

@@ -65,7 +65,7 @@ def test_a_set_that_is_missing_or_of_another_layout_is_refused(tmp_path, monkeyp
     with pytest.raises(RagQaError, match="has no column documents and question; its columns are"):
         load_rag_qa("cuad", "test", tmp_path)
     with pytest.raises(RagQaError, match=r"cannot be loaded .* is it there"):
-        load_rag_qa("cuad", "test", tmp_path)
+        load_rag_qa("cuad", "test", tmp_path / "empty")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
     with pytest.raises(RagQaError, match=r"rungalileo/ragbench/cuad, test: cannot .*a copy"):
