@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from moonlynx.judge.backends.encoder import load_encoder
 from moonlynx.judge.backends.onnx_encoder import MODEL
 from moonlynx.judge.contract.types import Probability, Record
 from moonlynx.judge.files.journal import RunMismatch, resume, to_line
+from moonlynx.judge.judges.luna.aggregate import claim_support
 from moonlynx.judge.judges.luna.inputs import find_specials
 from moonlynx.judge.judges.luna.weights import WeightsFolder, open_weights
 
@@ -78,25 +77,19 @@ def with_beliefs(items: Sequence[Item], teacher: WeightsFolder, form: str, out: 
         if [belief.claim for belief in beliefs] != claims[: len(beliefs)]:
             raise RunMismatch(journal.path, "holds beliefs of other claims")
         for start in range(len(beliefs), len(items), _PORTION):
-            numbered = [
-                replace(item, source=str(at))
-                for at, item in enumerate(items[start : start + _PORTION], start)
-            ]
+            portion = items[start : start + _PORTION]
+            numbered = [replace(item, source=str(at)) for at, item in enumerate(portion, start)]
             encoded = encode_items(numbered, teacher.tokenizer, specials, limits)
-            scored = zip(encoded, run_encoder(encoder, encoded), strict=True)
-            logits = {int(item.source): float(one.claims.max()) for item, one in scored}
+            supports = {
+                int(item.source): round(claim_support(*scored, "claim").support, _DECIMALS)
+                for item, scored in zip(encoded, run_encoder(encoder, encoded), strict=True)
+            }
             found = [
-                Belief(
-                    claim=claims[int(item.source)], supported=_share(logits.get(int(item.source)))
-                )
-                for item in numbered
+                Belief(claim=claim, supported=supports.get(at))
+                for at, claim in enumerate(claims[start : start + _PORTION], start)
             ]
             journal.append(map(to_line, found))
             beliefs += found
     return [
         replace(item, teacher=belief.supported) for item, belief in zip(items, beliefs, strict=True)
     ]
-
-
-def _share(logit: float | None) -> float | None:
-    return None if logit is None else round(float(1 / (1 + np.exp(-logit))), _DECIMALS)
