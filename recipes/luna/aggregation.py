@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from moonlynx.eval.metrics import auroc
 from moonlynx.judge.backends.encoder import EncoderBackend, EncoderOutput, Input
 from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support, answer_score, claim_support
+from moonlynx.judge.judges.luna.inputs import claim_logits
 
 from ..data.answers import LabelledAnswer
 from .batches import Encoded
@@ -90,8 +91,7 @@ def run_encoder(encoder: EncoderBackend, items: Sequence[Encoded]) -> list[Score
     scored = []
     for item in items:
         own = [(reading, next(outputs)) for reading in item.readings]
-        tokens = np.stack([out.tokens[r.first : r.first + r.claim] for r, out in own])
-        scored.append(Scored(tokens, np.array([out.claim for _, out in own], dtype=np.float32)))
+        scored.append(Scored(*claim_logits(own)))
     return scored
 
 

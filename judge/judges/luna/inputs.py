@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from ...backends.encoder import TokenType
+from ...backends.encoder import EncoderOutput, TokenType
 
 _CLS, _SEP = ("[CLS]", "<s>"), ("[SEP]", "</s>")
 
@@ -97,3 +97,14 @@ def assemble(
     all_types[: len(before)] = TokenType.BEFORE
     all_types[len(before) : -1] = types[: limits.claim]
     return Reading(ids, all_types, len(before), len(claim))
+
+
+def claim_logits(
+    read: Sequence[tuple[Reading, EncoderOutput]],
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the logits of a claim's tokens, (windows, tokens), and of the claim, (windows,).
+
+    `read` is the claim in each of its windows, at least one, and what the encoder said of it.
+    """
+    tokens = np.stack([out.tokens[own.first : own.first + own.claim] for own, out in read])
+    return tokens, np.array([out.claim for _, out in read], dtype=np.float32)

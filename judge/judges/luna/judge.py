@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
 from tokenizers import Tokenizer
 
 from ...backends.encoder import EncoderBackend, EncoderOutput
@@ -13,7 +12,7 @@ from ...contract.steps import Progress, Stepped, Steps
 from ...contract.types import Example, JudgeInfo, Verdict
 from .aggregate import ClaimSupport, claim_support
 from .config import LunaConfig
-from .inputs import Reading, assemble, find_specials
+from .inputs import Reading, assemble, claim_logits, find_specials
 from .novelty import claim_types
 from .verdict import write_verdict
 from .windows import ClaimWindows, Window, read_claims
@@ -136,9 +135,7 @@ class LunaJudge(Stepped):
         own = [next(pairs) for _ in claim.windows]
         if not own:
             return None, 0
-        tokens = np.stack([out.tokens[r.first : r.first + r.claim] for r, out in own])
-        logits = np.array([out.claim for _, out in own], dtype=np.float32)
-        found = claim_support(tokens, logits, self._config.aggregation)
+        found = claim_support(*claim_logits(own), self._config.aggregation)
         fitted = self._config.support.support(found.support, claim)
         return found._replace(support=fitted), sum(len(r.ids) for r, _ in own)
 
