@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from moonlynx.judge.contract.types import (
     ERROR_CODES,
+    Citation,
     Evidence,
     Example,
     JudgeError,
@@ -94,10 +95,20 @@ def sentences(draw):
         start=start,
         end=end,
         label=draw(st.sampled_from(["SUPPORTED", "UNSUPPORTED", "NO_INFO"])),
+        kind=draw(st.sampled_from([None, "contradicted", "not_mentioned", "false_refusal"])),
         probability=draw(st.none() | probabilities),
         raw_score=draw(st.none() | finite),
         evidence=tuple(evidence() for _ in range(draw(st.integers(0, 2)))),
     )
+
+
+@st.composite
+def citations(draw):
+    start, end = draw(ranges())
+    document = draw(st.none() | counts)
+    found = st.sampled_from([None, "supported", "supported_elsewhere", "unsupported"])
+    status = "dangling" if document is None else draw(found)
+    return Citation(start=start, end=end, document=document, status=status)
 
 
 @st.composite
@@ -108,9 +119,11 @@ def verdicts(draw):
         score=score,
         probability=draw(st.none() | probabilities),
         raw_score=draw(st.none() | finite),
+        faithfulness=draw(st.none() | probabilities),
         reasoning=draw(tuples_of(texts)),
         spans=draw(tuples_of(spans())),
         sentences=draw(tuples_of(sentences())),
+        citations=draw(st.none() | tuples_of(citations())),
         judge=draw(judge_infos),
         stages=draw(tuples_of(stages)),
         usage=draw(usages),

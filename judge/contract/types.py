@@ -29,11 +29,13 @@ from pydantic_core import PydanticCustomError
 
 from .visible import visible
 
-SCHEMA_VERSION: Literal["1.0"] = "1.0"
+SCHEMA_VERSION: Literal["1.1"] = "1.1"
 
 Score = Literal["PASS", "FAIL"]
 SentenceLabel = Literal["SUPPORTED", "UNSUPPORTED", "NO_INFO"]
+SentenceKind = Literal["contradicted", "not_mentioned", "false_refusal"]
 Relation = Literal["support", "conflict"]
+CitationStatus = Literal["supported", "supported_elsewhere", "unsupported", "dangling"]
 Role = Literal["system", "user", "assistant"]
 ErrorCode = Literal[
     "unparsed",
@@ -279,13 +281,37 @@ class Sentence(Range):
     """What a judge found for one sentence of the answer.
 
     `raw_score` is the judge's own score of the sentence, higher = less supported, and `probability`
-    the calibrated P(unsupported); each is null where the judge has none.
+    the calibrated P(unsupported); each is null where the judge has none. `kind` says more of what
+    is wrong: of an UNSUPPORTED sentence whether the documents contradict it or do not mention it,
+    where the judge can tell; "false_refusal" where it says that the documents do not say what they
+    do say.
     """
 
     label: SentenceLabel
+    kind: SentenceKind | None = None
     probability: Probability | None = None
     raw_score: Finite | None = None
     evidence: tuple[Evidence, ...] = ()
+
+
+class Citation(Range):
+    """A document that the answer cites, at the range of the mark: `[1, 3]` is two citations.
+
+    Attributes:
+        document: the document's index, null where there is none such.
+        status: whether this document supports the sentence ("supported"), only others do
+            ("supported_elsewhere"), none does ("unsupported"), or it does not exist ("dangling");
+            null where the sentence claims nothing.
+    """
+
+    document: Offset | None
+    status: CitationStatus | None
+
+    @model_validator(mode="after")
+    def _dangling_without_document(self) -> Self:
+        if (self.document is None) != (self.status == "dangling"):
+            raise PydanticCustomError("bad_input", "a citation is dangling if it has no document")
+        return self
 
 
 class JudgeInfo(Record):
@@ -329,7 +355,7 @@ class JudgeError(Record):
 class Verdict(Record):
     """What every judge returns, whatever its kind."""
 
-    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    schema_version: Literal["1.0", "1.1"] = SCHEMA_VERSION
     id: Id | None = None
     score: Score | None = Field(description="PASS (faithful), FAIL (hallucinated), null: unscored.")
     probability: Probability | None = Field(
@@ -338,9 +364,15 @@ class Verdict(Record):
     raw_score: Finite | None = Field(
         default=None, description="The judge's ranking score, higher = more hallucinated."
     )
+    faithfulness: Probability | None = Field(
+        default=None, description="Share of claims supported; null where the judge labels none."
+    )
     reasoning: tuple[Text, ...] = ()
     spans: tuple[Span, ...] = ()
     sentences: tuple[Sentence, ...] = ()
+    citations: tuple[Citation, ...] | None = Field(
+        default=None, description="What the answer cites; null where the judge does not check it."
+    )
     judge: JudgeInfo
     stages: tuple[Stage, ...] = ()
     usage: Usage = Usage()
@@ -388,7 +420,7 @@ class MetricInput(Record):
 class MetricVerdict(Record):
     """What a metric returns: a probability for each of its labels."""
 
-    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    schema_version: Literal["1.0"] = "1.0"
     id: Id | None = None
     metric: Text
     labels: dict[Text, Probability] = Field(default_factory=dict)

@@ -115,12 +115,22 @@ def to_verdict(
         id=example.id,
         score="FAIL" if spans else "PASS",
         raw_score=worst,
+        faithfulness=None if missing else share_supported(sentences),
         reasoning=tuple(reasons),
         spans=tuple(spans),
         sentences=tuple(sentences),
         judge=judge,
         usage=usage,
     )
+
+
+def share_supported(sentences: Sequence[Sentence]) -> float | None:
+    """Return the share of the sentences that claim something which is supported, None if none does.
+
+    Faithfulness as RAGAS defines it (Es et al. 2024, arXiv 2309.15217, section 3), over sentences.
+    """
+    labels = [sentence.label for sentence in sentences if sentence.label != "NO_INFO"]
+    return round(labels.count("SUPPORTED") / len(labels), 4) if labels else None
 
 
 def answer_verdict(

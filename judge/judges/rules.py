@@ -16,6 +16,7 @@ from ..contract.steps import Stepped, Steps, steps_of
 from ..contract.types import Example, JudgeInfo, Sentence, Span, Stage, Usage, Verdict
 from ..text import iter_sentences
 from ..text.absent import Absent, find_absent
+from .findings import share_supported
 
 VERSION = "rules-2"
 NAME = "rules"
@@ -60,6 +61,7 @@ class RuleTier(Stepped):
             return verdict.model_copy(update={"judge": self.info, "stages": (rules, *later)})
         later = tuple(stage.model_copy(update={"decided": False}) for stage in later)
         rules = Stage(judge=NAME, score="FAIL", decided=True, usage=Usage())
+        sentences = _sentences(example, verdict.sentences, absent)
         reasons = tuple(f"No document holds “{each.text}”." for each in absent)
         return verdict.model_copy(
             update={
@@ -69,7 +71,8 @@ class RuleTier(Stepped):
                 "probability": verdict.probability if verdict.score == "FAIL" else None,
                 "reasoning": reasons + verdict.reasoning,
                 "spans": _spans(example, verdict.spans, absent),
-                "sentences": _sentences(example, verdict.sentences, absent),
+                "sentences": sentences,
+                "faithfulness": share_supported(sentences) if verdict.sentences else None,
                 "stages": (rules, *later),
             }
         )

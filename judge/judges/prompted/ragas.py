@@ -57,7 +57,10 @@ class Ragas(Method):
         scores = _read_verdicts(reply, len(claims))
         raw_score = mean_of(scores, self.threshold)
         reasons = [_reason(claim, score) for claim, score in zip(claims, scores, strict=True)]
-        return answer_verdict(example, self.info, raw_score, self.threshold, reasons)
+        verdict = answer_verdict(example, self.info, raw_score, self.threshold, reasons)
+        if verdict.raw_score is None or not all(isinstance(score, float) for score in scores):
+            return verdict
+        return verdict.model_copy(update={"faithfulness": round(1.0 - verdict.raw_score, 4)})
 
 
 def _verdicts_request(example: Example, claims: Sequence[str]) -> ChatRequest:

@@ -52,6 +52,31 @@ def test_records_go_through_json_and_come_back_equal(record):
     assert kind.model_validate_json(text).model_dump_json() == text
 
 
+def test_a_verdict_of_schema_1_0_is_read_and_written_again_as_1_0():
+    written = (
+        '{"schema_version":"1.0","id":1,"score":"FAIL","probability":0.74,"raw_score":0.9,'
+        '"reasoning":["r"],"spans":[{"start":0,"end":1,"text":"a","probability":null}],'
+        '"sentences":[{"start":0,"end":9,"label":"UNSUPPORTED","probability":null,'
+        '"raw_score":0.9,"evidence":[]}],"judge":{"name":"luna","version":"1"},"stages":[],'
+        '"usage":{"calls":0,"input_tokens":19,"output_tokens":0,"windows":1},"error":null}'
+    )
+    verdict = Verdict.model_validate_json(written)
+    assert (verdict.schema_version, verdict.faithfulness, verdict.citations) == ("1.0", None, None)
+    assert verdict.sentences[0].kind is None
+    again = json.loads(verdict.model_dump_json())
+    (sentence,) = again["sentences"]
+    assert [again.pop("faithfulness"), again.pop("citations"), sentence.pop("kind")] == [None] * 3
+    assert again == json.loads(written)
+
+
+@pytest.mark.parametrize(
+    ("document", "status"), [(None, None), (None, "supported"), (0, "dangling")]
+)
+def test_a_citation_dangles_if_and_only_if_it_has_no_document(document, status):
+    with pytest.raises(ValidationError, match="dangling"):
+        types.Citation(start=0, end=3, document=document, status=status)
+
+
 @pytest.mark.fuzz
 @given(examples())
 def test_a_row_of_an_example_is_that_example(example):
