@@ -10,7 +10,7 @@ import typer
 
 from moonlynx.judge.terminal.messages import echo
 
-from .annotate.cli import agreement, annotate, export
+from .annotate.cli import agreement, annotate
 from .blind import blind, blind_score
 from .composition import COMPOSITION, total
 from .manifest import Contexts, Manifest, Plan
@@ -127,7 +127,6 @@ def compare(
 halubench_app.command()(perturb)
 halubench_app.command()(trace)
 halubench_app.command()(annotate)
-halubench_app.command("annotations")(export)
 halubench_app.command()(agreement)
 halubench_app.command()(blind)
 halubench_app.command("blind-score")(blind_score)

@@ -43,7 +43,7 @@ def compare_annotators(annotations: Sequence[Annotation]) -> str:
         AgreementError: there are no annotations.
     """
     if not annotations:
-        raise AgreementError("the database holds no annotations yet; label some rows first")
+        raise AgreementError("there are no annotations yet; label some rows first")
     labelled = Counter(one.annotator for one in annotations)
     parts = [table(("annotator", "rows labelled"), sorted(labelled.items()), form="tight")]
     for question in (ROW_LABEL, SENTENCES, HOLDS, RIGHT):

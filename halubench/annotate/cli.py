@@ -1,4 +1,4 @@
-"""The commands that serve rows to annotators, and export and compare their labels."""
+"""The commands that ask annotators for labels, and compare them."""
 
 from __future__ import annotations
 
@@ -8,60 +8,41 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.files.atomic import keep_apart
-from moonlynx.judge.files.journal import to_line
-from moonlynx.judge.terminal.messages import echo
-
-DatabaseArgument = Annotated[
-    Path,
-    typer.Argument(exists=True, dir_okay=False, help="A database that `annotate` wrote."),
-]
+from moonlynx.judge.terminal.messages import echo, resumable
 
 
 def annotate(
     file: Annotated[
         Path, typer.Argument(exists=True, dir_okay=False, help="A .jsonl file of rows to label.")
     ],
-    database: Annotated[
-        Path, typer.Option(dir_okay=False, help="SQLite file for the labels; created if missing.")
+    annotator: Annotated[str, typer.Option(help="Name of who labels.")],
+    output: Annotated[
+        Path, typer.Option(dir_okay=False, help="JSONL file for the labels; a session resumes.")
     ],
-    host: Annotated[
-        str, typer.Option(help="Name or address of this machine that annotators ask for.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 for any that is free.")
-    ] = 8002,
 ) -> None:
-    """Serve a local web page on which people label rows: PASS or FAIL, and each sentence.
+    """Label rows on the terminal: each sentence, the answer, then what the row says of itself.
 
-    Every row is saved as it is labelled, and each annotator resumes where they stopped. Anyone who
-    reaches the page can label under any name: beyond this machine, serve it in a trusted network.
+    Every row is saved as it is labelled; run the same command again to go on.
     """
-    from .server import serve
+    from .session import label_rows
 
-    def tell(address: str) -> None:
-        echo(f"Label rows at {address} (Ctrl-C ends); labels are kept in {database}")
+    keep_apart({"FILE": file, "--output": output})
+    with resumable(lambda: f"labels are kept in {output}"):
+        try:
+            label_rows(file, annotator, output)
+        except EOFError:  # Ctrl-D
+            raise KeyboardInterrupt from None
+    echo(f"all rows are labelled; the labels are in {output}")
 
-    serve(file, database, host, port, tell)
 
-
-def export(
-    database: DatabaseArgument,
-    file: Annotated[
-        Path, typer.Option("--export", dir_okay=False, help="JSONL file for the labels.")
+def agreement(
+    files: Annotated[
+        list[Path],
+        typer.Argument(exists=True, dir_okay=False, help="Files that `annotate` wrote."),
     ],
 ) -> None:
-    """Write what annotators said, a line for each row and annotator."""
-    from .store import Store
-
-    keep_apart({"--export": file, "DATABASE": database})
-    annotations = Store(database).annotations()
-    file.write_bytes(b"".join(map(to_line, annotations)))
-    echo(f"{len(annotations):,} annotations are in {file}")
-
-
-def agreement(database: DatabaseArgument) -> None:
     """Print how far annotators agree: percent, Cohen's and Fleiss' kappa, with 95 % intervals."""
     from .agreement import compare_annotators
-    from .store import Store
+    from .session import read_annotations
 
-    echo(compare_annotators(Store(database).annotations()))
+    echo(compare_annotators(read_annotations(files)))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moonlynx.eval.bootstrap import Floats
+from moonlynx.judge.contract.types import Score, SentenceLabel
 
-from .forms import LABELS, SENTENCE_LABELS, YES_NO
 from .kappa import Labels
 from .records import Annotation, Check
 
@@ -40,12 +40,14 @@ def _checked(check: Check) -> Callable[[Annotation], _Answers]:
     return answers
 
 
-ROW_LABEL = Question("Row label", LABELS, lambda one: [((), one.label)])
+ROW_LABEL = Question("Row label", get_args(Score), lambda one: [((), one.label)])
 SENTENCES = Question(
-    "Sentences", SENTENCE_LABELS, lambda one: [((s.start, s.end), s.label) for s in one.sentences]
+    "Sentences",
+    get_args(SentenceLabel),
+    lambda one: [((s.start, s.end), s.label) for s in one.sentences],
 )
-HOLDS = Question("The perturbation holds", YES_NO, _checked("perturbation_holds"))
-RIGHT = Question("The reasoning is right", YES_NO, _checked("reasoning_right"))
+HOLDS = Question("The perturbation holds", ("yes", "no"), _checked("perturbation_holds"))
+RIGHT = Question("The reasoning is right", ("yes", "no"), _checked("reasoning_right"))
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ class Annotation(Record):
 
     id: Text
     source: Text
-    row_label: Score | None
+    row_label: Score | None = None
     annotator: Text
     label: Score
     sentences: tuple[LabelledSentence, ...]
