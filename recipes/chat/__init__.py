@@ -1,1 +1,0 @@
-"""Fine-tuning of a chat model: what Lynx and RAGHalu's decoder have in common."""
