@@ -77,8 +77,8 @@ def _luna(weights: Path, run: Path, reports: Sequence[Report]) -> ModelCard:
 
 
 def _lynx(weights: Path, run: Path, reports: Sequence[Report]) -> ModelCard:
-    from moonlynx.recipes.lynx.record import read_record
-    from moonlynx.recipes.lynx.settings import Run
+    from moonlynx.recipes.chat.record import read_record
+    from moonlynx.recipes.chat.settings import Run
     from moonlynx.recipes.runs import read_run
 
     from .lynx import render_lynx_card

@@ -11,8 +11,8 @@ from moonlynx.eval.provenance import JudgeRun
 from moonlynx.eval.records import Report
 from moonlynx.judge.contract.spec import JudgeSpec
 from moonlynx.judge.files.stored import sha256_file
-from moonlynx.recipes.lynx.record import TrainingRecord
-from moonlynx.recipes.lynx.settings import Run
+from moonlynx.recipes.chat.record import TrainingRecord
+from moonlynx.recipes.chat.settings import Run
 
 from . import results
 from .card import EXAMPLE, check_reports, files_table, fill

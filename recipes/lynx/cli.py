@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.terminal.messages import echo
 
+from ..chat.command import BaseOption, DryRunOption, open_run
+from ..chat.settings import Run
 from ..log import show_log
-from ..runs import find_recipe, read_run
-from .settings import Run
 
 _FOLDER = Path(__file__).parent
-_NEEDED = ("accelerate", "datasets", "peft", "torch", "transformers", "trl")
 
-BaseOption = Annotated[
-    str | None, typer.Option(help="Hub id or folder to start from, instead of the recipe's.")
-]
-DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Show memory and time that the run will take, and stop.")
-]
 RowsOption = Annotated[
     Path,
     typer.Option(exists=True, dir_okay=False, help="JSONL of rows that `halubench trace` wrote."),
@@ -73,19 +64,15 @@ def _train(
     log_to: TrackerOption = "none",
 ) -> None:
     """Fine-tune a chat model into a judge that reasons, from a YAML file."""
-    if any(find_spec(package) is None for package in _NEEDED):
-        raise MissingExtra("training", "train")
-    path = find_recipe(recipe, _FOLDER)
-    run = read_run(path, Run)
-    if base is not None:
-        run = run.model_copy(update={"base": base, "revision": None})
+    name, run = open_run(recipe, _FOLDER, Run, base)
     # These import torch, which the other commands start without.
     from moonlynx.halubench.rows import read_rows
 
+    from ..chat.estimate import describe
+    from ..chat.model import load_tokenizer
+    from ..chat.sft import MODEL, TRACKERS
     from .chats import fit
-    from .estimate import describe
-    from .model import load_tokenizer
-    from .sft import MODEL, TRACKERS, train
+    from .sft import train
 
     if log_to not in TRACKERS:
         raise typer.BadParameter(
@@ -96,7 +83,7 @@ def _train(
         echo(describe(run, fit(trained_on, run, load_tokenizer(run))))
         return
     show_log()
-    out = out or Path("runs") / path.stem
+    out = out or Path("runs") / name
     measured = read_rows(validation) if validation is not None else []
     done = train(run, trained_on, measured, out, log_to)
     echo(

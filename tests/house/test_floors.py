@@ -12,7 +12,7 @@ PLANTED = {
     "eval/planted.py": ("from moonlynx import cli", "Floors: "),
     "judge/text/planted.py": ("from ..prompts import fill", "Floors inside judge"),
     "recipes/luna/planted.py": ("from .. import lynx", "Recipes are apart"),
-    "recipes/data/planted.py": ("from .. import raghalu", "Floors inside recipes"),
+    "recipes/data/planted.py": ("from .. import chat", "Floors inside recipes"),
 }
 
 

@@ -7,8 +7,8 @@ import yaml
 
 from moonlynx.judge.files.stored import save_record
 from moonlynx.model_card.results import read_report
-from moonlynx.recipes.lynx.record import RECORD_FILE, read_record
-from moonlynx.recipes.lynx.settings import Run
+from moonlynx.recipes.chat.record import RECORD_FILE, read_record
+from moonlynx.recipes.chat.settings import Run
 
 BASE = "meta-llama/Meta-Llama-3-8B-Instruct"
 

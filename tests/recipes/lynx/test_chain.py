@@ -14,8 +14,8 @@ from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.types import Example
 from moonlynx.recipes import lynx
+from moonlynx.recipes.chat.record import read_record
 from moonlynx.recipes.lynx.parsability import measure
-from moonlynx.recipes.lynx.record import read_record
 
 from ...halubench.made_data import write_drop
 from .test_lynx import TINY

@@ -11,9 +11,10 @@ from moonlynx.halubench.records import Provenance, QARow
 from moonlynx.judge.contract.types import BadInput, MoonlynxError
 from moonlynx.judge.prompts.parsing import parse_lynx
 from moonlynx.recipes import lynx
-from moonlynx.recipes.lynx.chats import NothingToTrainOn, chat_of, preferences_of
-from moonlynx.recipes.lynx.record import read_record
-from moonlynx.recipes.lynx.settings import Run
+from moonlynx.recipes.chat.fitting import NothingToTrainOn
+from moonlynx.recipes.chat.record import read_record
+from moonlynx.recipes.chat.settings import Run
+from moonlynx.recipes.lynx.chats import chat_of, preferences_of
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
 from ...cases import cases
@@ -278,8 +279,8 @@ def test_the_estimate_of_what_weights_take_is_what_they_take(tiny_llama, tmp_pat
     """Weights, gradients and optimiser states are counted in the tensors of a real step."""
     import torch
 
-    from moonlynx.recipes.lynx.estimate import estimate, read_shape
-    from moonlynx.recipes.lynx.model import adapters, load_model
+    from moonlynx.recipes.chat.estimate import estimate, read_shape
+    from moonlynx.recipes.chat.model import adapters, load_model
 
     run = tiny(tiny_llama, method=method, lora=LORA if method == "lora" else None)
     shape = read_shape(run)

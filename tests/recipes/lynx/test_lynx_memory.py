@@ -5,8 +5,8 @@ from itertools import product
 
 import pytest
 
+from moonlynx.recipes.chat.settings import Run
 from moonlynx.recipes.lynx.chats import fit
-from moonlynx.recipes.lynx.settings import Run
 
 from .test_lynx import LORA, TINY, row
 
@@ -48,9 +48,9 @@ def most_held(base, tmp_path, **changes):
     from torch.utils._pytree import tree_iter
     from transformers import TrainerCallback
 
-    from moonlynx.recipes.lynx.estimate import estimate, read_shape
-    from moonlynx.recipes.lynx.model import load_tokenizer
-    from moonlynx.recipes.lynx.sft import arguments_of, build_trainer
+    from moonlynx.recipes.chat.estimate import estimate, read_shape
+    from moonlynx.recipes.chat.model import load_tokenizer
+    from moonlynx.recipes.chat.sft import arguments_of, build_trainer
 
     class Held(TorchDispatchMode):
         def __init__(self, there):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .chats import Fitting
+from .fitting import Fitting
 from .model import BaseNotUsable
 from .settings import Run
 

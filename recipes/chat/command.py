@@ -1,0 +1,40 @@
+"""What the commands that fine-tune a chat model share: options, and how a run is opened."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from moonlynx.judge.backends.base import MissingExtra
+
+from ..runs import find_recipe, read_run
+from .settings import Run
+
+_NEEDED = ("accelerate", "datasets", "peft", "torch", "transformers", "trl")
+AnyRun = TypeVar("AnyRun", bound=Run)
+
+BaseOption = Annotated[
+    str | None, typer.Option(help="Hub id or folder to start from, instead of the recipe's.")
+]
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Show memory and time that the run will take, and stop.")
+]
+
+
+def open_run(recipe: str, folder: Path, kind: type[AnyRun], base: str | None) -> tuple[str, AnyRun]:
+    """Read a recipe of `folder` by its name, or any by its path; return its name and settings.
+
+    Raises:
+        MissingExtra: a package that training needs is missing.
+        SettingsError: there is no such recipe, or it cannot be read; names the field.
+    """
+    if any(find_spec(name) is None for name in _NEEDED):
+        raise MissingExtra("training", "train")
+    path = find_recipe(recipe, folder)
+    run = read_run(path, kind)
+    return path.stem, run if base is None else run.model_copy(
+        update={"base": base, "revision": None}
+    )
