@@ -1,4 +1,4 @@
-"""The commands that measure: `moonlynx eval`, `compare` and `rows`."""
+"""The commands that measure: `moonlynx eval`, `frontier`, `compare`, `leaderboard`, `rows`."""
 
 from __future__ import annotations
 
@@ -164,6 +164,47 @@ def compare(
     if output is not None:
         output.write_text(comparison.model_dump_json(indent=2) + "\n", encoding="utf-8")
     echo(render(comparison), nl=False)
+
+
+@app.command()
+def leaderboard(
+    runs: Annotated[
+        list[Path], typer.Argument(help="Folders that `moonlynx eval --output` wrote.")
+    ],
+    output: Annotated[Path, typer.Option(help="Folder for leaderboard.html and leaderboard.md.")],
+    add: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="NAME=FILE: verdicts of another system, one for each row of a run's benchmark. "
+            "Repeatable."
+        ),
+    ] = None,
+    map_: MapOption = None,
+    data: DataOption = None,
+    prices: Annotated[
+        Path | None, typer.Option(help="Price table (default: the package's own).")
+    ] = None,
+) -> None:
+    """Write one page over finished evaluations: judges, baselines, published figures, costs.
+
+    A row a judge, sortable, with a plot of quality against cost. Runs on the same rows are joined.
+    """
+    from moonlynx.judge.decision.cost import load_prices
+
+    from .leaderboard.boards import build_boards, load_again, read_reports, score_verdicts
+    from .leaderboard.page import render_html, render_markdown
+
+    reports, table, fields = read_reports(runs), load_prices(prices), FieldMap.parse(map_ or ())
+    pairs = [(name, Path(path)) for name, _, path in (each.partition("=") for each in add or ())]
+    if any(not name or path == Path() for name, path in pairs):
+        raise typer.BadParameter("write NAME=FILE", param_hint="--add")
+    loaded = [(load_again(report, data, fields), report) for report in reports] if pairs else []
+    added = [score_verdicts(name, path, loaded, table) for name, path in pairs]
+    boards = build_boards(reports, added)
+    make_folder(output)
+    for kind, text in (("html", render_html(boards)), ("md", render_markdown(boards))):
+        (output / f"leaderboard.{kind}").write_text(text, encoding="utf-8")
+    echo(f"The leaderboard: {output / 'leaderboard.html'}")
 
 
 @app.command()

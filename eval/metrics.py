@@ -11,6 +11,7 @@ thousand. The tests compare every metric here with scikit-learn's.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +27,14 @@ METRICS = {
     "f1": "harmonic mean of precision and recall",
     "auroc": "chance that a FAIL row has a higher raw score than a PASS row, ties counting half",
     "average_precision": "mean precision over the FAIL rows, ranked by raw score",
+    "false_alarms": "share of the PASS rows above the raw score that finds 70 % of the FAIL rows",
     "sentence_f1": "F1 of unsupported sentences, over all rows with gold spans",
     "span_f1": "F1 of unsupported characters, over all rows with gold spans",
     "ece": "expected calibration error of the probability, 15 bins of equal width",
     "brier": "mean squared error of the probability",
 }
 ECE_BINS = 15
+FIXED_RECALL = 70  # percent
 
 
 def weighted_metrics(outcomes: Outcomes, weights: Floats) -> dict[str, Floats]:
@@ -46,15 +49,12 @@ def weighted_metrics(outcomes: Outcomes, weights: Floats) -> dict[str, Floats]:
     """
     decision = _decision(outcomes, weights)
     known = ~np.isnan(outcomes.raw_score)
-    ranked, average_precision = rank(
-        outcomes.fail[known], outcomes.raw_score[known], weights[:, known]
-    )
+    ranking = rank(outcomes.fail[known], outcomes.raw_score[known], weights[:, known])
     ece, brier = _calibration(outcomes, weights)
     nothing = np.full(len(weights), np.nan)
     return {
         **decision,
-        "auroc": ranked,
-        "average_precision": average_precision,
+        **ranking._asdict(),
         "sentence_f1": (
             _overlap_f1(weights @ outcomes.sentences) if outcomes.gives_sentences else nothing
         ),
@@ -117,8 +117,20 @@ def f1(caught: Floats, alarms: Floats, missed: Floats) -> Floats:
     return _ratio(2 * caught, 2 * caught + alarms + missed)
 
 
-def rank(holds: NDArray[np.bool_], scores: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return AUROC and average precision, each of shape (b,); NaN where a label is missing.
+class Ranking(NamedTuple):
+    """How well scores rank positives first, each of shape (b,); NaN where a label is missing.
+
+    `false_alarms` is the false-positive rate where recall is `FIXED_RECALL`, on straight lines
+    between the points of the ROC curve.
+    """
+
+    auroc: Floats
+    average_precision: Floats
+    false_alarms: Floats
+
+
+def rank(holds: NDArray[np.bool_], scores: Floats, weights: Floats) -> Ranking:
+    """Rank scores under every weighting.
 
     Args:
         holds: whether each of n rows is positive.
@@ -127,7 +139,7 @@ def rank(holds: NDArray[np.bool_], scores: Floats, weights: Floats) -> tuple[Flo
     """
     if not len(scores):
         nothing = np.full(len(weights), np.nan)
-        return nothing, nothing
+        return Ranking(nothing, nothing, nothing)
     order = np.argsort(-scores, kind="stable")
     scores, holds, weights = scores[order], holds[order], weights[:, order]
     ties = np.flatnonzero(np.concatenate([[True], scores[1:] != scores[:-1]]))
@@ -138,13 +150,21 @@ def rank(holds: NDArray[np.bool_], scores: Floats, weights: Floats) -> tuple[Flo
     above = (positives * (all_false[:, None] - false + negatives / 2)).sum(axis=1)
     precise = (positives * _ratio(true, true + false, 0.0)).sum(axis=1)
     both = np.where(all_false > 0, 1.0, np.nan)
-    return _ratio(above, all_true * all_false), _ratio(precise, all_true) * both
+    # The first tie to reach the recall, and the part of it that the recall takes.
+    found = all_true * FIXED_RECALL / 100
+    at = np.arange(len(weights)), np.argmax(true >= found[:, None], axis=1)
+    part = _ratio(true[at] - found, positives[at])
+    return Ranking(
+        _ratio(above, all_true * all_false),
+        _ratio(precise, all_true) * both,
+        _ratio(false[at] - part * negatives[at], all_false),
+    )
 
 
 def auroc(holds: Sequence[bool], scores: Sequence[float]) -> float | None:
     """Return the AUROC of scores; None where all rows have one label."""
     labels, values = np.array(holds, dtype=bool), np.array(scores, dtype=np.float64)
-    (found,) = rank(labels, values, np.ones((1, len(values))))[0].tolist()
+    (found,) = rank(labels, values, np.ones((1, len(values)))).auroc.tolist()
     return None if np.isnan(found) else found
 
 

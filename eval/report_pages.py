@@ -16,11 +16,12 @@ from .curves import CoverageRisk
 from .figures import COVERAGE_RISK, RELIABILITY
 from .intervals import Value
 from .markdown import UNDEFINED, table
+from .metrics import FIXED_RECALL
 from .records import ALWAYS_FAIL, MAJORITY, Group, MacroScores, Report, SystemScores
 from .slices import Correlation
 
 _DECISION = ("accuracy", "balanced_accuracy", "precision", "recall", "f1")
-_RANKING = ("auroc", "average_precision")
+_RANKING = ("auroc", "average_precision", "false_alarms")
 _PLACES = ("sentence_f1", "span_f1")
 _CALIBRATION = ("ece", "brier")
 _TEXTS = yaml.safe_load(files(__package__).joinpath("report.yaml").read_text(encoding="utf-8"))
@@ -32,6 +33,7 @@ TITLES = {
     "f1": "F1",
     "auroc": "AUROC",
     "average_precision": "average precision",
+    "false_alarms": f"false alarms at recall {FIXED_RECALL} %",
     "sentence_f1": "sentence F1",
     "span_f1": "span F1",
     "ece": "ECE",

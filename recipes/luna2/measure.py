@@ -111,7 +111,7 @@ def _under_draws(gold: Gold, system: System) -> dict[str, Floats]:
     present = flags.any(axis=0)
     counts = np.where(present, flags.sum(axis=0), len(flags) + 1)
     ranked = [
-        rank(flags[:, column], probabilities[:, column], weights)[0]
+        rank(flags[:, column], probabilities[:, column], weights).auroc
         for column in np.flatnonzero(present & ~flags.all(axis=0))
     ]
     return {

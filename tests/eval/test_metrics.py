@@ -39,6 +39,8 @@ def test_fixture_metrics_are_those_worked_out_by_hand(benchmark, judged):
         # Of 4 x 6 pairs with raw scores, only m2 (.4) stands below h5 (.6).
         "auroc": 23 / 24,
         "average_precision": (1 + 1 + 1 + 4 / 5) / 4,
+        # 2.8 of the 4 FAIL rows with raw scores are above h5.
+        "false_alarms": 0,
         # Unsupported in gold: h2, h3's second, h6, m2, m3; said: h2, h3's second, h5, m3.
         "sentence_f1": 2 * 3 / (4 + 5),
         # "45" of "45 metres", all of h3's 32, "red" of nothing, "Mondays" of "and Mondays".
@@ -64,7 +66,12 @@ def test_metrics_agree_with_scikit_learn(seed):
     found = weighted_metrics(outcomes(fail, said, score, score), weights)
     for index, weight in enumerate(weights):
         w = {"sample_weight": weight}
+        alarms, recall, _ = sk.roc_curve(fail, score, drop_intermediate=False, **w)
+        reached = np.argmax(recall >= 0.7 - 1e-9)
         expected = {
+            "false_alarms": np.interp(
+                0.7, recall[reached - 1 : reached + 1], alarms[reached - 1 : reached + 1]
+            ),
             "accuracy": sk.accuracy_score(fail, said, **w),
             "balanced_accuracy": sk.balanced_accuracy_score(fail, said, **w),
             "recall": sk.recall_score(fail, said, **w),

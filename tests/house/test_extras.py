@@ -6,6 +6,7 @@ import pytest
 
 from moonlynx.eval.benchmarks import load_benchmark
 from moonlynx.eval.benchmarks.halubench import _sheet
+from moonlynx.eval.leaderboard.page import render_html
 from moonlynx.eval.slices import scipy_stats
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.chat import load_chat_backend
@@ -25,6 +26,7 @@ HERE = str(Path(__file__).parent)
         ("datasets", "data", lambda: load_rag_qa("cuad", "test")),
         ("openpyxl", "data", lambda: list(_sheet(Path("sample.xlsx")))),
         ("scipy", "eval", scipy_stats),
+        ("jinja2", "eval", lambda: render_html([])),
         ("torch", "transformers", lambda: load_chat_backend("transformers", HERE, {})),
         ("xllamacpp", "llamacpp", lambda: load_chat_backend("llamacpp", HERE, {})),
         ("gguf", "transformers", lambda: load_chat_backend("transformers", "m.gguf", {})),
