@@ -18,6 +18,7 @@ from moonlynx.judge.contract.types import Record
 
 from ..synthetic.words import fill
 from ..wording import changed_words
+from .arithmetic import compute
 
 KINDS = (
     "dates",
@@ -30,7 +31,6 @@ KINDS = (
     "sums",
     "units",
 )
-_ARITHMETIC = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}
 _VOWEL = re.compile(r"\b([Aa]) (?=[aeio])")
 Forms = tuple[str, ...]
 Slots = dict[str, str]
@@ -40,11 +40,11 @@ class Family(Record):
     """How one thing is told and claimed, with slots such as `$A`.
 
     Attributes:
-        slots: the pool of each, or the range of a number.
+        slots: the pool of each, the range of a number, or a pattern such as `[red|blue]`.
         swap: slots whose values change places in the other world.
         turn: slots of each world, of which two are drawn.
         derive: slots of the first and the second world, or of each `turn`.
-        compute: slots that are sums, differences or products of two others, after the swap.
+        compute: slots computed from others, after the swap (see `arithmetic.compute`).
         absent: what the passage says instead, in the world of which nothing is told.
         passage: forms of the passage.
         claim: forms of the claim.
@@ -108,12 +108,14 @@ class Told:
 
 @cache
 def load_families(kind: str) -> tuple[Family, ...]:
-    """Read the families of a kind.
+    """Read the families of a kind, from `KIND.yaml` and `KIND-DOMAIN.yaml`.
 
     Raises:
         ValidationError: the file holds something else.
     """
-    return tuple(Family.model_validate(row) for row in _read(f"families/{kind}.yaml"))
+    names = sorted(path.name for path in files(__package__).joinpath("families").iterdir())
+    own = [name for name in names if re.fullmatch(rf"{kind}(-\w+)?\.yaml", name)]
+    return tuple(Family.model_validate(row) for name in own for row in _read(f"families/{name}"))
 
 
 def draw(family: Family, rng: Random) -> Told:
@@ -145,7 +147,7 @@ def draw(family: Family, rng: Random) -> Told:
 def _absent(family: Family, passage: str, slots: Slots, rng: Random) -> Told:
     """Tell of the thing in one passage and not in the other."""
     told = _write(passage, slots)
-    without = _write(family.absent, slots)
+    without = _write(fill(family.absent, rng), slots)
     question = _write(rng.choice(family.ask), slots)
     claim = _write(fill(rng.choice(family.claim), rng), slots)
     silent = _write(fill(rng.choice(family.silent), rng), slots)
@@ -173,8 +175,7 @@ def _worlds(family: Family, rng: Random) -> list[tuple[int, Slots]]:
         worlds = [(0, drawn), (1, swapped)]
     for at, slots in worlds:
         for name, formula in family.compute.items():
-            left, sign, right = formula.split()
-            slots[name] = str(_ARITHMETIC[sign](int(slots[left]), int(slots[right])))
+            slots[name] = compute(formula, slots)
         if family.derive:
             slots |= family.derive[at]
     return worlds
@@ -184,7 +185,7 @@ def _value(pool: str, rng: Random) -> str:
     low, dots, high = pool.partition("..")
     if dots:
         return str(rng.randint(int(low), int(high)))
-    return fill(rng.choice(_pools()[pool]), rng)
+    return fill(pool if pool[:1] in "[@" else rng.choice(_pools()[pool]), rng)
 
 
 def _write(form: str, slots: Slots) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from ..answers.base import LabelledAnswer, labelled
-from .families import KINDS, Told, draw, load_families
+from .families import KINDS, Family, Told, draw, load_families
 from .wrapping import Wrapping, draw_wrapping
 
 _MOST_DOCUMENTS = 4
@@ -43,8 +43,9 @@ def generate(count: int, seed: int) -> Iterator[tuple[LabelledAnswer, LabelledAn
     rng = Random(seed)  # noqa: S311 - chance, not secrecy
     for number in range(count):
         kind = KINDS[number % len(KINDS)]
-        told = draw(rng.choice(load_families(kind)), rng)
-        around = _around(told, rng)
+        family = rng.choice(load_families(kind))
+        told = draw(family, rng)
+        around = _around(family, told, rng)
         if rng.random() < _SAME_PASSAGE:
             sides = ((told.passage, told.true), (told.passage, told.false))
         else:
@@ -56,11 +57,14 @@ def generate(count: int, seed: int) -> Iterator[tuple[LabelledAnswer, LabelledAn
         )
 
 
-def _around(told: Told, rng: Random) -> _Around:
+def _around(family: Family, told: Told, rng: Random) -> _Around:
+    spare = [other for kind in _FILLERS for other in load_families(kind) if other is not family]
+    rng.shuffle(spare)  # no family twice, since two draws of one may contradict each other
     documents, claims = [], []
     place = rng.randrange(count := rng.randint(1, _MOST_DOCUMENTS))
     for at in range(count):
-        fillers = [_filler(rng) for _ in range(rng.randint(0 if at == place else 1, _MOST_FILLERS))]
+        wanted = rng.randint(0 if at == place else 1, _MOST_FILLERS)
+        fillers = [draw(spare.pop(), rng) for _ in range(wanted)]
         claims += [filler.true for filler in fillers if not filler.question]
         passages: list[str | None] = [filler.passage for filler in fillers]
         if at == place:
@@ -72,11 +76,6 @@ def _around(told: Told, rng: Random) -> _Around:
     cut = rng.randint(0, len(others))
     wrapping = draw_wrapping(rng, count, of_one=not others)
     return _Around(tuple(documents), others[:cut], others[cut:], told.question, wrapping)
-
-
-def _filler(rng: Random) -> Told:
-    """Draw a passage of a family that tells the same with any claim beside it."""
-    return draw(rng.choice(load_families(rng.choice(_FILLERS))), rng)
 
 
 def _row(
