@@ -28,6 +28,7 @@ _SAID: dict[str, Callable[[int], str]] = {
     "month": lambda n: month_name[(n - 1) % 12 + 1],
     "date": lambda n: f"{(day := date(2025, 1, 1) + timedelta(n - 1)).day} {month_name[day.month]}",
     "clock": lambda n: f"{n // 60 % 12 or 12}:{n % 60:02} {'pm' if n // 60 % 24 > 11 else 'am'}",
+    "hours": lambda n: f"{n // 60:02}:{n % 60:02}",
     "span": lambda n: " and ".join(
         f"{k} {unit}{'s' * (k > 1)}"
         for k, unit in zip(divmod(n, 60), ("hour", "minute"), strict=True)
@@ -41,7 +42,7 @@ def compute(formula: str, slots: Mapping[str, str]) -> str:
 
     Signs are `+ - * / %` (whole division), forms are a `word`, an `ordinal`, a number with a
     `comma` or of `tenths` or `cents`, a `weekday` (0: Monday), a `month`, a `date` (day of the
-    year) and, of minutes, a `clock` or a `span`.
+    year) and, of minutes, a `clock`, `hours` (13:05) or a `span`.
     """
     *left, sign, right = formula.split()
     value = int(slots.get(right, right))
