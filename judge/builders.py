@@ -33,6 +33,7 @@ class Factory:
         build: makes it from the spec, whose options are the judge's own and its backend's, and the
             decision threshold on its raw score where one was asked for.
         needs: what it needs beside the core, in words.
+        model: on the Hub, loaded in this process where none is named.
         packages: modules that must be importable for the judge to run in this process.
         extra: the extra that installs them.
         bounded: whether raw scores are in [0, 1], so that a threshold beyond would call every
@@ -42,6 +43,7 @@ class Factory:
     summary: str
     build: Build
     needs: str = "nothing"
+    model: str | None = None
     packages: tuple[str, ...] = ()
     extra: str | None = None
     bounded: bool = False
@@ -55,7 +57,6 @@ def _chat(
     make: Callable[..., Judge],
     readers: Mapping[str, Reader],
     *,
-    model: str | None = None,
     helper: str | None = None,
     helper_needed: bool = False,
 ) -> Build:
@@ -64,14 +65,11 @@ def _chat(
     Args:
         make: called with the chat model and the judge's own options.
         readers: of these options; the others are the chat model's.
-        model: to load in this process where none is named.
         helper: option that names another model, beside which a chat model is asked only if named.
         helper_needed: whether that option must be given.
     """
 
     def build(spec: JudgeSpec, threshold: float | None) -> Judge:
-        backend = spec.backend or "transformers"
-        named = spec.model or (model if backend in ("transformers", "vllm") else None)
         chat = None
         with read_own(spec.name, spec.options, readers) as (own, others):
             if helper_needed and helper not in own:
@@ -79,7 +77,7 @@ def _chat(
             if helper in own and spec.model is None and spec.backend is None:
                 read_options(spec.name, others, {})
             else:
-                chat = load_chat_backend(backend, named, others)
+                chat = load_chat_backend(spec.backend or "transformers", spec.model, others)
         if threshold is not None:
             own["threshold"] = threshold
         return make(chat, **own)
@@ -273,8 +271,9 @@ BUILT_IN: Mapping[str, Factory] = {
     ),
     "lynx": Factory(
         "Lynx: a reasoning judge that emits REASONING and SCORE",
-        _chat(_lynx, {}, model=LYNX_MODEL),
+        _chat(_lynx, {}),
         needs=_CHAT,
+        model=LYNX_MODEL,
     ),
     "plain-prompt": _prompted(
         "A chat model's one word on the whole answer (form=boolean or token)",

@@ -11,10 +11,11 @@ from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from .backends.hub import find_commit, is_on_hub
 from .backends.options import Reader, finite, one_of, preset, read_options, read_own, share
 from .builders import BUILT_IN, LYNX_MODEL, Factory
 from .contract.base import Judge
-from .contract.spec import JudgeSpec, Spec, SpecError, parse_spec
+from .contract.spec import LOCAL_BACKENDS, JudgeSpec, Spec, SpecError, parse_spec
 from .contract.types import MoonlynxError
 
 __all__ = ["LYNX_MODEL", "Factory", "all_factories", "find_factory", "load_judge"]
@@ -33,6 +34,7 @@ _OF_JUDGES: Mapping[str, Reader] = {
     "threshold": finite,
     "abstain": finite,
     "confidence": finite,
+    "revision": str,
     **_SHARED,
 }
 _OF_CASCADES: Mapping[str, Reader] = {
@@ -51,7 +53,8 @@ def load_judge(spec: str | Spec) -> Judge:
 
     Every judge takes `calibration=FILE` or `threshold=X` (in [0, 1] where its raw scores are; those
     of `lynx` and `luna2` are log-odds), `preset=guard` (or balanced, audit) where it is calibrated,
-    `abstain=RISK` with `confidence=P` (0.95), `rules=on` and `languages=strict`. A cascade takes
+    `abstain=RISK` with `confidence=P` (0.95), `rules=on` and `languages=strict`; one whose model is
+    on the Hub `revision=REVISION`, a branch, a tag or a commit. A cascade takes
     `policy=FILE`, `on-failure=unscored` (or keep), `rules=on`, and `languages=strict` for each of
     its judges.
 
@@ -89,10 +92,13 @@ def load_judge(spec: str | Spec) -> Judge:
             threshold = options.get("threshold")
             if calibration is not None:
                 threshold = calibration.threshold_of(options.get("preset"))
-            judge = factory.build(replace(spec, options=own), threshold)
+            model = _revised(spec, factory, options.get("revision"))
+            judge = factory.build(replace(spec, model=model, options=own), threshold)
         if calibration is not None:
             judge = Calibrated(judge, calibration)
-        judge = Screened(judge, strict=options.get("languages") == "strict")
+        served = spec.backend not in (None, *LOCAL_BACKENDS)
+        commit = None if model is None or served else find_commit(model)
+        judge = Screened(judge, strict=options.get("languages") == "strict", commit=commit)
         if "abstain" in options:
             judge = Abstaining(judge, options["abstain"], options.get("confidence", CONFIDENCE))
     else:
@@ -104,6 +110,20 @@ def load_judge(spec: str | Spec) -> Judge:
         policy = load_policy(options["policy"]) if "policy" in options else None
         judge = Cascade(stages, policy, options.get("on-failure", "unscored"))
     return RuleTier(judge) if options.get("rules") == "on" else judge
+
+
+def _revised(spec: JudgeSpec, factory: Factory, revision: str | None) -> str | None:
+    """Return the model that is to be loaded in this process, with its revision on the Hub."""
+    model = spec.model
+    if model is None and spec.backend in (None, "transformers", "vllm"):
+        model = factory.model
+    if revision is None:
+        return model
+    if model is None or spec.backend not in (None, *LOCAL_BACKENDS) or not is_on_hub(model):
+        raise SpecError(
+            f"revision= needs a model of the Hub, as in {spec.name}:ORG/NAME?revision=v1"
+        )
+    return f"{model}@{revision}"
 
 
 def _check_options(options: Mapping[str, object]) -> None:

@@ -34,6 +34,11 @@ _BASES = {
 _UNKNOWN = ("other", "not known here, to be looked up where the base is from")
 
 
+def licence_of(base: str) -> str | None:
+    """Return the licence of a base model, None where it is not known here."""
+    return _BASES[base][1] if base in _BASES else None
+
+
 def render_lynx_card(
     weights: Path, record: TrainingRecord, run: Run, reports: Sequence[Report]
 ) -> ModelCard:

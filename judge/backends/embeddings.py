@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..contract.spec import SpecError
 from .base import BackendError, EmbeddingBackend, MissingExtra
+from .hub import split_revision
 from .local import find_folder, hash_files
 from .options import one_of, read_options
 
@@ -95,7 +96,7 @@ class SentenceEncoder:
         self._tokenizer = self._model.tokenizer
         if not isinstance(self._tokenizer, PreTrainedTokenizerBase):
             raise BackendError(f"{model} is no transformer encoder, so it has no token states")
-        self.name = f"{model}@torch"
+        self.name = f"{split_revision(model)[0]}@torch"
         parts = (sorted(folder.rglob(each)) for each in ("*.safetensors", "tokenizer.json"))
         self.version = "-".join(hash_files(*files)[:8] for files in parts)
         self._torch = torch

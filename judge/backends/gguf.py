@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 from ..prompts import break_chat_tokens
 from .base import BackendError
+from .hub import repository, split_revision
 from .local import find_folder, find_model
 
 _STRING, _ARRAY = 8, 9
@@ -18,7 +19,7 @@ _FIRST_PART = re.compile(r"-00001-of-(?=\d{5}\.gguf\Z)")
 
 
 def find_gguf(backend: str, model: str | None) -> Path:
-    """Return the file that `model` names: a path, or ORG/REPO/FILE.gguf of the Hub.
+    """Return the file that `model` names: a path, or ORG/REPO/FILE.gguf[@REVISION] of the Hub.
 
     A file in parts is named by its first, and the others are downloaded with it.
 
@@ -31,13 +32,14 @@ def find_gguf(backend: str, model: str | None) -> Path:
         return path
     if path.is_dir():
         raise BackendError(f"{path} is a folder; name the .gguf file in it")
-    parts = str(model).split("/")
-    if len(parts) < 3 or path.suffix != ".gguf":
+    name, revision = split_revision(str(model))
+    inside = name.removeprefix(f"{repository(name)}/")
+    if inside == name or not name.endswith(".gguf"):
         raise BackendError(f"there is no file {path}; a file of the Hub is ORG/REPO/FILE.gguf")
-    inside = "/".join(parts[2:])
-    folder = find_folder(backend, "/".join(parts[:2]), [_FIRST_PART.sub("-*-of-", inside)])
+    place = f"{repository(name)}@{revision}" if revision else repository(name)
+    folder = find_folder(backend, place, [_FIRST_PART.sub("-*-of-", inside)])
     if not (folder / inside).is_file():
-        raise BackendError(f"{'/'.join(parts[:2])} has no file {inside}, or it is not in the cache")
+        raise BackendError(f"{place} has no file {inside}, or it is not in the cache")
     return folder / inside
 
 

@@ -23,6 +23,7 @@ from ..contract.types import JudgeError, Turn
 from .base import BackendError, ChatReply, ChatRequest, MissingExtra
 from .endpoint import Failure
 from .gguf import bos_token, find_gguf, read_header, special_tokens
+from .hub import split_revision
 from .local import break_up
 from .openai import payload_of, read_completion
 from .options import Reader, whole
@@ -85,7 +86,7 @@ class LlamaCppBackend:
         if not header.get("tokenizer.chat_template"):
             raise BackendError(f"{model} has no chat template; use a model made for chat")
         trained = header.get(f"{header.get('general.architecture')}.context_length") or _CONTEXT
-        self.name = f"{model}@llamacpp"
+        self.name = f"{split_revision(model)[0]}@llamacpp"
         self.positions: int = context or min(trained, _CONTEXT)
         self._batch = batch
         self._special = special_tokens(header)

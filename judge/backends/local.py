@@ -10,10 +10,15 @@ from typing import Any
 
 from ..contract.spec import SpecError
 from ..contract.types import JudgeError, MoonlynxError
+from ..files.release import RELEASE, check_release
 from .base import BackendError, ChatRequest
+from .hub import HubError, download
 from .options import read_options
 
 Options = Mapping[str, str]
+# What a model for Transformers or vLLM is read from, in the folder itself.
+MODEL_FILES = ("*.json", "*.safetensors", "*.jinja", "*.model", "*.txt")
+_BESIDE = ("*/*", "consolidated*")  # the same weights in other formats
 
 
 def find_model(backend: str, model: str | None) -> str:
@@ -43,28 +48,32 @@ def load_local(module: str, kind: str, backend: str, model: str | None, options:
 def find_folder(
     backend: str,
     model: str | None,
-    wanted: Sequence[str],
+    wanted: Sequence[str] = MODEL_FILES,
     error: type[MoonlynxError] = BackendError,
 ) -> Path:
-    """Return the folder of a model, downloaded from the Hub where `model` is an id.
+    """Return the folder of a model, downloaded from the Hub where `model` is a name there.
+
+    Where it holds a release manifest, its files are what that says.
 
     Args:
         backend: for messages.
-        model: a folder or a Hub id.
+        model: a folder, or a name on the Hub with or without `@REVISION`.
         wanted: patterns of the files to download.
-        error: raised where it cannot be downloaded; else as `find_model`.
+        error: raised where it cannot be downloaded, or is not what was released; else as
+            `find_model`.
     """
-    import httpx
-    from huggingface_hub import snapshot_download
-
     folder = Path(find_model(backend, model))
-    if folder.is_dir():
-        return folder
-    try:
-        return Path(snapshot_download(str(model), allow_patterns=list(wanted)))
-    except (OSError, ValueError, httpx.HTTPError) as reason:
-        message = f"{model} is not a folder here and cannot be downloaded from the Hub: {reason}"
-        raise error(message) from reason
+    if not folder.is_dir():
+        beside = _BESIDE if wanted is MODEL_FILES else None
+        try:
+            folder = download(str(model), allow_patterns=[*wanted, RELEASE], ignore_patterns=beside)
+        except HubError as reason:
+            message = (
+                f"{model} is not a folder here and cannot be downloaded from the Hub: {reason}"
+            )
+            raise error(message) from reason
+    check_release(folder, error)
+    return folder
 
 
 def hash_files(*paths: Path) -> str:

@@ -12,6 +12,8 @@ from ..contract.spec import SpecError
 from ..contract.types import JudgeError
 from .base import BackendError, MissingExtra
 from .gguf import find_gguf
+from .hub import split_revision
+from .local import find_folder
 from .options import Reader, one_of, whole
 
 log = logging.getLogger(__name__)
@@ -57,7 +59,7 @@ class Pretrained:
             import torch
             import transformers  # noqa: F401 (needed below)
 
-            if model.endswith(".gguf"):
+            if split_revision(model)[0].endswith(".gguf"):
                 import gguf  # noqa: F401 (likewise)
             if load in ("int8", "nf4"):
                 import bitsandbytes  # noqa: F401 (Transformers would say less well that it is missing)
@@ -67,9 +69,11 @@ class Pretrained:
             raise BackendError("device=cuda: torch finds no GPU")
         try:
             self._model = load_weights(model, device, load).eval()
+        except BackendError:
+            raise
         except Exception as error:  # whatever a broken checkpoint makes the libraries raise
             raise BackendError(f"cannot load {model}: {error}") from error
-        self.name = f"{model}@transformers"
+        self.name = f"{split_revision(model)[0]}@transformers"
         config = self._model.config.get_text_config()
         self.positions: int = getattr(config, "max_position_embeddings", None) or 1 << 30
         self._batch = batch
@@ -173,14 +177,12 @@ def load_causal(model: str | Path, **options: Any) -> Any:
 
 def source_of(model: str) -> dict[str, Any]:
     """Return what tells Transformers' `from_pretrained` where a model is, be it in a GGUF file."""
-    source: dict[str, Any] = {
-        "pretrained_model_name_or_path": model,
-        "trust_remote_code": False,
-    }
-    if model.endswith(".gguf"):
+    if split_revision(model)[0].endswith(".gguf"):
         file = find_gguf("transformers", model)
-        source |= {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
-    return source
+        source = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
+    else:
+        source = {"pretrained_model_name_or_path": str(find_folder("transformers", model))}
+    return {**source, "trust_remote_code": False}
 
 
 def can_see(config: Any) -> bool:

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, TypeVar
 
 from ..contract.types import JudgeError
 from .base import BackendError, ChatReply, ChatRequest, Finish, MissingExtra, ReplyToken
-from .local import check_template, encode_prompt
+from .hub import split_revision
+from .local import check_template, encode_prompt, find_folder
 from .options import Reader, flag, one_of, whole
 from .replies import TOP, aligned, faulty, reply_token
 
@@ -75,9 +76,10 @@ class Engine:
             from vllm.exceptions import VLLMError
         except ImportError as error:
             raise MissingExtra("the vllm backend", "vllm") from error
+        folder = find_folder("vllm", model)
         try:
             self._llm = LLM(
-                model=model,
+                model=str(folder),
                 load_format="safetensors",
                 trust_remote_code=False,
                 tensor_parallel_size=tensor_parallel,
@@ -88,7 +90,7 @@ class Engine:
             )
         except Exception as error:  # whatever the engine and its processes fail with
             raise BackendError(f"vLLM cannot load {model}: {error}") from error
-        self.name = f"{model}@vllm"
+        self.name = f"{split_revision(model)[0]}@vllm"
         self.positions: int = self._llm.model_config.max_model_len
         self._lock = threading.Lock()
         self._sampling_params = SamplingParams

@@ -48,6 +48,7 @@ def calibrate(
     # Calibration imports numpy, which the other commands start without.
     from ..decision.calibration import fit_calibration
     from ..files.stored import save_record
+    from ..judges.screen import unpinned
 
     keep_apart({"--output": output, "--data": data})
     verdicts = beside(output, ".verdicts.jsonl")
@@ -56,7 +57,7 @@ def calibrate(
     judge = load_judge(spec)
     tally = judge_file(judge, spec, data, verdicts, batch_size, fields=fields)
     calibration = fit_calibration(
-        judge.info,
+        unpinned(judge.info),
         [verdict.raw_score for verdict in read_verdicts(verdicts)],
         labels,
         method=method,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from ..contract.base import Judge, stages_of, unscored
 from ..contract.steps import Stepped, Steps, steps_of
-from ..contract.types import Example, Stage, Verdict
+from ..contract.types import Example, JudgeInfo, Stage, Verdict
 from ..text.languages import find_language, language_of_document
 from ..text.readable import is_language
 
@@ -20,21 +20,29 @@ _NO_LANGUAGE = (
 )
 
 
+def unpinned(info: JudgeInfo) -> JudgeInfo:
+    """Return the judge without the commit that its version ends in: the one that is calibrated."""
+    return info.model_copy(update={"version": info.version.partition("@")[0]})
+
+
 class Screened(Stepped):
     """A judge that is asked only about answers that are language.
 
     All others are unscored with `bad_input`. Where answer or documents are in another language than
     the judge states (`languages`, ISO 639; a judge without any reads all), the verdict's stages
     begin with one called `language` that has a warning; with `strict` the answer is unscored with
-    `abstained` and the judge is not asked. Every other verdict is the judge's own, byte for byte.
+    `abstained` and the judge is not asked. Every other verdict is the judge's own, byte for byte;
+    of a model of the Hub the judge's version ends in its commit, as in `1-w1-HASH@COMMIT`.
 
     Attributes:
         calibration, abstains, stages: the judge's.
     """
 
-    def __init__(self, judge: Judge, *, strict: bool = False) -> None:
+    def __init__(self, judge: Judge, *, strict: bool = False, commit: str | None = None) -> None:
         super().__init__(judge)
         self.info = judge.info
+        if commit is not None:
+            self.info = JudgeInfo(name=judge.info.name, version=f"{judge.info.version}@{commit}")
         self.calibration = getattr(judge, "calibration", None)
         self.abstains = bool(getattr(judge, "abstains", False))
         self.stages: tuple[Judge, ...] = getattr(judge, "stages", ())
@@ -49,7 +57,10 @@ class Screened(Stepped):
             if seen:
                 yield None
             seen.append(self._look(example))
-        return _join(seen, (yield from steps_of(self._judge, _left(examples, seen))))
+        verdicts = yield from steps_of(self._judge, _left(examples, seen))
+        if self.info != self._judge.info:
+            verdicts = [each.model_copy(update={"judge": self.info}) for each in verdicts]
+        return _join(seen, verdicts)
 
     def _look(self, example: Example) -> Verdict | Stage | None:
         """Return the verdict where the judge is not to be asked, or a stage that goes before."""

@@ -16,11 +16,11 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ...backends.base import BackendError, MissingExtra
-from ...backends.local import find_model, hash_files
+from ...backends.hub import split_revision
+from ...backends.local import find_folder, hash_files
 
 # Names of labels that say that the premise supports the hypothesis, or that it contradicts it.
 SUPPORT = ("entailment", "entail", "entailed", "supported", "supports", "consistent")
@@ -66,26 +66,27 @@ class NliModel:
             MissingExtra: torch or transformers is missing.
             BackendError: the model cannot be loaded, or is not one of entailment; says why.
         """
-        place = find_model("transformers", model)
         try:
             import torch
             from safetensors import SafetensorError
             from transformers import PretrainedConfig
         except ImportError as error:
             raise MissingExtra("a model of entailment", "transformers") from error
+        folder = find_folder("transformers", model)
+        place = str(folder)
         try:
             config, _ = PretrainedConfig.get_config_dict(place)
             self._form = open_form(place, config, label)
             cuda = device != "cpu" and torch.cuda.is_available()
             # Some are published in 16 bits, which take several times as long on most processors.
             self._form.model.eval().to("cuda" if cuda else torch.float32)
-            self.version = _version(place, self._form.model.config)
+            self.version = hash_files(*sorted(folder.glob("*.safetensors")))
         except BackendError:
             raise
         except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
             message = f"cannot load {model}: {error}. Its weights must be safetensors"
             raise BackendError(message) from error
-        self.name = model
+        self.name = split_revision(model)[0]
         added = self._form.tokenizer.added_tokens_decoder.values()
         self._special = [token.content for token in added if token.special]
         self.limit = _limit(self._form)
@@ -128,12 +129,6 @@ def _limit(form: Form) -> int:
         positions -= 2  # counted from after its padding token
     known = [n for n in (form.tokenizer.model_max_length, positions) if 0 < n < 1 << 20]
     return min(known, default=_WINDOW)
-
-
-def _version(place: str, config: Any) -> str:
-    """Return what identifies the weights: their hash in a folder, their commit on the Hub."""
-    files = sorted(Path(place).glob("*.safetensors"))
-    return hash_files(*files) if files else str(getattr(config, "_commit_hash", None))[:12]
 
 
 class Form(Protocol):
