@@ -14,7 +14,7 @@ from typing import Any
 
 from ..contract.types import MoonlynxError
 
-_NAME = re.compile(r"[\w.-]+/[\w.-]+(?:/.+\.gguf)?")
+_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*(?:/.+\.gguf)?")
 _SHOWN = 12  # digits of a commit
 _LATER = "run the same command later: what was transferred is kept"
 _ADVICE = {

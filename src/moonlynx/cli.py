@@ -10,6 +10,7 @@ from . import __version__
 from .eval.cli import app as eval_app
 from .halubench.cli import app as halubench_app
 from .judge.cli.fit import app as fit_app
+from .judge.cli.installed import describe_installation
 from .judge.cli.judge import ENGINES
 from .judge.cli.judge import app as judge_app
 from .judge.cli.metric import app as metric_app
@@ -44,17 +45,24 @@ for _commands in (
     app.add_typer(_commands)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        echo(__version__)
-        raise typer.Exit
+def _print_version(context: typer.Context, wanted: bool) -> None:
+    if not wanted:
+        return
+    echo(__version__)
+    if context.params["verbose"]:
+        for line in describe_installation():
+            echo(line)
+    raise typer.Exit
 
 
 @app.callback()
 def _top(
+    # Eager, so that it is read before --version, wherever it is written.
+    verbose: Annotated[
+        bool, typer.Option("--verbose", is_eager=True, help="With --version: what to report.")
+    ] = False,
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+        bool, typer.Option("--version", callback=_print_version, help="Show the version.")
     ] = False,
 ) -> None:
     pass
