@@ -22,8 +22,7 @@ from moonlynx.judge.files.journal import AnyRecord, read_records, to_line
 from moonlynx.judge.terminal.messages import echo
 
 from .perturb.source import content_of, read
-from .records import QARow
-from .rows import read_rows
+from .records import QARow, read_rows
 
 _LONGEST = 12_000  # characters of documents that a reader is given whole
 _BESIDE = 2_000  # characters of a longer one on either side of the nearest evidence

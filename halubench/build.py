@@ -28,8 +28,7 @@ from .halves import Perturber
 from .manifest import MANIFEST, Manifest, Output, Plan, SourceReport, is_complete
 from .overlap import Leaks
 from .perturb import Rejections
-from .records import QARow
-from .rows import has_parquet, write_parquet, write_rows
+from .records import QARow, has_parquet, write_parquet, write_rows
 from .sources import SOURCES
 
 CARD = "README.md"

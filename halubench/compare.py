@@ -12,7 +12,7 @@ from moonlynx.eval.markdown import table
 from moonlynx.judge.contract.types import BadInput, Score
 from moonlynx.judge.rows.formats import read_raw
 
-from .rows import read_rows
+from .records import read_rows
 
 _COLUMNS = ("id", "passage", "question", "answer", "label", "source_ds")
 _KINDS = ("same row", "other label", "other answer", "question only", "not released")

@@ -17,8 +17,7 @@ from moonlynx.judge.terminal.costed import PRICE_HELP, DryRunOption, run_costed,
 from moonlynx.judge.terminal.messages import echo
 
 from .asking import CALLS, Asker, Outcomes, Task, estimate
-from .records import QARow
-from .rows import read_rows, write_rows
+from .records import QARow, read_rows, write_rows
 
 _MAX_TOKENS = 1_024
 

@@ -10,8 +10,7 @@ from statistics import mean
 from moonlynx.eval.markdown import table
 
 from .manifest import Manifest, read_manifest
-from .records import QARow
-from .rows import read_rows
+from .records import QARow, read_rows
 
 
 def describe(path: Path) -> str:

@@ -10,8 +10,7 @@ from moonlynx.judge.contract.types import MoonlynxError
 from moonlynx.judge.files.stored import sha256_file
 
 from .manifest import Manifest, read_manifest
-from .records import QARow
-from .rows import read_rows
+from .records import QARow, read_rows
 from .sources import SOURCES
 
 _SHOWN = 20

@@ -1,7 +1,8 @@
-"""Runs as YAML files: found by name, read into their record, refused with the field's name."""
+"""Runs as YAML files: found by name, read into their record; their log on the terminal."""
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TypeVar
 
@@ -70,3 +71,9 @@ def read_run(path: Path, kind: type[RunKind]) -> RunKind:
     except ValidationError as error:
         field, message = first_fault(error, "file")
         raise SettingsError(f"{path}: {field}: {message}") from None
+
+
+def show_log() -> None:
+    """Write what moonlynx logs to standard error, each line with its time."""
+    logging.basicConfig(format="%(asctime)s %(message)s")
+    logging.getLogger("moonlynx").setLevel(logging.INFO)

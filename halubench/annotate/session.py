@@ -21,8 +21,7 @@ from moonlynx.judge.files.stored import sha256_file
 from moonlynx.judge.terminal.messages import Terminal
 from moonlynx.judge.text import split_sentences
 
-from ..records import Edited, QARow
-from ..rows import read_rows
+from ..records import Edited, QARow, read_rows
 from .records import Annotation, Check, LabelledSentence, checks_of
 
 _Choice = TypeVar("_Choice", bound=str)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from .clauses import invented_clauses
+from .clauses import invented_clauses, yes_no
 from .dates import dates
 from .entities import entities
 from .fusion import fusions
@@ -15,11 +15,9 @@ from .numbers import numbers
 from .opposites import comparatives, quantifiers
 from .position import lost_position
 from .source import read
-from .swaps import list_swaps
+from .swaps import list_swaps, units
 from .types import KINDS, Change, Kind, Rejections, Rule
-from .units import units
 from .verify import realise
-from .yes_no import yes_no
 
 _RULES: Mapping[Kind, Rule] = {
     "number": numbers,

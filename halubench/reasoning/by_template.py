@@ -7,9 +7,11 @@ give the same trace.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from random import Random
 
 from moonlynx.judge.batch.chat_tasks import Fault
@@ -21,7 +23,13 @@ from ..perturb.source import Sentence, Source, content_of, read
 from ..records import Edited, QARow
 from .evidence import SHORT, Claim, find_evidence, holds, split_claims, stands_in
 from .target import with_reasoning
-from .wording import quote, say
+
+_SINGLE = str.maketrans('“”"', "‘’'")
+_LONGEST = 200  # characters of a quotation
+
+WORDINGS: Mapping[str, list[str]] = json.loads(
+    files(__package__).joinpath("wording.json").read_text(encoding="utf-8")
+)
 
 _MOST_CLAIMS = 4  # that a trace goes through one by one
 _MOST_WRONG = 3  # claims that are said to be unsupported
@@ -34,6 +42,30 @@ _MARGIN = ' .,;:()[]"“”'  # around words, and no part of them
 _INSIDE = re.compile(r"[^\s.,;:]{2}")  # two characters with no end of a word between them
 # An annotation quotes the words that it is about, and says then what is wrong with them.
 _NOTED = re.compile(r'(?:\A|\n\n)"(.+?)"(?=\s\(|:|\n\n|\Z)', re.DOTALL)
+
+
+def say(rng: Random, what: str, **slots: object) -> str:
+    """Return a point in one of its wordings, its first letter a capital."""
+    text = rng.choice(WORDINGS[what]).format(**slots)
+    return text[0].upper() + text[1:]
+
+
+def quote(text: str, focus: str = "") -> str:
+    """Return a text in quotation marks, on one line; a long one is cut around `focus`."""
+    line, focus = _nested(text).strip(" .;,"), _nested(focus)
+    if len(line) > _LONGEST:
+        centre = max(line.find(focus), 0) + min(len(focus), _LONGEST) // 2
+        start = max(0, min(centre - _LONGEST // 2, len(line) - _LONGEST))
+        start = line.find(" ", start) + 1 if start else 0
+        end = start + _LONGEST
+        stop = len(line) if end >= len(line) else max(line.rfind(" ", start, end), start + 1)
+        line = ("… " if start else "") + line[start:stop] + (" …" if stop < len(line) else "")
+    return f"“{line}”"
+
+
+def _nested(text: str) -> str:
+    """Return a text to quote: single quotation marks inside, plain white space."""
+    return " ".join(text.split()).translate(_SINGLE)
 
 
 @dataclass(frozen=True)

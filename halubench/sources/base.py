@@ -1,4 +1,4 @@
-"""What a source is, and the files of a data folder that it is read from."""
+"""What a source is, the files of a data folder that it is read from, and rows to leave out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,11 +15,27 @@ from typing import Any, Literal, NamedTuple
 
 from moonlynx.judge.contract.types import MoonlynxError
 
-from ..exclusions import read_exclusions
 from ..records import Provenance, QARow
+
+FILE = "exclude_from_training.json"
 
 Split = Literal["test", "train"]
 RawRow = Mapping[str, Any]
+
+
+def read_exclusions(root: Path) -> Mapping[str, frozenset[str]]:
+    """Read the rows to leave out, by the file's own keys; ids and row indexes as strings.
+
+    Raises:
+        FileNotFoundError: the file is not at `root`. Without it nothing may be trained.
+    """
+    sections = json.loads((root / FILE).read_text(encoding="utf-8"))
+    merged: dict[str, set[str]] = defaultdict(set)
+    for section in sections.values():
+        if isinstance(section, dict):
+            for key, rows in section.items():
+                merged[key].update(map(str, rows))
+    return {key: frozenset(rows) for key, rows in merged.items()}
 
 
 class SourceError(MoonlynxError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from moonlynx.halubench.exclusions import FILE, read_exclusions
+from moonlynx.halubench.sources.base import FILE, read_exclusions
 from moonlynx.judge.contract.types import MoonlynxError
 
 

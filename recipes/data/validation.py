@@ -6,16 +6,20 @@ import hashlib
 import json
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from moonlynx.judge.contract.base import Judge
+from moonlynx.judge.contract.types import Example
 from moonlynx.judge.decision.calibration import Calibration, fit_calibration
+from moonlynx.judge.text import split_sentences
+from moonlynx.judge.text.claims import claims_nothing
 
 from .answers import LabelledAnswer
 from .mixes import Mix
-from .pieces import cut
+
+LONGEST = 3  # sentences
 
 _MOST = 200  # validation rows of one set: a large one must not dominate the others
 # Answers of several sentences to what was retrieved, as users' are, and pieces of them: a threshold
@@ -78,3 +82,37 @@ def rows_sha256(answers: Sequence[LabelledAnswer]) -> str:
     """Hash the ids and labels that a calibration was fitted to."""
     rows: list[Any] = [[row.example.id, row.label] for row in answers]
     return hashlib.sha256(json.dumps(rows).encode("utf-8")).hexdigest()
+
+
+def cut(answers: Sequence[LabelledAnswer], rng: random.Random) -> Iterator[LabelledAnswer]:
+    """Yield pieces of one to `LONGEST` sentences of each answer whose spans are known.
+
+    A piece is FAIL if a span touches it. Those that claim nothing are left out.
+    """
+    for answer in answers:
+        example = answer.example
+        if example.spans is None:
+            continue
+        sentences = split_sentences(example.answer)
+        while sentences:
+            length = rng.randint(1, LONGEST)
+            chosen, sentences = sentences[:length], sentences[length:]
+            if not all(claims_nothing(sentence.text) for sentence in chosen):
+                yield _piece(answer, chosen[0].start, chosen[-1].end)
+
+
+def _piece(answer: LabelledAnswer, start: int, end: int) -> LabelledAnswer:
+    example = answer.example
+    text = example.answer[start:end]
+    inside = [
+        (max(span.start, start) - start, min(span.end, end) - start)
+        for span in example.spans or ()
+        if span.start < end and start < span.end
+    ]
+    row = example.model_dump() | {
+        "id": f"{example.id}/{start}-{end}",
+        "answer": text,
+        "label": "FAIL" if inside else "PASS",
+        "spans": [{"start": a, "end": b, "text": text[a:b]} for a, b in inside],
+    }
+    return LabelledAnswer(Example.from_row(row), answer.exact, answer.group)

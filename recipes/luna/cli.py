@@ -11,7 +11,7 @@ import typer
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.terminal.messages import echo
 
-from ..log import show_log
+from ..runs import show_log
 
 _NEEDED = ("accelerate", "onnx", "onnxscript", "sklearn", "torch", "transformers")
 

@@ -12,7 +12,7 @@ import typer
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.terminal.messages import echo
 
-from ..log import show_log
+from ..runs import show_log
 
 _NEEDED = ("accelerate", "peft", "torch", "transformers", "yaml")
 
@@ -61,7 +61,7 @@ def _train_head(
     from moonlynx.judge.metrics.definition import load_definition
 
     from .data import load, read_rows, split
-    from .data.base import Placed
+    from .data.rows import Placed
     from .settings import load_run
     from .train import HEAD_FOLDER, train
 

@@ -1,7 +1,8 @@
-"""The backbone with a fresh adapter: loaded whole or in nf4, frozen except the low-rank parts."""
+"""The backbone, frozen except a fresh adapter, and the loss over the class tokens alone."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,3 +52,56 @@ def _targets(model: Any, run: Run) -> list[str] | str:
     """Return the modules that take a low-rank part: those that read text."""
     names = list(run.lora.targets)
     return rf".*\.language_model\..*\.({'|'.join(names)})" if can_see(model.config) else names
+
+
+def class_loss(logits: Any, targets: Any, weights: Any) -> Any:
+    """Return the mean cross-entropy of the right answer among the classes (Luna-2, section 3.3).
+
+    The softmax runs over the class tokens; the rest of the vocabulary has no part in it.
+
+    Args:
+        logits: of the class tokens, shape (rows, places, answers).
+        targets: index of the right answer, shape (rows, places).
+        weights: of each answer at each place, shape (places, answers).
+    """
+    logprobs = logits.float().log_softmax(-1)
+    right = logprobs.gather(-1, targets[..., None])[..., 0]
+    weight = weights.expand(len(targets), -1, -1).gather(-1, targets[..., None])[..., 0]
+    return -(weight * right).mean()
+
+
+def class_logits(model: Any, inputs: dict[str, Any], tokens: Sequence[int]) -> Any:
+    """Run the model once; return the class tokens' logits, shape (rows, places, answers)."""
+    kept = {name: value for name, value in inputs.items() if name != "targets"}
+    return model(**kept, use_cache=False).logits[..., list(tokens)]
+
+
+def trainer_class() -> type[Any]:
+    """Return transformers' trainer with this loss; defined here, since its base needs torch."""
+    import torch
+    from transformers import Trainer
+
+    class ClassTrainer(Trainer):  # type: ignore[misc]
+        """A trainer of one decision at each place."""
+
+        def __init__(self, *, tokens: Sequence[int], weights: list[list[float]], **options: Any):
+            super().__init__(**options)
+            # The loss is a mean already, and is to be divided by the accumulated portions.
+            self.model_accepts_loss_kwargs = False
+            self._tokens = list(tokens)
+            self._weights = torch.tensor(weights)
+
+        def compute_loss(
+            self,
+            model: Any,
+            inputs: dict[str, Any],
+            return_outputs: bool = False,
+            num_items_in_batch: Any = None,  # noqa: ARG002 (transformers gives it)
+        ) -> Any:
+            """Return the loss, with the class logits where they are asked for."""
+            logits = class_logits(model, inputs, self._tokens)
+            targets = inputs["targets"]
+            loss = class_loss(logits, targets, self._weights.to(logits.device))
+            return (loss, {"logits": logits}) if return_outputs else loss
+
+    return ClassTrainer

@@ -31,8 +31,7 @@ from moonlynx.judge.metrics.prompt import Prompter
 from ..runs import SettingsError, claim_folder
 from .data import Splits
 from .encoding import Collator, Encodings, class_weights, encode
-from .loss import class_logits, trainer_class
-from .model import load_with_adapter
+from .model import class_logits, load_with_adapter, trainer_class
 from .scaling import Fitted, fit
 from .settings import Run
 

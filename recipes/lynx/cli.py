@@ -11,7 +11,7 @@ from moonlynx.judge.terminal.messages import echo
 
 from ..chat.command import BaseOption, DryRunOption, open_run
 from ..chat.settings import Run
-from ..log import show_log
+from ..runs import show_log
 
 _FOLDER = Path(__file__).parent
 
@@ -66,7 +66,7 @@ def _train(
     """Fine-tune a chat model into a judge that reasons, from a YAML file."""
     name, run = open_run(recipe, _FOLDER, Run, base)
     # These import torch, which the other commands start without.
-    from moonlynx.halubench.rows import read_rows
+    from moonlynx.halubench.records import read_rows
 
     from ..chat.estimate import describe
     from ..chat.model import load_tokenizer

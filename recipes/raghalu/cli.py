@@ -12,7 +12,7 @@ from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.terminal.messages import echo
 
 from ..chat.command import BaseOption, DryRunOption, open_run
-from ..log import show_log
+from ..runs import show_log
 
 _DECODER = Path(__file__).parent / "decoder"
 

@@ -2,7 +2,7 @@ import shutil
 
 import pytest
 
-from moonlynx.halubench.rows import read_rows
+from moonlynx.halubench.records import read_rows
 
 from .made_data import build_set, expect_these_files, write_data
 

@@ -4,7 +4,7 @@ from functools import partial
 import pytest
 
 from moonlynx.halubench.blind import KeyRow, Verdict, draw, score
-from moonlynx.halubench.rows import write_rows
+from moonlynx.halubench.records import write_rows
 from moonlynx.judge.contract.types import BadInput
 
 from ..command import moonlynx

@@ -7,7 +7,7 @@ from moonlynx.halubench.build import BuildError
 from moonlynx.halubench.halves import RulePerturber
 from moonlynx.halubench.manifest import read_manifest
 from moonlynx.halubench.overlap import runs
-from moonlynx.halubench.rows import read_rows
+from moonlynx.halubench.records import read_rows
 from moonlynx.halubench.sources import SourceError
 from moonlynx.judge.contract.types import BadInput, MoonlynxError
 from moonlynx.judge.files.journal import RunMismatch

@@ -3,8 +3,7 @@ import json
 import pytest
 
 from moonlynx.halubench.compare import compare
-from moonlynx.halubench.records import Edited, QARow
-from moonlynx.halubench.rows import write_parquet, write_rows
+from moonlynx.halubench.records import Edited, QARow, write_parquet, write_rows
 from moonlynx.halubench.stats import describe
 from moonlynx.halubench.verify import VerifyError, verify
 from moonlynx.judge.contract.types import BadInput

@@ -1,7 +1,7 @@
 import json
 
 from moonlynx.halubench.manifest import read_manifest
-from moonlynx.halubench.rows import read_rows
+from moonlynx.halubench.records import read_rows
 
 from ..command import moonlynx
 from .made_data import write

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from moonlynx.halubench.rows import read_rows
+from moonlynx.halubench.records import read_rows
 from moonlynx.halubench.sources import SOURCES, read_source
 
 from ..command import moonlynx

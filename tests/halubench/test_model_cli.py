@@ -6,7 +6,7 @@ import typer
 from typer.testing import CliRunner
 
 from moonlynx.halubench.model_cli import perturb, trace
-from moonlynx.halubench.rows import read_rows, write_rows
+from moonlynx.halubench.records import read_rows, write_rows
 from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.decision.cost import PriceError

@@ -9,8 +9,7 @@ from pathlib import Path
 from ..exclusions import load_exclusions
 from . import data_to_text, right
 from .base import Exclusions, LabelledAnswer
-from .rag import read_qa_feedback, read_ragtruth
-from .short import read_factscore, read_halueval
+from .short import read_factscore, read_halueval, read_qa_feedback, read_ragtruth
 from .summaries import read_frank, read_summedits, read_xsum_hallucination
 
 __all__ = ["RIGHT", "SETS", "LabelledAnswer", "load", "load_right", "split"]

@@ -13,8 +13,8 @@ from random import Random
 from typing import Any
 
 from .schema import Schema
+from .words import lines, read_yaml
 from .world import World
-from .yaml_files import lines, read_yaml
 
 _PRIOR = 0.28  # wrong claims for each right one, to begin with
 _SLACK = 0.9  # how far a form's wrong claims may stray from their share

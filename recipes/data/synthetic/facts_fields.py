@@ -13,8 +13,8 @@ from .facts import Dice, Fact, Statement, common
 from .kind import Values
 from .render import slots_of
 from .schema import Field, Schema, Table
+from .words import lines
 from .world import World
-from .yaml_files import lines
 
 _SILENCE = 0.5  # how often a right claim omits that something is unknown
 

@@ -13,8 +13,8 @@ from .facts_fields import label, spoken
 from .kind import Values
 from .numbers import words
 from .schema import Schema
+from .words import lines
 from .world import World
-from .yaml_files import lines
 
 _FLIP = {"more": "less", "most": "least", "higher": "lower", "highest": "lowest"}
 

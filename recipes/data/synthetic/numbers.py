@@ -6,7 +6,7 @@ from datetime import date as calendar
 from math import floor, log10
 from random import Random
 
-from .yaml_files import read_yaml
+from .words import read_yaml
 
 _FORMS = read_yaml("numbers")
 WEEKDAYS: tuple[str, ...] = tuple(_FORMS["weekdays"])

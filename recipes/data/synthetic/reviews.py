@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
-from .yaml_files import lines, read_yaml
+from .words import lines, read_yaml
 
 
 @dataclass(frozen=True)

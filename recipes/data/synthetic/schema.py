@@ -9,7 +9,7 @@ from typing import Any
 
 from .kind import Kind
 from .kinds import KINDS
-from .yaml_files import lines, read_yaml
+from .words import lines, read_yaml
 
 
 @dataclass(frozen=True)

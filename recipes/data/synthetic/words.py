@@ -1,14 +1,32 @@
-"""Coined names: syllables that look like names of places and products, but are no one's."""
+"""This package's YAML files, blocks of phrases, and coined names, which are no one's."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
+from importlib.resources import files
 from random import Random
+from typing import Any
 
-from .yaml_files import read_yaml
+import yaml
+
+_CHOICE = re.compile(r"\[([^\]]*)\]")
+
+
+def lines(text: str) -> tuple[str, ...]:
+    """Split a block of phrases, one to a line."""
+    return tuple(line.strip() for line in text.splitlines() if line.strip())
+
+
+@cache
+def read_yaml(name: str) -> Any:
+    """Read a YAML file of this package."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    text = files(__package__).joinpath("schemas", f"{name}.yaml").read_text(encoding="utf-8")
+    return yaml.load(text, Loader=loader)  # noqa: S506 - a safe loader, in C where there is one
+
 
 _SYLLABLES: dict[str, list[str]] = read_yaml("names")
-_CHOICE = re.compile(r"\[([^\]]*)\]")
 
 
 def coin(rng: Random) -> str:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from moonlynx.judge.contract.types import MoonlynxError
 
-from .base import Placed
 from .licences import SETS, Set
-from .rows import LabelledInput, read_rows
+from .rows import LabelledInput, Placed, read_rows
 from .splits import Splits, split
 
 __all__ = [

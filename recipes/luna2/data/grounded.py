@@ -10,8 +10,7 @@ from ...data.answers import LabelledAnswer, load, load_right
 from ...data.answers.base import read_csv, read_json
 from ...data.exclusions import load_exclusions
 from ...data.mixes import UNSEEN, Mix
-from .base import Placed, Side, letters, row
-from .rows import LabelledInput
+from .rows import LabelledInput, Placed, Side, letters, row
 from .splits import draw_side
 
 _SEED = 5

@@ -10,7 +10,7 @@ from typing import Any
 from moonlynx.judge.text import split_sentences
 
 from ...data.answers.base import read_csv, read_json, read_lines
-from .base import Placed, letters, row
+from .rows import Placed, letters, row
 from .splits import draw_side
 
 _SEED = 5

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from .base import Placed
 from .grounded import adherence, answered, passages, questions
 from .injection import bipia, requests
-from .pii import pii
-from .texts import sexism, tone, toxicity
+from .rows import Placed
+from .texts import pii, sexism, tone, toxicity
 from .tools import tool_selection
 
 Reader = Callable[[Path], Iterator[Placed]]

@@ -1,16 +1,20 @@
-"""A metric's input with its labels, and a user's own: one JSON object to a line."""
+"""A metric's labelled inputs, with their places in a split, and a user's own as JSON Lines."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, StringConstraints
 
 from moonlynx.judge.contract.types import BadInput, MetricInput, Text
 from moonlynx.judge.files.journal import read_records
 from moonlynx.judge.metrics.definition import MetricDefinition
+
+Side = Literal["train", "validation", "test"]
+SIDES: tuple[Side, ...] = ("train", "validation", "test")
 
 
 def _named(labels: object) -> object:
@@ -98,3 +102,35 @@ def _labels(row: DraftRow, place: str, definition: MetricDefinition) -> frozense
     if fault is not None:
         raise BadInput("bad_input", f"{place}, labels", fault)
     return labels
+
+
+class Placed(NamedTuple):
+    """A row, and the side that its set puts it on; None leaves that to the draw."""
+
+    row: LabelledInput
+    side: Side | None = None
+
+
+def row(
+    source: str,
+    key: str | int,
+    labels: bool | Sequence[str],
+    *,
+    group: str | None = None,
+    **fields: Any,
+) -> LabelledInput:
+    """Build the row `source/key` of these fields of a MetricInput; what is not given is blank.
+
+    `labels` of a boolean metric is whether it is "true". `group` is None where no other row goes
+    with this one.
+    """
+    name = f"{source}/{key}"
+    given = {"input": "", "output": ""} | fields
+    names = (str(labels).lower(),) if isinstance(labels, bool) else labels
+    read = MetricInput.model_validate({"id": name, **given})
+    return LabelledInput(read, frozenset(names), name if group is None else group, source)
+
+
+def letters(text: str) -> str:
+    """Return a text's letters and digits alone, in lower case: the same for copies of it."""
+    return "".join(filter(str.isalnum, text.casefold()))

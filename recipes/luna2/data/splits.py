@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .base import SIDES, Placed, Side
-from .rows import LabelledInput
+from .rows import SIDES, LabelledInput, Placed, Side
 
 SHARES = (0.7, 0.1)  # of the groups, for training and validation; the rest is for testing
 _SHINGLE = 8  # words

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...data.answers.base import read_lines
-from .base import Placed, letters, row
+from .rows import Placed, letters, row
 
 Call = dict[str, Any]
 """`name` and `arguments`, as they are written in a row's output."""

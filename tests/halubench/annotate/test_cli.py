@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from moonlynx.halubench.rows import write_rows
+from moonlynx.halubench.records import write_rows
 from moonlynx.judge.contract.types import MoonlynxError
 
 from ...command import moonlynx

@@ -6,7 +6,7 @@ import pytest
 
 from moonlynx.halubench.perturb import perturb
 from moonlynx.halubench.reasoning import make_target, trace
-from moonlynx.halubench.reasoning.wording import WORDINGS, quote, say
+from moonlynx.halubench.reasoning.by_template import WORDINGS, quote, say
 from moonlynx.halubench.records import Edited
 from moonlynx.judge.batch.chat_tasks import Fault
 from moonlynx.judge.contract.types import BadInput

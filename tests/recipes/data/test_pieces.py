@@ -1,7 +1,7 @@
 import random
 
 from moonlynx.recipes.data.answers.base import labelled
-from moonlynx.recipes.data.pieces import LONGEST, cut
+from moonlynx.recipes.data.validation import LONGEST, cut
 
 SENTENCES = ["The bridge opened in 1894.", "It has five arches.", "It is grey.", "Trains cross it."]
 ANSWER = " ".join(SENTENCES)

@@ -20,7 +20,7 @@ TRUE_FALSE = TokenMap(written={"true": "true", "false": "false"}, ids={"true": 7
 def test_the_loss_is_over_the_class_tokens_alone():
     import torch
 
-    from moonlynx.recipes.luna2.loss import class_logits, class_loss
+    from moonlynx.recipes.luna2.model import class_logits, class_loss
 
     # Two rows, two places, a vocabulary of five; tokens 4 and 1 are the classes.
     vocabulary = torch.tensor(

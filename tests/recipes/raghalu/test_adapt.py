@@ -7,9 +7,8 @@ from moonlynx.judge.contract.types import BadInput, Example
 from moonlynx.judge.judges.luna.support import SupportModel
 from moonlynx.judge.judges.raghalu.weights import EMBEDDED, open_heads
 from moonlynx.judge.registry import load_judge
-from moonlynx.recipes.raghalu.adapt import adapt_checkable
+from moonlynx.recipes.raghalu.adapt import adapt_checkable, fit_support
 from moonlynx.recipes.raghalu.brand import BrandError, BrandSentence, read_brand
-from moonlynx.recipes.raghalu.support import fit_support
 
 from ...cases import cases
 from ...command import moonlynx

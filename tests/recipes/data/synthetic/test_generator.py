@@ -7,7 +7,7 @@ from pathlib import Path
 from moonlynx.recipes.data import synthetic as package
 from moonlynx.recipes.data.synthetic import HELD_OUT_SCHEMAS, SCHEMAS, generate
 from moonlynx.recipes.data.synthetic.printing import FORMS
-from moonlynx.recipes.data.synthetic.yaml_files import lines, read_yaml
+from moonlynx.recipes.data.synthetic.words import lines, read_yaml
 
 README = Path(package.__file__).with_name("README.md").read_text(encoding="utf-8")
 ERRORS = set(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE))

@@ -8,7 +8,7 @@ import pytest
 from moonlynx.recipes.data.synthetic import SCHEMAS
 from moonlynx.recipes.data.synthetic.numbers import WORDS
 from moonlynx.recipes.data.synthetic.schema import load_schema
-from moonlynx.recipes.data.synthetic.yaml_files import lines, read_yaml
+from moonlynx.recipes.data.synthetic.words import lines, read_yaml
 
 JSON = {"pretty", "compact", "line"}
 HEDGE = re.compile(

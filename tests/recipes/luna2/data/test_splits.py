@@ -4,7 +4,7 @@ import pytest
 
 from moonlynx.judge.contract.types import MetricInput
 from moonlynx.recipes.luna2.data import SETS, LabelledInput, load, split
-from moonlynx.recipes.luna2.data.base import Placed
+from moonlynx.recipes.luna2.data.rows import Placed
 from moonlynx.recipes.luna2.data.splits import SIDES, shingles
 
 from ....labelled_data import DATA, needs_data
