@@ -90,13 +90,6 @@ def compare(
 ) -> Comparison:
     """Compare two judges on the rows that both have judged.
 
-    Args:
-        rows: the benchmark; it may have more rows than were judged, as after a run with a limit.
-        a: one verdict file and its verdicts.
-        b: the other.
-        resamples: of the bootstrap.
-        seed: of the bootstrap.
-
     Raises:
         BenchmarkError: the two files do not hold the same ids, or hold ids the benchmark lacks.
         MissingExtra: scipy is not installed.

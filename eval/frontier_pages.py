@@ -42,13 +42,6 @@ def run_frontier(
 ) -> FrontierReport:
     """Judge the benchmark with each judge that is no record, and draw each first with each second.
 
-    Args:
-        benchmark: what is judged; it is only evaluated.
-        first: names of judges that give raw scores.
-        second: names of judges, or `recorded:NAME` for a detector whose answers come with the rows.
-        output: folder, created if missing; a stopped run resumes from it.
-        settings: of the run.
-
     Raises:
         BenchmarkError: the rows lack a detector's answers, or a first judge has no raw scores.
         MoonlynxError: as `run_evaluation`.

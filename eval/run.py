@@ -29,14 +29,7 @@ Progress = Callable[[int], AbstractContextManager[Callable[[Tally], None]]]
 
 
 class Settings(NamedTuple):
-    """How judges are run and measured.
-
-    Attributes:
-        command: what the report shows as its command.
-        progress: shows the progress over so many rows.
-        batch_size: rows given to a judge at once.
-        resamples, seed: of the bootstrap.
-    """
+    """How judges are run and measured."""
 
     command: str
     progress: Progress
@@ -55,13 +48,6 @@ def run_evaluation(
     """Judge the benchmark with each of the judges, and write their results.
 
     A run that was stopped resumes where it stopped: the verdicts in `output` are kept.
-
-    Args:
-        benchmark: what is judged; no judge sees its gold.
-        judges: names of judges, each once.
-        output: folder, created if missing.
-        settings: of the run.
-        prices: what tokens cost; the package's own table where it is None.
 
     Raises:
         MoonlynxError: a judge cannot be loaded, `output` holds verdicts of another run, or an

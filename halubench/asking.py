@@ -87,11 +87,7 @@ class Outcomes(Ledger[Outcome]):
 
 
 class Asker:
-    """Asks a chat model about rows, each of them once.
-
-    Attributes:
-        tally: what is in the journal.
-    """
+    """Asks a chat model about rows, each of them once."""
 
     def __init__(self, task: Task, model: ChatBackend, journal: Path) -> None:
         """Set up; nothing is asked yet. Outcomes go to the journal, a JSONL file."""
@@ -103,10 +99,6 @@ class Asker:
         self, rows: Sequence[QARow], on_progress: Callable[[Tally], None] = lambda _: None
     ) -> list[QARow | None]:
         """Ask about the rows that are not in the journal yet.
-
-        Args:
-            rows: under ids of their own.
-            on_progress: called with the counts so far after every batch.
 
         Returns:
             For each row what was made of it; None where no reply could be used.
@@ -152,11 +144,6 @@ class Asker:
 
 def estimate(rows: Iterable[QARow], task: Task, *, most: bool) -> Usage:
     """Estimate what asking about the rows will take, from the length of their texts.
-
-    Args:
-        rows: what is to be asked about.
-        task: what is asked.
-        most: every reply as long as it may be, and every row asked about as often as it may be.
 
     Raises:
         BadInput: nothing can be asked about one of the rows.

@@ -36,10 +36,6 @@ def compare(path: Path, official: Path) -> str:
     Of the others: the same except for the label; the same question and context with another answer;
     only the question. The last column counts released rows whose question we lack.
 
-    Args:
-        path: file of rows, as built.
-        official: the released set as JSONL or Parquet.
-
     Raises:
         BadInput: a file lacks a column or holds a row that cannot be read.
         MissingExtra: Parquet without pyarrow.

@@ -92,16 +92,7 @@ class Output(Record):
 
 
 class Manifest(Record):
-    """A whole build. It is written last, so where it is the build is complete.
-
-    Attributes:
-        version: of moonlynx.
-        plan: what was asked for.
-        sources: what became of each source.
-        kinds: changes made, by kind.
-        rejections: changes refused by verification, by kind and reason.
-        outputs: the files beside it.
-    """
+    """A whole build. It is written last, so where it is the build is complete."""
 
     version: Text
     plan: Plan

@@ -85,12 +85,7 @@ class Sentence:
 
 
 class Source:
-    """Documents, cut into sentences, with an index of their words.
-
-    Attributes:
-        documents: the texts.
-        sentences: of all documents, in order.
-    """
+    """Documents, cut into sentences, with an index of their words."""
 
     def __init__(self, documents: Sequence[str]) -> None:
         self.documents = tuple(documents)

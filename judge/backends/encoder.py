@@ -66,10 +66,6 @@ class EncoderBackend(Protocol):
 def load_encoder(folder: Path, backend: str | None) -> EncoderBackend:
     """Load the encoder whose weights are in `folder`.
 
-    Args:
-        folder: a weights folder.
-        backend: "onnx" (also None) or "torch".
-
     Raises:
         SpecError: no such backend.
         MissingExtra: the backend's packages are missing.

@@ -115,11 +115,6 @@ class Endpoint:
     ) -> list[Answer | JudgeError]:
         """Post every payload to `path`.
 
-        Args:
-            path: below the base URL, as in "/chat/completions".
-            payloads: the requests' bodies.
-            read: reads a successful response; raises Failure where it makes no sense.
-
         Returns:
             For each payload what was read, or why there is nothing: `too_long`, `refused`,
             `timeout` or `backend`.

@@ -56,11 +56,7 @@ class LabelReply:
 
 @runtime_checkable
 class LabelBackend(Protocol):
-    """Scores label requests: one reply per request, in order, each for itself.
-
-    Attributes:
-        name: of model and backend.
-    """
+    """Scores label requests: one reply per request, in order, each for itself."""
 
     name: str
 

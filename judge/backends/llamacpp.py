@@ -44,10 +44,6 @@ class LlamaCppBackend:
     With `batch=1` on a CPU a reply depends on nothing but its own request: what a prompt shares
     with the one before it is not computed again, except where that would change the last bits.
     In larger batches requests are computed together, which does change them.
-
-    Attributes:
-        name: of model and backend.
-        positions: tokens that prompt and reply may have.
     """
 
     READERS: ClassVar[Mapping[str, Reader]] = {

@@ -30,10 +30,6 @@ class Engine:
 
     What it computes can differ in the last bits with what else is in the batch; on GPUs that vLLM
     supports it so, the environment's VLLM_BATCH_INVARIANT=1 rules that out.
-
-    Attributes:
-        name: of model and backend.
-        positions: tokens that prompt and reply may have.
     """
 
     READERS: ClassVar[Mapping[str, Reader]] = {

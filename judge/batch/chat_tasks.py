@@ -102,15 +102,7 @@ def ask(
     read: Callable[[Task, int, str], Read | Fault],
     tries: int = 1,
 ) -> list[Asked[Read]]:
-    """Ask about all tasks at once, and again about those whose reply cannot be used.
-
-    Args:
-        model: replies.
-        tasks: what is asked about.
-        request: of a task, for an attempt from 0.
-        read: reads the reply to a task's attempt.
-        tries: attempts at most.
-    """
+    """Ask about all tasks at once, and again about those whose reply cannot be used."""
     found: list[Asked[Read]] = [Asked() for _ in tasks]
     for attempt in range(tries):
         open_ = [(task, one) for task, one in zip(tasks, found, strict=True) if not one.closed]
@@ -171,11 +163,7 @@ class Lost(NamedTuple):
 
 
 class Ledger(ABC, Generic[Done]):
-    """The tasks that are done, by the records in a run's files, and their counts.
-
-    Args:
-        files: JSONL files, with the kind of record that each holds.
-    """
+    """The tasks that are done, by the records in a run's files, and their counts."""
 
     def __init__(self, files: Mapping[Path, type[Done]]) -> None:
         self.files, self.tally = files, Tally()
@@ -217,13 +205,6 @@ def run_tasks(
     on_progress: Callable[[Tally], None] = lambda _: None,
 ) -> None:
     """Do the tasks that are not done yet, in batches, and write what they come to in their order.
-
-    Args:
-        done: empty; gets each record, those of an earlier run first.
-        run: what identifies the run.
-        tasks: all of the run's, by their keys.
-        do: does a batch of tasks.
-        on_progress: called after the earlier records, and after every batch.
 
     Raises:
         BackendError: some tasks got no reply; the others are in the files.

@@ -35,9 +35,6 @@ class Unusable(MoonlynxError, ValueError):
 def keep_apart(files: Mapping[str, Path | None]) -> None:
     """Refuse two options that name one regular file, by whatever path or link.
 
-    Args:
-        files: by option; of two that clash, the first is to be another.
-
     Raises:
         Unusable: names the two.
     """

@@ -28,10 +28,6 @@ class RuleTier(Stepped):
     The judge judges every answer; the tier then marks the sentences in which it finds an absent
     literal. `raw_score` stays the judge's own; where the tier changes the score, `probability` is
     null, since no calibration covers it. A verdict's `stages` name the tier and the judge.
-
-    Attributes:
-        abstains: whether the judge does.
-        stages: the judge, by itself.
     """
 
     def __init__(self, judge: Judge) -> None:

@@ -33,9 +33,6 @@ class Screened(Stepped):
     begin with one called `language` that has a warning; with `strict` the answer is unscored with
     `abstained` and the judge is not asked. Every other verdict is the judge's own, byte for byte;
     of a model of the Hub the judge's version ends in its commit, as in `1-w1-HASH@COMMIT`.
-
-    Attributes:
-        calibration, abstains, stages: the judge's.
     """
 
     def __init__(self, judge: Judge, *, strict: bool = False, commit: str | None = None) -> None:

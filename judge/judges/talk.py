@@ -102,11 +102,6 @@ def draw_samples(
 ) -> Talk[Sequence[str] | JudgeError]:
     """Return other answers to the question: the example's own, all of them, or drawn ones.
 
-    Args:
-        example: to whose question.
-        samples: how many to draw, at temperature 1.
-        possible: whether there is a chat model to draw them from.
-
     Returns:
         The answers, or why there are none: one that fails leaves the example without.
     """

@@ -114,16 +114,7 @@ class DecoderMetric:
         scaling: Scaling | None = None,
         thresholds: dict[str, float] | None = None,
     ) -> None:
-        """Set the metric up.
-
-        Args:
-            info: name and version.
-            prompter: of the metric's prompts.
-            backend: scores them.
-            adapter: the head's, as the backend names it; None prompts the backbone as it is.
-            scaling: fitted for the head.
-            thresholds: fitted for the head.
-        """
+        """Set the metric up."""
         self.info = info
         self.definition = prompter.definition
         self.thresholds = dict(thresholds or {})

@@ -45,12 +45,7 @@ class Encoded(NamedTuple):
 
 
 class Prompter:
-    """Writes a metric's prompts for one tokenizer.
-
-    Attributes:
-        definition: the metric.
-        tokens: what its classes, or a label's true and false, are answered by.
-    """
+    """Writes a metric's prompts for one tokenizer."""
 
     def __init__(
         self, definition: MetricDefinition, tokenizer: Any, tokens: TokenMap | None = None

@@ -35,12 +35,7 @@ _ENCODED, _SHORT_HUMP = 14, 2.5  # least length, characters to a hump
 
 
 def is_language(answer: str, given: Iterable[str]) -> bool:
-    """Return whether the answer has words, and at least half of them are language.
-
-    Args:
-        answer: the text.
-        given: the texts whose words are language whatever they look like.
-    """
+    """Return whether the answer has words, and at least half of them are language."""
     words = [word[: _LONGEST + 1] for word in _WORD.findall(answer)]
     kinds = set(words)
     if len(words) >= _MANY and len(kinds) <= _KINDS and not all(map(str.isdecimal, kinds)):

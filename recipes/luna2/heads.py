@@ -38,14 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 def run_heads(data: Path, out: Path, folder: Path, most: int | None = None) -> dict[str, Any]:
-    """Fit and measure a head of each metric in `FORMS`, and write those that ship.
-
-    Args:
-        data: folder with the labelled data.
-        out: of the run: states, `results.json` with what is returned, and it in `tables.md`.
-        folder: for the heads.
-        most: training rows of a metric, and test rows, at most; for validation a quarter.
-    """
+    """Fit and measure a head of each metric in `FORMS`, and write those that ship."""
     weights = open_weights(MINI, None)
     layers = find_layers(weights.path)
     reader = FeatureReader(StateEncoder(weights.path, layers), weights.tokenizer)

@@ -45,12 +45,7 @@ class WordWeights(Record):
 
 
 class StateWeights(Record):
-    """A regression over what a window's states are pooled to.
-
-    Attributes:
-        weights: float16, shape (outputs, numbers).
-        bias: of each output.
-    """
+    """A regression over what a window's states are pooled to."""
 
     weights: _Base64
     bias: tuple[Finite, ...]

@@ -42,10 +42,6 @@ class StateEncoder:
     def __init__(self, folder: Path, layers: Sequence[str]) -> None:
         """Load `model.onnx` from the folder.
 
-        Args:
-            folder: with Luna's weights, in ONNX form.
-            layers: names of tensors in the network, each of shape (batch, tokens, width).
-
         Raises:
             BackendError: the file is missing, cannot be loaded, or has no such tensors.
         """
