@@ -15,8 +15,7 @@ from moonlynx.judge.metrics.adapter import HeadError
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.encoder.head import EncoderHead, Shares, open_head
 from moonlynx.recipes.luna2.data.licences import SETS
-from moonlynx.recipes.luna2.heads import OURS, TO_BEAT
-from moonlynx.recipes.luna2.heads_report import write_value
+from moonlynx.recipes.luna2.heads import OURS, TO_BEAT, write_value
 
 from .card import files_table, fill
 from .results import CardError

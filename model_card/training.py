@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from moonlynx.eval.markdown import UNDEFINED, table
 from moonlynx.judge.judges.luna.config import LunaConfig
-from moonlynx.recipes.data.licences import SOURCES
+from moonlynx.recipes.data.mixes import SOURCES
 from moonlynx.recipes.luna.record import TrainingRecord
 from moonlynx.recipes.luna.settings import Run, Stage
 
@@ -60,7 +60,7 @@ def used_sets(run: Run) -> list[str]:
     names = dict.fromkeys(n for s in stages for n in (*s.pairs, *s.answers, *s.right))
     for name in names:
         if name not in SOURCES:
-            raise CardError(f"{name} is not in the table of licences, recipes/data/licences.py")
+            raise CardError(f"{name} is not in the table of licences, recipes/data/licences.yaml")
     return list(names)
 
 

@@ -10,8 +10,7 @@ from moonlynx.judge.registry import load_judge
 from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
 from ..markdown import table
-from .flips import Flips, measure
-from .suite import load_attacks
+from .suite import Flips, load_attacks, measure
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 

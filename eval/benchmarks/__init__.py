@@ -14,8 +14,16 @@ from pathlib import Path
 from moonlynx.judge.rows.fields import AS_NAMED, FieldMap
 
 from . import faithbench, halubench, ragtruth, summedits
-from .base import About, Benchmark, BenchmarkError, BenchmarkRow, HubLoader, Loader
-from .readers import read_file, read_hub
+from .base import (
+    About,
+    Benchmark,
+    BenchmarkError,
+    BenchmarkRow,
+    HubLoader,
+    Loader,
+    read_file,
+    read_hub,
+)
 
 __all__ = [
     "LOCAL",

@@ -13,7 +13,7 @@ from .negation import sentence_negations
 from .position import AROUND_OPENING, OPENING, explanation, going_on
 from .source import MONTHS, WEEKDAYS, Sentence, Source, read
 from .types import Draft, Edit
-from .verbs import FORMS, has_verb
+from .words import FORMS, has_verb
 
 # A clause that the main one follows.
 _SUBORDINATE = re.compile(

@@ -6,8 +6,7 @@ import re
 
 from moonlynx.judge.text import content_tokens
 
-from .verbs import FORMS, PASTS
-from .words import any_of
+from .words import FORMS, PASTS, any_of
 
 _UNITS = r"kg|km|mg|ml|cm|mm|nm|kb|lbs?|oz|ft|mph|bn|hrs?|min|[mglkKMBx°]"
 FIGURE = re.compile(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .source import Sentence, Source, read
 from .types import Draft, Edit
-from .verbs import has_verb
+from .words import has_verb
 
 _JOINT = re.compile(
     r"\s(?P<word>because of|due to|because|by|after|before|during|from|with|for|in|on|at|as|through"

@@ -8,8 +8,7 @@ from random import Random
 
 from .source import Sentence, Source, read
 from .types import Draft, Edit
-from .verbs import FORMS, PASTS, Form, third
-from .words import any_of, listed
+from .words import FORMS, PASTS, Form, any_of, listed, third
 
 _AUXILIARY = re.compile(
     r"\b(?P<aux>is|are|was|were|will|would|should|must|can|could|may|might|has|have|had)\b"

@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from .held import is_outlook
 from .source import Sentence, Source, content_of, read
 from .types import Draft
-from .verbs import FORMS, PASTS
-from .words import any_of
+from .words import FORMS, PASTS, any_of
 
 OPENING = re.compile(r"\s*(?P<word>yes|no|maybe)(?=[,.:;!]|\s*$|\s*[—–]\s)", re.IGNORECASE)
 AROUND_OPENING = " ,.:;!—–\n"

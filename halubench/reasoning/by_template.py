@@ -18,7 +18,7 @@ from moonlynx.judge.batch.chat_tasks import Fault
 from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.text import body_start
 
-from ..diff import edits_between
+from ..overlap import edits_between
 from ..perturb.source import Sentence, Source, content_of, read
 from ..records import Edited, QARow
 from .evidence import SHORT, Claim, find_evidence, holds, split_claims, stands_in

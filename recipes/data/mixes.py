@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from moonlynx.eval.markdown import table
 
 from ..runs import SettingsError
 from .answers import RIGHT, SETS, LabelledAnswer, load, load_right, split
-from .licences import SOURCES
 from .pair_sets import PAIR_SETS
 
 # One kind of Quintd-1 is held back whole, as a source never seen. Wikidata's is unlike the others
@@ -35,6 +39,40 @@ _ALLOWED: Mapping[str, Callable[[str], bool]] = {
     "research": lambda _name: True,
     "no-ragtruth": lambda name: SOURCES[name].shipped and name not in RAGTRUTH,
 }
+
+
+class Source(NamedTuple):
+    """One data set.
+
+    Attributes:
+        use: rows after all exclusions for `answers`, "pairs" for stage 1; or why there are none.
+        licence: as stated where the files were taken from.
+        shipped: weights trained on it may be shipped.
+        why: what the set contributes, or the reason against it.
+    """
+
+    use: str
+    licence: str
+    shipped: bool
+    why: str
+
+
+SOURCES: Mapping[str, Source] = {
+    name: Source(**fields)
+    for name, fields in yaml.safe_load(
+        Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+    ).items()
+}
+
+
+def licence_table() -> str:
+    """Return the table in Markdown."""
+    header = ("set", "used", "licence as stated", "shipped", "what it is")
+    rows = (
+        (name, row.use, row.licence, "yes" if row.shipped else "no", row.why)
+        for name, row in SOURCES.items()
+    )
+    return table(header, rows, left=range(len(header)), form="tight")
 
 
 class Mix:

@@ -12,10 +12,12 @@ from __future__ import annotations
 import json
 import logging
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from moonlynx.eval.bootstrap import Floats
+from moonlynx.eval.markdown import table
 from moonlynx.judge.files.atomic import written_whole
 from moonlynx.judge.judges.luna.weights import MINI, open_weights
 from moonlynx.judge.metrics.definition import MetricDefinition, load_definition
@@ -27,12 +29,21 @@ from .baselines import BASELINES
 from .data import LabelledInput, load
 from .features import FORMS, KeptFeatures, cap, find_layers
 from .fit_heads import VERSION, fit_head, score
-from .heads_report import render
 from .measure import decide, fit_thresholds, flags_of, gains, measure, read_gold
+
+PAPER = {
+    "prompt_injection": 0.94,
+    "context_adherence": 0.95,
+    "tool_selection_quality": 0.94,
+    "tone": 0.92,
+    "pii": 0.89,
+}
 
 TO_BEAT = "TF-IDF"
 OURS = "head"
 Probabilities = tuple[Floats, Floats]
+
+
 """P of every class of validation rows and of test rows, shape (rows, columns)."""
 _log = logging.getLogger(__name__)
 
@@ -154,3 +165,82 @@ def _by_source(
             for name in (OURS, TO_BEAT)
         }
     return found
+
+
+"""F1 of a 3B decoder on other rows, by Goel et al. (2025), Table 2."""
+
+FIGURES = {
+    "f1_macro": "F1 macro",
+    "f1_rare": "F1 of the rare class",
+    "auroc": "AUROC",
+    "ece": "ECE",
+}
+
+
+def render(results: Mapping[str, Any]) -> str:
+    """Return a table of every metric, one of what ships, and one of the sources that have both."""
+    parts = [_gains(results)]
+    for metric, found in results.items():
+        classes = ", ".join(f"{name} {count}" for name, count in found["classes"].items())
+        rows = (
+            f"{found['rows']} test rows ({classes}). All are fitted to {found['fitted']} rows; "
+            f"{found['removed']} near-duplicates were removed."
+        )
+        figures = _figures(found["figures"], PAPER.get(metric))
+        parts.append("\n\n".join([f"### {metric}", rows, figures]))
+    return "\n\n".join([*parts, _sources(results)]) + "\n"
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    return table(header, rows, left=range(len(header)), form="tight")
+
+
+def _figures(figures: Mapping[str, Any], paper: float | None) -> str:
+    rows = [
+        [system, *(write_value(found[name]) for name in FIGURES)]
+        for system, found in figures.items()
+    ]
+    if paper is not None:
+        rows.append(["paper, 3B decoder, other rows", f"F1 {_short(paper)}", "", "", ""])
+    return _table(["", *FIGURES.values()], rows)
+
+
+def _gains(results: Mapping[str, Any]) -> str:
+    rows = (
+        [
+            metric,
+            *(write_value(found["gain"][name]) for name in ("auroc", "f1_macro")),
+            "**yes**" if found["ships"] else "no",
+        ]
+        for metric, found in results.items()
+    )
+    return _table(["metric", "gain of the head on TF-IDF: AUROC", "F1 macro", "ships"], rows)
+
+
+def _sources(results: Mapping[str, Any]) -> str:
+    rows = (
+        [
+            metric,
+            source,
+            str(own["rows"]),
+            *(write_value(own[name]["auroc"]) for name in ("head", "TF-IDF")),
+        ]
+        for metric, found in results.items()
+        for source, own in found["by_source"].items()
+    )
+    header = ["metric", "source", "rows", "head: AUROC", "TF-IDF: AUROC"]
+    return f"### By source\n\n{_table(header, rows)}"
+
+
+def write_value(figure: tuple[float | None, float | None, float | None]) -> str:
+    """Return a figure's text with its interval."""
+    value, low, high = figure
+    if value is None:  # as the AUROC of rows of one class
+        return "undefined"
+    if low is None or high is None:
+        return _short(value)
+    return f"{_short(value)} [{_short(low)}, {_short(high)}]"
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".replace("0.", ".", 1)

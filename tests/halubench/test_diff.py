@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moonlynx.halubench.diff import edits_between
+from moonlynx.halubench.overlap import edits_between
 
 from ..cases import cases
 from ..strategies import texts

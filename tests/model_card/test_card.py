@@ -15,7 +15,7 @@ from moonlynx.judge.judges.luna.weights import write_manifest
 from moonlynx.model_card import training
 from moonlynx.model_card.card import render_card
 from moonlynx.model_card.results import CardError, at_chance, eval_results, find_system, read_report
-from moonlynx.recipes.data.licences import SOURCES
+from moonlynx.recipes.data.mixes import SOURCES
 from moonlynx.recipes.luna import settings
 from moonlynx.recipes.luna.settings import Run
 from moonlynx.recipes.runs import read_run

@@ -21,8 +21,7 @@ from moonlynx.judge.terminal.messages import errors_as_messages
 from ..cli import MetricArgument
 from ..data import load
 from ..data.rows import DraftRow
-from .label import Done, Label, Rewrite, Task, calls_of, estimate, run_task
-from .records import RunInfo
+from .label import Done, Label, Rewrite, RunInfo, Task, calls_of, estimate, run_task
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 

@@ -23,7 +23,7 @@ from moonlynx.judge.batch.chat_tasks import (
     outcome_files,
     run_tasks,
 )
-from moonlynx.judge.contract.types import Usage
+from moonlynx.judge.contract.types import Count, Id, JudgeError, Record, Text, Usage
 from moonlynx.judge.decision.cost import estimate_tokens
 from moonlynx.judge.metrics.definition import MetricDefinition
 
@@ -37,10 +37,54 @@ from .questions import (
     rewrite_request,
     vote,
 )
-from .records import DroppedRow, MadeRow, Provenance, RunInfo
+
+_REASONING = 150  # tokens of a reply beside what it copies, likely
+
+
+class RunInfo(Record):
+    """What identifies a run: its rows by hash, its metric, what was asked, and of which models."""
+
+    input_sha256: Text
+    metric: Text
+    task: Text
+    models: tuple[Text, ...]
+
+
+class Provenance(Record):
+    """Where a row comes from, and what it cost.
+
+    Attributes:
+        run: that made it.
+        line: of the input that it was made of, from 1.
+        usage: of each of the run's models.
+    """
+
+    run: RunInfo
+    line: Count
+    usage: tuple[Usage, ...]
+
+
+class MadeRow(DraftRow):
+    """A row that a head can be trained on.
+
+    Attributes:
+        votes: how many models gave each class, where they voted.
+        provenance: where it comes from.
+    """
+
+    votes: dict[Text, Count] | None = None
+    provenance: Provenance
+
+
+class DroppedRow(Record):
+    """A row that came to nothing, and why."""
+
+    id: Id | None = None
+    error: JudgeError
+    provenance: Provenance
+
 
 Finished = MadeRow | DroppedRow
-_REASONING = 150  # tokens of a reply beside what it copies, likely
 
 
 @dataclass(frozen=True)

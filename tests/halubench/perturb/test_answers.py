@@ -1,6 +1,6 @@
 import pytest
 
-from moonlynx.halubench.perturb.answers import verify_answer
+from moonlynx.halubench.perturb.by_model import verify_answer
 from moonlynx.judge.batch.chat_tasks import Fault
 
 from ...cases import cases

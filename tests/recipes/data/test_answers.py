@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from moonlynx.eval.benchmarks.readers import read_file
+from moonlynx.eval.benchmarks.base import read_file
 from moonlynx.judge.contract.types import BadInput
 from moonlynx.recipes.data import answers, mixes, unseen
 from moonlynx.recipes.data.answers import RIGHT, SETS, load, load_right, split
@@ -16,8 +16,7 @@ from moonlynx.recipes.data.answers.data_to_text import _box_score, _locate, _wit
 from moonlynx.recipes.data.answers.right import markdown
 from moonlynx.recipes.data.answers.summaries import _agreed, _edits
 from moonlynx.recipes.data.exclusions import DataNotFound, load_exclusions
-from moonlynx.recipes.data.licences import SOURCES, licence_table
-from moonlynx.recipes.data.mixes import RAGTRUTH, UNSEEN, Mix
+from moonlynx.recipes.data.mixes import RAGTRUTH, SOURCES, UNSEEN, Mix, licence_table
 from moonlynx.recipes.data.pair_sets import PAIR_SETS as PAIRS
 from moonlynx.recipes.runs import SettingsError
 

@@ -11,7 +11,7 @@ from moonlynx.judge.metrics.definition import DefinitionError, load_definition
 from moonlynx.recipes.luna2.data import read_rows
 from moonlynx.recipes.luna2.data.rows import DraftRow
 from moonlynx.recipes.luna2.label_by_model.__main__ import app
-from moonlynx.recipes.luna2.label_by_model.label import Done, Label, Rewrite, run_task
+from moonlynx.recipes.luna2.label_by_model.label import Done, Label, Rewrite, RunInfo, run_task
 from moonlynx.recipes.luna2.label_by_model.questions import (
     LABEL,
     label_request,
@@ -20,7 +20,6 @@ from moonlynx.recipes.luna2.label_by_model.questions import (
     rewrite_request,
     vote,
 )
-from moonlynx.recipes.luna2.label_by_model.records import RunInfo
 
 from ...cases import cases
 
