@@ -60,7 +60,7 @@ class Source(NamedTuple):
 SOURCES: Mapping[str, Source] = {
     name: Source(**fields)
     for name, fields in yaml.safe_load(
-        Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+        Path(__file__).with_name("licences.yaml").read_text(encoding="utf-8")
     ).items()
 }
 
