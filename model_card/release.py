@@ -18,7 +18,7 @@ from moonlynx.judge.contract.types import MoonlynxError
 from moonlynx.judge.decision.calibration import load_calibration
 from moonlynx.judge.files.release import Kind, Licence, Release, ReleasedFile, released_files
 from moonlynx.judge.files.stored import MANIFEST, Manifest, check_file, load_record, sha256_file
-from moonlynx.recipes.data.licences import SOURCES
+from moonlynx.recipes.data.mixes import SOURCES
 from moonlynx.recipes.luna2.data.licences import SETS
 
 from . import lynx, training
