@@ -32,6 +32,7 @@ KINDS = (
     "units",
 )
 _VOWEL = re.compile(r"\b([Aa]) (?=[aeio])")
+_START = re.compile(r"(?:^|[.!?] )[a-z]")
 Forms = tuple[str, ...]
 Slots = dict[str, str]
 
@@ -189,13 +190,13 @@ def _value(pool: str, rng: Random) -> str:
 
 
 def _write(form: str, slots: Slots) -> str:
-    """Fill in the slots, whose values may hold slots, and begin with a capital."""
+    """Fill in the slots, whose values may hold slots, and begin sentences with a capital."""
     resolved = {
         name: Template(value).substitute(slots) if "$" in value else value
         for name, value in slots.items()
     }
     text = _VOWEL.sub(r"\1n ", Template(form).substitute(resolved))
-    return text[:1].upper() + text[1:]
+    return _START.sub(lambda match: match[0].upper(), text)
 
 
 @cache

@@ -151,8 +151,9 @@ def generate(count: int, seed: int) -> Iterator[tuple[LabelledAnswer, LabelledAn
 
 
 def _around(family: Family, told: Told, rng: Random) -> _Around:
-    spare = [other for kind in _FILLERS for other in load_families(kind) if other is not family]
-    rng.shuffle(spare)  # no family twice, since two draws of one may contradict each other
+    others = [other for kind in _FILLERS for other in load_families(kind) if other is not family]
+    # No family twice, since two draws of one may contradict each other.
+    spare = rng.sample(others, _MOST_DOCUMENTS * _MOST_FILLERS)
     documents, claims = [], []
     place = rng.randrange(count := rng.randint(1, _MOST_DOCUMENTS))
     for at in range(count):
@@ -165,10 +166,10 @@ def _around(family: Family, told: Told, rng: Random) -> _Around:
         documents.append(tuple(passages))
     rng.shuffle(claims)
     alone = rng.random() < _ALONE or bool(told.question)
-    others = () if alone else tuple(claims[: rng.randint(0, 3)])
-    cut = rng.randint(0, len(others))
-    wrapping = draw_wrapping(rng, count, of_one=not others)
-    return _Around(tuple(documents), others[:cut], others[cut:], told.question, wrapping)
+    said = () if alone else tuple(claims[: rng.randint(0, 3)])
+    cut = rng.randint(0, len(said))
+    wrapping = draw_wrapping(rng, count, of_one=not said)
+    return _Around(tuple(documents), said[:cut], said[cut:], told.question, wrapping)
 
 
 def _row(

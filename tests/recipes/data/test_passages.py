@@ -6,6 +6,7 @@ import pytest
 
 from moonlynx.judge.text.tokens import content_tokens
 from moonlynx.recipes.data.passages import KINDS, generate
+from moonlynx.recipes.data.passages.arithmetic import compute
 from moonlynx.recipes.data.passages.families import Family, draw, load_families
 
 
@@ -17,7 +18,7 @@ def pairs():
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_family_tells_two_worlds_apart(kind):
     families = load_families(kind)
-    assert len(families) >= 9
+    assert len(families) >= 45
     for family in families:
         for seed in range(20):
             told = draw(family, Random(seed))
@@ -41,6 +42,39 @@ def test_pairs_differ_in_the_passage_or_in_the_claim(pairs):
     assert kinds == {"plain:silence"}
 
 
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        ("n - 5", "85"),
+        ("n / 60", "1"),
+        ("span n", "1 hour and 30 minutes"),
+        ("clock 785", "1:05 pm"),
+        ("hours 785", "13:05"),
+        ("date n", "31 March"),
+        ("weekday 8", "Tuesday"),
+        ("month 13", "January"),
+        ("comma 12500", "12,500"),
+        ("tenths n", "9.0"),
+        ("cents n", "0.90"),
+        ("word 12", "twelve"),
+        ("ordinal 3", "third"),
+    ],
+)
+def test_values_are_computed_from_slots_and_said_in_words(formula, value):
+    assert compute(formula, {"n": "90"}) == value
+
+
+def test_sentences_begin_with_a_capital_and_slots_may_be_patterns():
+    family = Family(
+        slots={"c": "[tin|zinc]", "n": "2..9"},
+        turn=({"p": "melts"}, {"p": "lasts"}),
+        passage=("It is hot. $c $p at $n.",),
+        claim=("$c $p.",),
+    )
+    told = draw(family, Random(1))
+    assert re.fullmatch(r"It is hot\. (Tin|Zinc) (melts|lasts) at [2-9]\.", told.passage)
+
+
 def test_the_same_seed_writes_the_same_rows_and_slots_have_names_of_their_own():
     assert list(generate(50, 7)) == list(generate(50, 7)) != list(generate(50, 8))
     with pytest.raises(ValueError, match="two slots have one name"):
@@ -51,6 +85,13 @@ def auroc(failed, scores):
     from sklearn.metrics import roc_auc_score
 
     return roc_auc_score(failed, scores)
+
+
+def test_no_document_holds_two_draws_of_one_family(pairs):
+    for right, _ in pairs:
+        text = " ".join(right.example.context)
+        assert text.count("Thank you for choosing the ") <= 1
+        assert text.count(" reported a rise in revenue of ") <= 1
 
 
 def test_neither_words_nor_length_nor_overlap_tell_the_label(pairs):
