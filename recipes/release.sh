@@ -48,9 +48,9 @@ fi
 
 # The tools, and the packages; the wheel judges in an environment that held nothing, which the SBOM lists.
 tools() {
-  "$python" -m venv "$out/tools.part"
-  "$out/tools.part/bin/pip" install --quiet --requirement "$root/recipes/release.txt"
-  mv "$out/tools.part" "$out/tools"
+  "$python" -m venv "$out/tools"
+  "$out/tools/bin/pip" install --quiet --requirement "$root/recipes/release.txt"
+  touch "$1"
 }
 packages() {
   "$out/tools/bin/python" -m build --outdir "$out/packages.part" "$root"
@@ -65,7 +65,7 @@ sbom() {
   "$out/tools/bin/cyclonedx-py" environment --pyproject "$root/pyproject.toml" --mc-type library \
     --output-reproducible --output-file "$1" "$out/empty/bin/python"
 }
-step "$out/tools" tools
+step "$out/tools/.done" tools "$out/tools/.done"
 step "$out/packages/moonlynx-$version-py3-none-any.whl" packages
 step "$out/packages/moonlynx-$version.cdx.json" sbom "$out/packages/moonlynx-$version.cdx.json"
 (cd "$out/packages" && sha256sum -- *.whl *.tar.gz *.json > SHA256SUMS)
