@@ -26,7 +26,18 @@ def test_verdicts_are_read(written):
     verdicts = list(read_verdicts(written / "verdicts.jsonl"))
     assert [verdict.score for verdict in verdicts] == ["PASS", "FAIL", "PASS", "FAIL"]
     lines = (written / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [verdict.model_dump(mode="json") for verdict in verdicts] == [*map(json.loads, lines)]
+    for verdict, line in zip(verdicts, lines, strict=True):
+        assert still_says(verdict.model_dump(mode="json"), json.loads(line))
+
+
+def still_says(found, written):
+    """Return whether all that was written is found; fields may have been added since."""
+    if isinstance(written, dict):
+        return all(still_says(found[name], value) for name, value in written.items())
+    if isinstance(written, list):
+        pairs = zip(found, written, strict=True)
+        return len(found) == len(written) and all(still_says(*pair) for pair in pairs)
+    return bool(found == written)
 
 
 def test_a_run_is_resumed(written, command_line):
@@ -35,7 +46,8 @@ def test_a_run_is_resumed(written, command_line):
     path.write_bytes(b"".join(lines[:2]) + lines[2][:40])
     words = ("--judge", "token-similarity", "--input", written / "rows.jsonl", "--output", path)
     code, _, error = command_line("judge", *words)
-    assert (code, path.read_bytes()) == (0, b"".join(lines)), error
+    assert (code, path.read_bytes().splitlines(keepends=True)[:2]) == (0, lines[:2]), error
+    assert [one.score for one in read_verdicts(path)] == ["PASS", "FAIL", "PASS", "FAIL"]
 
 
 def test_a_calibration_still_decides(written):
