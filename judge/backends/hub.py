@@ -97,4 +97,4 @@ def _reason(error: BaseException) -> str:
         status = getattr(getattr(link, "response", None), "status_code", 0)
         if advice := _ADVICE.get(min(status, 500)):
             return f"{advice} (HTTP {status})"
-    return " ".join(str(error).split()) or type(error).__name__
+    return " ".join(str(links[-1]).split()) or type(links[-1]).__name__
