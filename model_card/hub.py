@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, snapshot_download
 
@@ -64,7 +64,7 @@ def push(
         HubError: the Hub refuses, cannot be reached, or has something else under that name.
     """
     api = HfApi(library_name="moonlynx", library_version=__version__)
-    place = {"repo_id": repository, "repo_type": plan.repo_type}
+    place: dict[str, Any] = {"repo_id": repository, "repo_type": plan.repo_type}
     with hub_errors(repository):
         api.create_repo(**place, private=private, exist_ok=True)
         if private and not api.repo_info(**place).private:
@@ -100,7 +100,7 @@ def _deletions(plan: Plan, there: set[str]) -> Iterator[CommitOperationDelete]:
         yield CommitOperationDelete(name, is_folder=False)
 
 
-def read_remote(repository: Repository, revision: str | None, **options: object) -> Pulled:
+def read_remote(repository: Repository, revision: str | None, **options: Any) -> Pulled:
     """Fetch a release's manifest alone.
 
     Args:
@@ -139,7 +139,7 @@ def pull(
         HubError: a file is missing, changed or not listed; names it. Else as `read_remote`.
     """
     remote = read_remote(repository, revision, force_download=force)
-    options: dict[str, object] = {"force_download": force}
+    options: dict[str, Any] = {"force_download": force}
     if output is not None:
         options["local_dir"] = output
     wanted = [RELEASE, *remote.release.files]
@@ -149,7 +149,7 @@ def pull(
 
 
 def _download(
-    repository: Repository, revision: str | None, wanted: list[str], options: dict[str, object]
+    repository: Repository, revision: str | None, wanted: list[str], options: dict[str, Any]
 ) -> Path:
     with hub_errors(repository.id):
         return Path(

@@ -38,8 +38,8 @@ _KINDS: Mapping[str, Kind] = {
 }
 _MEASURED = ("encoder", "adapter", "model")
 # Data, never code: pickles, archives and scripts have other endings.
-_ENDINGS = (".safetensors", ".onnx", ".gguf", ".json", ".jsonl", ".parquet", ".md", ".txt")
-_ENDINGS += (".jinja", ".yaml", ".svg", ".model", ".sig")
+_ENDINGS: tuple[str, ...] = (".safetensors", ".onnx", ".gguf", ".json", ".jsonl", ".parquet")
+_ENDINGS += (".md", ".txt", ".jinja", ".yaml", ".svg", ".model", ".sig")
 
 
 class ReleaseError(MoonlynxError, ValueError):
