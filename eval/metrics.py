@@ -10,7 +10,7 @@ thousand. The tests compare every metric here with scikit-learn's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,9 +30,14 @@ METRICS = {
     "false_alarms": "share of the PASS rows above the raw score that finds 70 % of the FAIL rows",
     "sentence_f1": "F1 of unsupported sentences, over all rows with gold spans",
     "span_f1": "F1 of unsupported characters, over all rows with gold spans",
+    "faithfulness": "mean share of an answer's claims that are supported",
+    "citation_recall": "mean share of an answer's claims that what they cite supports (ALCE)",
+    "citation_precision": "mean share of an answer's citations that support their claim (ALCE)",
+    "contradicted": "share of the unsupported sentences that the documents contradict",
     "ece": "expected calibration error of the probability, 15 bins of equal width",
     "brier": "mean squared error of the probability",
 }
+SHARES = ("faithfulness", "citation_recall", "citation_precision")
 ECE_BINS = 15
 FIXED_RECALL = 70  # percent
 
@@ -61,6 +66,8 @@ def weighted_metrics(outcomes: Outcomes, weights: Floats) -> dict[str, Floats]:
         # RAGTruth, section 5: overlap of characters, summed over all answers. Spans that overlap
         # each other count their characters once.
         "span_f1": _overlap_f1(weights @ outcomes.characters) if outcomes.gives_spans else nothing,
+        **dict(zip(SHARES, _means(outcomes.shares, weights), strict=True)),
+        "contradicted": _ratio(*(weights @ outcomes.kinds).T),
         "ece": ece,
         "brier": brier,
     }
@@ -187,6 +194,13 @@ def _calibration(outcomes: Outcomes, weights: Floats) -> tuple[Floats, Floats]:
 def place_in_bins(probability: Floats) -> Indices:
     """Return the ECE's bin of each probability; 1 belongs to the last."""
     return np.minimum((probability * ECE_BINS).astype(np.intp), ECE_BINS - 1)
+
+
+def _means(shares: Floats, weights: Floats) -> Iterator[Floats]:
+    """Yield the mean of each column over the rows that have it, under every weighting."""
+    for column in shares.T:
+        known = ~np.isnan(column)
+        yield _ratio(weights[:, known] @ column[known], weights[:, known].sum(axis=1))
 
 
 def _overlap_f1(counts: Floats) -> Floats:

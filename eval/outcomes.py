@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moonlynx.judge.contract.types import BadInput, Score, Verdict
+from moonlynx.judge.contract.types import BadInput, Example, Score, Verdict
 from moonlynx.judge.text import split_sentences
 
 from .benchmarks import BenchmarkError, BenchmarkRow
 from .bootstrap import Floats
+from .citations import citation_scores
 
 Indices = NDArray[np.intp]
 _Flags = NDArray[np.bool_]
@@ -35,6 +36,10 @@ class Outcomes:
         characters: of the answer in both gold and said spans, in said ones, in gold ones; shape
             (n, 3), zeros where the gold spans are not known.
         sentences: the same of unsupported sentences.
+        shares: an answer's faithfulness, citation recall and citation precision, in [0, 1], NaN
+            where there is none, shape (n, 3).
+        kinds: its unsupported sentences that the documents contradict, and all those of which the
+            judge knows whether they do, shape (n, 2).
         gives_spans: whether any verdict of the whole run has a span; without one the judge is taken
             to mark none, and it has no span F1.
         gives_sentences: the same of sentences.
@@ -46,6 +51,8 @@ class Outcomes:
     probability: Floats
     characters: Floats
     sentences: Floats
+    shares: Floats
+    kinds: Floats
     gives_spans: bool
     gives_sentences: bool
 
@@ -100,6 +107,8 @@ class Gold:
             _or_nan(verdict.probability for verdict in listed),
             np.array([characters for characters, _ in counts]),
             np.array([sentences for _, sentences in counts]),
+            _shares(self.rows, listed),
+            np.array([_kinds(verdict) for verdict in listed]),
             any(verdict.spans for verdict in listed),
             any(verdict.sentences for verdict in listed),
         )
@@ -118,6 +127,8 @@ class Gold:
             np.full(n, np.nan),
             np.array([characters for characters, _ in counts]),
             np.array([sentences for _, sentences in counts]),
+            np.full((n, 3), np.nan),
+            np.zeros((n, 2)),
             marked,
             marked,
         )
@@ -158,6 +169,22 @@ class _GoldAnswer:
     def count(self, said: _Flags | bool, flagged: _Flags | bool) -> tuple[Floats, Floats]:
         """Count characters and sentences that are in both, said, in gold."""
         return _counts(said, self.characters), _counts(flagged, self.sentences)
+
+
+def _shares(rows: Sequence[BenchmarkRow], verdicts: Sequence[Verdict]) -> Floats:
+    """Return `Outcomes.shares`; where no answer cites anything, citations are not measured."""
+    shares = np.full((len(rows), 3), np.nan)
+    shares[:, 0] = _or_nan(verdict.faithfulness for verdict in verdicts)
+    if any(verdict.citations for verdict in verdicts):
+        for number, (row, verdict) in enumerate(zip(rows, verdicts, strict=True)):
+            if isinstance(row.example, Example):
+                shares[number, 1:] = citation_scores(row.example.answer, verdict)
+    return shares
+
+
+def _kinds(verdict: Verdict) -> tuple[float, float]:
+    kinds = [one.kind for one in verdict.sentences if one.kind in ("contradicted", "not_mentioned")]
+    return float(kinds.count("contradicted")), float(len(kinds))
 
 
 def _same(one: tuple[int, int], other: tuple[int, int]) -> bool:

@@ -16,7 +16,7 @@ from .curves import CoverageRisk
 from .figures import COVERAGE_RISK, RELIABILITY
 from .intervals import Value
 from .markdown import UNDEFINED, table
-from .metrics import FIXED_RECALL
+from .metrics import FIXED_RECALL, SHARES
 from .records import ALWAYS_FAIL, MAJORITY, Group, MacroScores, Report, SystemScores
 from .slices import Correlation
 
@@ -24,6 +24,7 @@ _DECISION = ("accuracy", "balanced_accuracy", "precision", "recall", "f1")
 _RANKING = ("auroc", "average_precision", "false_alarms")
 _PLACES = ("sentence_f1", "span_f1")
 _CALIBRATION = ("ece", "brier")
+_GRADED = (*SHARES, "contradicted")  # where a judge gives them
 _TEXTS = yaml.safe_load(files(__package__).joinpath("report.yaml").read_text(encoding="utf-8"))
 TITLES = {
     "accuracy": "accuracy",
@@ -36,6 +37,10 @@ TITLES = {
     "false_alarms": f"false alarms at recall {FIXED_RECALL} %",
     "sentence_f1": "sentence F1",
     "span_f1": "span F1",
+    "faithfulness": "faithfulness",
+    "citation_recall": "citation recall",
+    "citation_precision": "citation precision",
+    "contradicted": "contradicted",
     "ece": "ECE",
     "brier": "Brier",
 }
@@ -135,7 +140,9 @@ def _other_names(group: Group) -> tuple[str, ...]:
     """Return the metrics beside the decision, except those that rows or judges cannot have."""
     places = _PLACES if group.span_rows else ()
     calibrated = any(each.with_probability for each in group.systems)
-    return (*_RANKING, *places, *(_CALIBRATION if calibrated else ()))
+    given = [each.metrics for each in group.systems]
+    graded = [name for name in _GRADED if any(one[name].value is not None for one in given)]
+    return (*_RANKING, *places, *graded, *(_CALIBRATION if calibrated else ()))
 
 
 def _titles(names: Sequence[str]) -> list[str]:

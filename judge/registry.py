@@ -35,6 +35,7 @@ _OF_JUDGES: Mapping[str, Reader] = {
     "abstain": finite,
     "confidence": finite,
     "revision": str,
+    "citations": one_of("required"),
     **_SHARED,
 }
 _OF_CASCADES: Mapping[str, Reader] = {
@@ -53,10 +54,10 @@ def load_judge(spec: str | Spec) -> Judge:
 
     Every judge takes `calibration=FILE` or `threshold=X` (in [0, 1] where its raw scores are; those
     of `lynx` and `luna2` are log-odds), `preset=guard` (or balanced, audit) where it is calibrated,
-    `abstain=RISK` with `confidence=P` (0.95), `rules=on` and `languages=strict`; one whose model is
-    on the Hub `revision=REVISION`, a branch, a tag or a commit. A cascade takes
-    `policy=FILE`, `on-failure=unscored` (or keep), `rules=on`, and `languages=strict` for each of
-    its judges.
+    `abstain=RISK` with `confidence=P` (0.95), `rules=on` and `languages=strict`; one that checks
+    citations takes `citations=required`; one whose model is on the Hub `revision=REVISION`, a
+    branch, a tag or a commit. A cascade takes `policy=FILE`, `on-failure=unscored` (or keep),
+    `rules=on`, and `languages=strict` for each of its judges.
 
     Raises:
         SpecError: the name does not follow the grammar, or an option has a wrong value.
@@ -72,6 +73,7 @@ def load_judge(spec: str | Spec) -> Judge:
     from .decision.cascade import Cascade
     from .decision.conformal import CONFIDENCE
     from .decision.policy import load_policy
+    from .judges.checks import Checked
     from .judges.rules import RuleTier
     from .judges.screen import Screened
 
@@ -96,6 +98,10 @@ def load_judge(spec: str | Spec) -> Judge:
             judge = factory.build(replace(spec, model=model, options=own), threshold)
         if calibration is not None:
             judge = Calibrated(judge, calibration)
+        if getattr(judge, "checks", False):
+            judge = Checked(judge, required="citations" in options)
+        elif "citations" in options:
+            raise SpecError(f"{spec.name} does not check citations; use luna, nli or a similarity")
         served = spec.backend not in (None, *LOCAL_BACKENDS)
         commit = None if model is None or served else find_commit(model)
         judge = Screened(judge, strict=options.get("languages") == "strict", commit=commit)

@@ -9,7 +9,7 @@ import typer
 
 from ..batch.judging import BATCH_SIZE, read_timings, read_verdicts
 from ..contract.spec import CascadeSpec, parse_spec
-from ..contract.types import BadInput, Score
+from ..contract.types import BadInput, Score, Span
 from ..files.atomic import beside, keep_apart
 from ..registry import load_judge
 from ..rows.examples import Row, describe, read_rows
@@ -19,6 +19,7 @@ from .inputs import JudgeOption, MapOption, check_rows
 from .judge import exit_code, judge_file
 
 app = typer.Typer()
+_Gold = tuple[Score, tuple[Span, ...] | None]
 
 DataOption = Annotated[
     Path, typer.Option(exists=True, dir_okay=False, help="Rows with `label`; files as for `judge`.")
@@ -46,25 +47,26 @@ def calibrate(
     an interrupted run resumes.
     """
     # Calibration imports numpy, which the other commands start without.
-    from ..decision.calibration import fit_calibration
+    from ..decision.calibration import fit_calibration, fit_parts
     from ..files.stored import save_record
     from ..judges.screen import unpinned
 
     keep_apart({"--output": output, "--data": data})
     verdicts = beside(output, ".verdicts.jsonl")
     spec, fields = parse_spec(judge_name), FieldMap.parse(map_ or ())
-    labels = _read_labels(data, fields)
+    gold = _read_gold(data, fields)
     judge = load_judge(spec)
     tally = judge_file(judge, spec, data, verdicts, batch_size, fields=fields)
+    found = list(read_verdicts(verdicts))
     calibration = fit_calibration(
         unpinned(judge.info),
-        [verdict.raw_score for verdict in read_verdicts(verdicts)],
-        labels,
+        [verdict.raw_score for verdict in found],
+        [label for label, _ in gold],
         method=method,
         objective=objective,
         data_sha256=describe(data).sha256,
     )
-    save_record(calibration, output)
+    save_record(fit_parts(calibration, found, [spans for _, spans in gold], method), output)
     echo(
         f"threshold {calibration.threshold:g} for {objective}, fitted on {calibration.rows} rows "
         f"({calibration.fails} FAIL); {calibration.rows_without_score} without a raw score",
@@ -117,7 +119,7 @@ def cascade(
     limit = None if budget is None else Budget.parse(budget)
     keep_apart({"--output": output, "--data": data, "--prices": prices})
     table, fields = load_prices(prices), FieldMap.parse(map_ or ())
-    labels = _read_labels(data, fields)
+    labels = [label for label, _ in _read_gold(data, fields)]
     verdicts, seconds = [], []
     for number, stage in enumerate(spec.stages[: 1 if limit is None else 2], start=1):
         path = beside(output, f".stage-{number}.jsonl")
@@ -148,17 +150,17 @@ def cascade(
     )
 
 
-def _read_labels(data: Path, fields: FieldMap) -> list[Score]:
-    """Return the label of each row; raises BadInput where one is missing, or there are no rows."""
-    labels = [_label(row) for row in read_rows(data, fields)]
-    check_rows(len(labels), data)
-    return labels
+def _read_gold(data: Path, fields: FieldMap) -> list[_Gold]:
+    """Return each row's label and spans; raises BadInput without a label, or without rows."""
+    gold = [_read_row(row) for row in read_rows(data, fields)]
+    check_rows(len(gold), data)
+    return gold
 
 
-def _label(row: Row) -> Score:
+def _read_row(row: Row) -> _Gold:
     if isinstance(row.example, BadInput):
         raise row.example
     if row.example.label is None:
         message = "is missing; give PASS or FAIL"
         raise BadInput("bad_input", f"{row.unit} {row.line}, label", message)
-    return row.example.label
+    return row.example.label, row.example.spans

@@ -70,6 +70,14 @@ def judge(
     rules: Annotated[
         bool, typer.Option("--rules", help="Put the rule tier before the judge: ?rules=on.")
     ] = False,
+    require_citations: Annotated[
+        bool,
+        typer.Option(
+            "--require-citations",
+            help="FAIL where a sentence cites nothing, or not what supports it: "
+            "?citations=required.",
+        ),
+    ] = False,
     languages: Annotated[
         Literal["warn", "strict"] | None,
         typer.Option(
@@ -120,7 +128,13 @@ def judge(
     if engine is None:
         verdicts = None if output is None else Path(output)
         keep_apart({"--timings": timings, "--output": verdicts, "--input": path})
-    spec = _parse(judge_name, abstain_at, rules, languages)
+    flags = {
+        "abstain": abstain_at,
+        "rules": "on" if rules else None,
+        "citations": "required" if require_citations else None,
+        "languages": languages,
+    }
+    spec = _parse(judge_name, flags)
     if engine is not None:
         if input_file is None or output is None or timings is not None:
             raise typer.BadParameter("--engine goes with --input and --output, without --timings")
@@ -160,13 +174,13 @@ def judges() -> None:
     Terminal().print(table)
 
 
-def _parse(judge_name: str, risk: float | None, rules: bool, languages: str | None) -> Spec:
-    """Read the judge's name; --abstain-at, --rules and --languages are options of the judge."""
+def _parse(judge_name: str, flags: Mapping[str, object]) -> Spec:
+    """Read the judge's name, and what the command's options set of the judge's."""
     spec = parse_spec(judge_name)
-    flags = {"abstain": risk, "rules": "on" if rules else None, "languages": languages}
-    if risk is not None and not isinstance(spec, JudgeSpec):
-        raise typer.BadParameter("--abstain-at goes with one judge, not with a cascade")
-    if risk is not None and "abstain" in spec.options:
+    for name, flag in (("abstain", "--abstain-at"), ("citations", "--require-citations")):
+        if flags[name] is not None and not isinstance(spec, JudgeSpec):
+            raise typer.BadParameter(f"{flag} goes with one judge, not with a cascade")
+    if flags["abstain"] is not None and "abstain" in spec.options:
         raise typer.BadParameter("give --abstain-at or the judge's option abstain=, not both")
     given = {name: str(value) for name, value in flags.items() if value is not None}
     return replace(spec, options=spec.options | given)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
@@ -28,14 +29,17 @@ from ..contract.types import (
     JudgeInfo,
     MoonlynxError,
     Probability,
+    Range,
     Record,
     Score,
+    Sentence,
+    Span,
     Verdict,
 )
 from ..files.stored import load_record
 from .conformal import RiskCurve, fit_curve
 
-CALIBRATION_VERSION: Literal["1.2"] = "1.2"
+CALIBRATION_VERSION: Literal["1.3"] = "1.3"
 MIN_ROWS = 20
 Method = Literal["temperature", "isotonic"]
 BALANCED_ACCURACY = "balanced-accuracy"
@@ -117,9 +121,13 @@ class Calibration(Record):
         data_sha256: hash of the labelled file.
         curve: says when to abstain; files of version 1.0 have none.
         presets: thresholds by name; files of before version 1.2 have none.
+        sentences: P(unsupported) of a sentence by its raw score; null where the rows' spans were
+            not known, and in files of before version 1.3.
+        spans: that a marked span holds unsupported text, by the raw score of its sentence; as
+            above.
     """
 
-    schema_version: Literal["1.0", "1.1", "1.2"] = CALIBRATION_VERSION
+    schema_version: Literal["1.0", "1.1", "1.2", "1.3"] = CALIBRATION_VERSION
     judge: JudgeInfo
     parameters: Annotated[Temperature | Isotonic, Field(discriminator="method")]
     threshold: Finite
@@ -130,6 +138,8 @@ class Calibration(Record):
     data_sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     curve: RiskCurve | None = None
     presets: Presets | None = None
+    sentences: Annotated[Temperature | Isotonic, Field(discriminator="method")] | None = None
+    spans: Annotated[Temperature | Isotonic, Field(discriminator="method")] | None = None
 
     @model_validator(mode="after")
     def _of_its_version(self) -> Self:
@@ -189,6 +199,7 @@ class Calibrated(Stepped):
         super().__init__(judge)
         self.info = judge.info
         self.languages: tuple[str, ...] = getattr(judge, "languages", ())
+        self.checks = bool(getattr(judge, "checks", False))
         self._judge = judge
         self.calibration = calibration
 
@@ -200,8 +211,32 @@ class Calibrated(Stepped):
     def _fill(self, verdict: Verdict) -> Verdict:
         if verdict.raw_score is None:
             return verdict
-        probability = self.calibration.probability(verdict.raw_score)
-        return verdict.model_copy(update={"probability": probability})
+        fitted = self.calibration
+        update: dict[str, object] = {"probability": fitted.probability(verdict.raw_score)}
+        if fitted.sentences is not None:
+            update["sentences"] = tuple(
+                one.model_copy(update={"probability": _at(fitted.sentences, one.raw_score)})
+                for one in verdict.sentences
+            )
+        if fitted.spans is not None:
+            scores = _scores_of(verdict.spans, verdict.sentences)
+            update["spans"] = tuple(
+                one.model_copy(update={"probability": _at(fitted.spans, score)})
+                for one, score in zip(verdict.spans, scores, strict=True)
+            )
+        return verdict.model_copy(update=update)
+
+
+def _at(curve: Temperature | Isotonic, raw_score: float | None) -> float | None:
+    return None if raw_score is None else round(curve.probability(raw_score), 4)
+
+
+def _scores_of(spans: Sequence[Span], sentences: Sequence[Sentence]) -> list[float | None]:
+    """Return the raw score of the sentence that each span begins in."""
+    ordered = sorted(sentences, key=lambda one: one.start)
+    starts = [one.start for one in ordered]
+    found = [ordered[max(0, bisect_right(starts, span.start) - 1)] for span in spans if ordered]
+    return [one.raw_score for one in found] or [None] * len(spans)
 
 
 def fit_calibration(
@@ -249,6 +284,46 @@ def fit_calibration(
         curve=fit_curve(scores, failed),
         presets=_fit_presets(counts, scores, failed),
     )
+
+
+def fit_parts(
+    calibration: Calibration,
+    verdicts: Sequence[Verdict],
+    gold: Sequence[Sequence[Span] | None],
+    method: Method,
+) -> Calibration:
+    """Add the probabilities of sentences and of marked spans, where the rows allow a fit.
+
+    Args:
+        calibration: of the same judge.
+        verdicts: one per row.
+        gold: the unsupported spans of each row, null where they are not known.
+        method: as for `fit_calibration`.
+    """
+    sentences: list[tuple[float | None, Score]] = []
+    spans: list[tuple[float | None, Score]] = []
+    for verdict, known in zip(verdicts, gold, strict=True):
+        if known is None:
+            continue
+        sentences += [(one.raw_score, _touched(one, known)) for one in verdict.sentences]
+        scores = _scores_of(verdict.spans, verdict.sentences)
+        touched = [_touched(one, known) for one in verdict.spans]
+        spans += zip(scores, touched, strict=True)
+    curves = {"sentences": _curve(sentences, method), "spans": _curve(spans, method)}
+    return calibration.model_copy(update=curves)
+
+
+def _touched(part: Range, known: Sequence[Span]) -> Score:
+    return "FAIL" if any(one.start < part.end and part.start < one.end for one in known) else "PASS"
+
+
+def _curve(
+    parts: Sequence[tuple[float | None, Score]], method: Method
+) -> Temperature | Isotonic | None:
+    try:
+        return _FITS[method](*_labelled([x for x, _ in parts], [label for _, label in parts]))
+    except CalibrationError:
+        return None  # too few, or all of one label
 
 
 def load_calibration(path: Path) -> Calibration:

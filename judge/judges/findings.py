@@ -17,12 +17,14 @@ from ..contract.types import (
     JudgeError,
     JudgeInfo,
     Sentence,
+    SentenceKind,
     Span,
+    Stage,
     Usage,
     Verdict,
 )
 from ..prompts.parsing import shorten
-from ..text import Piece, body_start, claims_nothing, split_sentences
+from ..text import Piece, body_start, claims_nothing, read_markup, split_sentences
 
 _SHOWN = 80  # characters of a sentence quoted in a reason
 
@@ -36,7 +38,9 @@ class Finding:
         raw_score: in [0, 1], higher = less supported; None where it claims nothing; where the
             score is missing, why.
         reason: why, written after the quoted sentence.
-        evidence: where the documents support it.
+        evidence: where the documents support it, or what contradicts it.
+        kind: of what is wrong if the sentence turns out unsupported, None where the judge cannot
+            tell.
         marked: ranges of the answer to mark if the sentence turns out unsupported; the whole
             sentence where the judge cannot tell.
     """
@@ -46,6 +50,7 @@ class Finding:
     reason: str = "makes no claim that documents could support"
     evidence: tuple[Evidence, ...] = ()
     marked: tuple[tuple[int, int], ...] = ()
+    kind: SentenceKind | None = None
 
 
 def claims(example: Example) -> list[Piece]:
@@ -92,6 +97,7 @@ def to_verdict(
         unsupported = score is not None and score >= threshold
         if score is not None:
             worst = max(worst, score)
+        relation = "conflict" if unsupported else "support"
         label = "NO_INFO" if score is None else "UNSUPPORTED" if unsupported else "SUPPORTED"
         sentences.append(
             Sentence(
@@ -99,7 +105,8 @@ def to_verdict(
                 end=piece.end,
                 label=label,
                 raw_score=score,
-                evidence=() if unsupported or score is None else finding.evidence,
+                kind=finding.kind if unsupported else None,
+                evidence=tuple(one for one in finding.evidence if one.relation == relation),
             )
         )
         if unsupported:
@@ -131,6 +138,18 @@ def share_supported(sentences: Sequence[Sentence]) -> float | None:
     """
     labels = [sentence.label for sentence in sentences if sentence.label != "NO_INFO"]
     return round(labels.count("SUPPORTED") / len(labels), 4) if labels else None
+
+
+def fail_by(verdict: Verdict, check: str, reasons: Sequence[str]) -> dict[str, object]:
+    """Return what changes in a verdict that a check calls FAIL; `stages` names it."""
+    own = Stage(judge=verdict.judge.name, score=verdict.score, decided=False, usage=verdict.usage)
+    later = tuple(one.model_copy(update={"decided": False}) for one in verdict.stages) or (own,)
+    return {
+        "score": "FAIL",
+        "probability": verdict.probability if verdict.score == "FAIL" else None,
+        "reasoning": (*reasons, *verdict.reasoning),
+        "stages": (Stage(judge=check, score="FAIL", decided=True), *later),
+    }
 
 
 def answer_verdict(
@@ -180,8 +199,9 @@ def mean_of(scores: Sequence[float | JudgeError], threshold: float) -> float | J
 
 
 def body(piece: Piece) -> str:
-    """Return the sentence without its list mark: a number in front is no part of what it says."""
-    return piece.text[body_start(piece.text) :]
+    """Return the sentence without its markup: a number in front is no part of what it says."""
+    said, start = read_markup(piece.text).text, body_start(piece.text)
+    return piece.text[start:] if said == piece.text else " ".join(said[start:].split())
 
 
 def clip(text: str) -> str:

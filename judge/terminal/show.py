@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from rich.console import RenderableType
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from ..contract.types import BadInput, Example, Verdict
 from ..contract.visible import visible, visible_parts
+from ..contract.wording import KINDS, STATUSES
 
 _COLOURS = {"PASS": "green", "FAIL": "red", None: "yellow"}
 _SHOWN = 160  # characters of evidence shown
@@ -50,6 +52,8 @@ def render(verdict: Verdict, example: Example | BadInput) -> RenderableType:
 
 def _by(verdict: Verdict) -> str:
     judge = f"{verdict.judge.name} {verdict.judge.version}"
+    if verdict.faithfulness is not None:
+        judge += f" · faithfulness {verdict.faithfulness:.2f}"
     if verdict.probability is not None:
         return f"{judge} · P(hallucinated) {verdict.probability:.2f}"
     return judge if verdict.raw_score is None else f"{judge} · raw score {verdict.raw_score:.2f}"
@@ -60,14 +64,21 @@ def _found(verdict: Verdict, example: Example) -> Iterator[tuple[str, Text]]:
         yield "Question", Text(visible(example.question))
     yield "Answer", _marked(verdict, example)
     if verdict.spans:
-        listed = ", ".join(f"“{span.text}” ({span.start}–{span.end})" for span in verdict.spans)
+        listed = ", ".join(f"“{one.text}” ({one.start}–{one.end})" for one in verdict.spans)
         yield "Unsupported", Text(visible(listed), style="red")
+    kinds = Counter(KINDS[one.kind] for one in verdict.sentences if one.kind is not None)
+    if kinds:
+        yield "Kind", Text("; ".join(f"{count} {said}" for said, count in kinds.items()))
+    for one in verdict.citations or ():
+        mark = visible(example.answer[one.start : one.end])
+        yield "Citation", Text(f"{mark} {STATUSES[one.status]}")
     shown = set()
     for evidence in (e for sentence in verdict.sentences for e in sentence.evidence):
         if evidence not in shown:
             text = example.context[evidence.document][evidence.start : evidence.end]
             text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-            yield "Evidence", Text(f"[document {evidence.document + 1}] {visible(text)}")
+            name = "Evidence" if evidence.relation == "support" else "Conflict"
+            yield name, Text(f"[document {evidence.document + 1}] {visible(text)}")
         shown.add(evidence)
 
 

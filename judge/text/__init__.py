@@ -1,17 +1,22 @@
 """Text with true offsets: sentences, content tokens, and sentences that claim nothing."""
 
 from .claims import claims_nothing
+from .denials import find_denial
+from .markup import Mark, read_markup
 from .sentences import SHORT, Piece, body_start, iter_sentences, split_sentences
 from .tokens import Token, content_tokens, words
 
 __all__ = [
     "SHORT",
+    "Mark",
     "Piece",
     "Token",
     "body_start",
     "claims_nothing",
     "content_tokens",
+    "find_denial",
     "iter_sentences",
+    "read_markup",
     "split_sentences",
     "words",
 ]

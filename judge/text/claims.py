@@ -13,6 +13,7 @@ import json
 import re
 from importlib.resources import files
 
+from .markup import read_markup
 from .sentences import body_start
 
 # How phrases are written: a/b is one of two words, (a b) may be left out, [a b | c] is one of two
@@ -42,6 +43,12 @@ _CHAIN = re.compile(
     f"(?>{'|'.join(_compile(phrase) for phrase in sorted(_PHRASES, key=len, reverse=True))})+"
 )
 _LONGEST = 300  # characters; nothing longer claims nothing
+_HEADING = re.compile(r"#{1,6}[ \t]+(.*)|\*\*([^*]*)\*\*:?")
+_HEADING_WORDS = 5
+_SAYS = frozenset(
+    """is are was were be has have had do does did can could will would shall should may might must
+    no not never only all""".split()  # noqa: SIM905 (a list would take a line for each word)
+)
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*|!")
 _SPELLED_OUT = (
     (re.compile(r"\bcan(?:not|'t)\b"), "can not"),
@@ -54,9 +61,20 @@ _SPELLED_OUT = (
 )
 
 
+def _is_heading(sentence: str) -> bool:
+    """Return whether the line is a heading that names its subject, and says nothing of it."""
+    heading = _HEADING.fullmatch(sentence)
+    words = _WORD.findall((heading[1] or heading[2]).lower()) if heading else ()
+    return 0 < len(words) <= _HEADING_WORDS and not any(
+        word in _SAYS or any(map(str.isdigit, word)) for word in words
+    )
+
+
 def claims_nothing(sentence: str) -> bool:
     """Return whether the sentence holds nothing that a document could support or contradict."""
-    bare = sentence[body_start(sentence) :].strip()
+    if len(sentence) <= _LONGEST and _is_heading(sentence):
+        return True
+    bare = read_markup(sentence).text[body_start(sentence) :].strip()
     if not any(character.isalnum() for character in bare):
         return True
     if len(bare) > _LONGEST:

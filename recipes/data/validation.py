@@ -12,7 +12,7 @@ from typing import Any
 
 from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Example
-from moonlynx.judge.decision.calibration import Calibration, fit_calibration
+from moonlynx.judge.decision.calibration import Calibration, fit_calibration, fit_parts
 from moonlynx.judge.text import split_sentences
 from moonlynx.judge.text.claims import claims_nothing
 
@@ -68,7 +68,7 @@ def fit_judge(judge: Judge, mix: Mix, data: Path) -> Calibration:
     """
     answers = calibration_rows(mix, data)
     verdicts = judge([answer.example for answer in answers])
-    return fit_calibration(
+    calibration = fit_calibration(
         judge.info,
         [verdict.raw_score for verdict in verdicts],
         [answer.label for answer in answers],
@@ -76,6 +76,7 @@ def fit_judge(judge: Judge, mix: Mix, data: Path) -> Calibration:
         objective="balanced-accuracy",
         data_sha256=rows_sha256(answers),
     )
+    return fit_parts(calibration, verdicts, [one.example.spans for one in answers], "isotonic")
 
 
 def rows_sha256(answers: Sequence[LabelledAnswer]) -> str:

@@ -9,7 +9,7 @@ from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Example, Unscored, Verdict
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
-from .grounding import Grounding, read_example, reason
+from .grounding import Grounding, faithfulness, read_example, reason
 
 try:
     from deepeval.metrics import BaseMetric
@@ -21,8 +21,9 @@ except ImportError:
 class GroundednessMetric(BaseMetric):
     """Whether the actual output is supported by the retrieval context, as a judge decides it.
 
-    `score` is 1 where it is and 0 where it is not; where the judge is calibrated, `score_breakdown`
-    has its P(hallucinated). There is no threshold to set but the judge's own, `luna?threshold=X`.
+    `score` is the share of claims supported, like that of DeepEval's FaithfulnessMetric; where the
+    judge is calibrated, `score_breakdown` has its P(hallucinated). Success is the judge's PASS:
+    there is no threshold to set but its own, `luna?threshold=X`.
     """
 
     threshold = 1.0
@@ -54,11 +55,15 @@ class GroundednessMetric(BaseMetric):
     def _keep(self, verdict: Verdict) -> float:
         if verdict.score is None:
             raise Unscored(verdict)
-        self.score, self.reason = float(verdict.score == "PASS"), reason(verdict)
+        self.score, self.reason = faithfulness(verdict), reason(verdict)
         if verdict.probability is not None:
             self.score_breakdown = {"P(hallucinated)": verdict.probability}
-        self.is_successful()  # keeps it
+        self.success = verdict.score == "PASS"
         return self.score
+
+    def is_successful(self) -> bool:
+        """Return whether the judge passed the last test case."""
+        return bool(self.success)
 
 
 def _example(test_case: LLMTestCase) -> Example:

@@ -8,6 +8,7 @@ from rich.cells import cell_len
 
 from moonlynx.judge.contract.types import Evidence, Example, Sentence, Verdict
 from moonlynx.judge.contract.visible import visible, visible_parts
+from moonlynx.judge.contract.wording import KINDS
 from moonlynx.judge.text import content_tokens, split_sentences
 
 _WIDTH = 88  # terminal cells of a line, as pytest indents them
@@ -45,7 +46,8 @@ def _by(verdict: Verdict) -> str:
 
 def _sentence_block(example: Example, verdict: Verdict, sentence: Sentence) -> str:
     number = verdict.sentences.index(sentence) + 1
-    lines = [f"sentence {number}, characters {sentence.start}–{sentence.end}:"]
+    kind = f", {KINDS[sentence.kind]}" if sentence.kind else ""
+    lines = [f"sentence {number}, characters {sentence.start}–{sentence.end}{kind}:"]
     lines += _underlined(example, verdict, sentence.start, sentence.end)
     closest = next(iter(sentence.evidence), None) or _closest(example, sentence)
     if closest is None:
@@ -54,7 +56,8 @@ def _sentence_block(example: Example, verdict: Verdict, sentence: Sentence) -> s
         text = example.context[closest.document][closest.start : closest.end]
         text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
         where = f"document {closest.document + 1}, characters {closest.start}–{closest.end}"
-        lines += [f"closest evidence ({where}):", *_lines(visible(" ".join(text.split())))]
+        name = "conflict" if closest.relation == "conflict" else "closest evidence"
+        lines += [f"{name} ({where}):", *_lines(visible(" ".join(text.split())))]
     return "\n".join(lines)
 
 

@@ -55,14 +55,19 @@ def read_example(answer: str, context: str | Iterable[str], question: str = "") 
 
 
 def faithfulness(verdict: Verdict) -> float:
-    """Return 1 - P(hallucinated), in [0, 1]; if not calibrated, 1 for PASS, 0 for FAIL.
+    """Return the share of claims supported, in [0, 1], as RAGAS and DeepEval define it.
+
+    Of a judge that labels no claims it is 1 - P(hallucinated); if that is not calibrated, or
+    nothing is claimed, 1 for PASS, 0 for FAIL.
 
     Raises:
         Unscored: the verdict has no score.
     """
     if verdict.score is None:
         raise Unscored(verdict)
-    if verdict.probability is not None:
+    if verdict.faithfulness is not None:
+        return verdict.faithfulness
+    if verdict.probability is not None and not verdict.sentences:
         return 1.0 - verdict.probability
     return float(verdict.score == "PASS")
 

@@ -20,7 +20,7 @@ except ImportError:
 class GroundednessEvaluator(BaseEvaluator):
     """Judges whether a response is supported by its contexts; needs no LLM.
 
-    `score` is 1 where it is and 0 where it is not, in between where the judge is calibrated;
+    `score` is the share of claims supported, 1 - P(hallucinated) of a judge that labels none;
     `passing` is the judge's own decision. What could not be scored is an invalid result.
     """
 

@@ -41,9 +41,4 @@ class JudgedFaithfulness(BaseMetric):
 
 
 def _supported(verdict: Verdict) -> float:
-    if verdict.score is None:
-        return math.nan
-    labels = [one.label for one in verdict.sentences if one.label != "NO_INFO"]
-    if not labels:
-        return faithfulness(verdict)
-    return labels.count("SUPPORTED") / len(labels)
+    return math.nan if verdict.score is None else faithfulness(verdict)

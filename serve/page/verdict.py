@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from moonlynx.judge.contract.types import Example, Sentence, Verdict
+from moonlynx.judge.contract.wording import KINDS, STATUSES
 
 from .markup import Piece, cut, escape
 
@@ -31,7 +32,7 @@ def render_verdict(verdict: Verdict, example: Example, milliseconds: float) -> s
     return (
         f'<article class="mx-result mx-{_tone(verdict)}" aria-label="Verdict of {judge}">'
         f"{_head(verdict)}"
-        f"<h3>Answer</h3>{_answer(verdict, example.answer)}"
+        f"<h3>Answer</h3>{_answer(verdict, example.answer)}{_citations(verdict, example.answer)}"
         f"<h3>Documents</h3>{_documents(verdict, example.context)}"
         f"{_reasons(verdict)}"
         f'<footer>{judge}{_stages(verdict)} · <span class="mx-time">{milliseconds:.0f} ms</span>'
@@ -50,7 +51,13 @@ def _head(verdict: Verdict) -> str:
     return (
         f'<header role="status"><strong class="mx-score">{score}</strong> '
         f"<span>{escape(meaning)}</span></header>{_probability(verdict)}"
+        f"{_faithfulness(verdict)}"
     )
+
+
+def _faithfulness(verdict: Verdict) -> str:
+    share = verdict.faithfulness
+    return "" if share is None else f'<p class="mx-probability">{share:.0%} of claims supported</p>'
 
 
 def _probability(verdict: Verdict) -> str:
@@ -104,7 +111,18 @@ def _finding(sentence: Sentence) -> str:
         f"{'evidence' if relation == 'support' else 'a conflict'} in document {document + 1}"
         for document, relation in places
     ]
-    return f"{_LABELS[sentence.label]}{sure}; {', '.join(named) or 'no evidence named'}"
+    said = KINDS[sentence.kind] if sentence.kind else _LABELS[sentence.label]
+    return f"{said}{sure}; {', '.join(named) or 'no evidence named'}"
+
+
+def _citations(verdict: Verdict, answer: str) -> str:
+    if not verdict.citations:
+        return ""
+    items = "".join(
+        f"<li>{escape(answer[one.start : one.end])} {STATUSES[one.status]}</li>"
+        for one in verdict.citations
+    )
+    return f"<h3>Citations</h3><ul>{items}</ul>"
 
 
 def _documents(verdict: Verdict, documents: tuple[str, ...]) -> str:

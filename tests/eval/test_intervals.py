@@ -10,9 +10,9 @@ from moonlynx.eval.outcomes import Outcomes
 def outcomes(fail, said, raw_score):
     n = len(fail)
     nothing = np.full(n, np.nan)
-    zeros = np.zeros((n, 3))
+    zeros, graded = np.zeros((n, 3)), (np.full((n, 3), np.nan), np.zeros((n, 2)))
     return Outcomes(
-        fail, said.astype(np.int8), raw_score, nothing, zeros, zeros, False, False
+        fail, said.astype(np.int8), raw_score, nothing, zeros, zeros, *graded, False, False
     )  # fmt: skip
 
 

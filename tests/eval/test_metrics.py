@@ -21,6 +21,8 @@ def outcomes(fail, said, raw_score=None, probability=None):
         np.array(probability if probability is not None else [NAN] * n, dtype=float),
         np.zeros((n, 3)),
         np.zeros((n, 3)),
+        shares=np.full((n, 3), NAN),
+        kinds=np.zeros((n, 2)),
         gives_spans=False,
         gives_sentences=False,
     )

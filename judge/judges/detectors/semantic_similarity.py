@@ -36,6 +36,8 @@ class SemanticSimilarity:
     the sentence. A sentence at `threshold` or above, in [0, 1], is unsupported.
     """
 
+    checks = True
+
     def __init__(self, embeddings: EmbeddingBackend, threshold: float | None = None) -> None:
         self.info = JudgeInfo(name="semantic-similarity", version=f"1-{embeddings.version}")
         self._embeddings = embeddings

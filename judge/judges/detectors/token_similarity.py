@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
 
 from ...contract.types import Evidence, Example, JudgeInfo, Verdict
-from ...text import Piece, Token, body_start, content_tokens, split_sentences, words
+from ...text import Piece, Token, body_start, content_tokens, read_markup, split_sentences, words
 from ..findings import Finding, claims, sentences_verdict
 
 Metric = Literal["overlap", "bleu", "rouge"]
@@ -35,6 +35,8 @@ class TokenSimilarity:
     reference). A sentence at `threshold` or above, in [0, 1], is unsupported.
     """
 
+    checks = True
+
     def __init__(self, metric: Metric = "overlap", threshold: float | None = None) -> None:
         self.info = JudgeInfo(name="token-similarity", version=f"1-{metric}")
         self._support = _SUPPORT[metric]
@@ -49,12 +51,12 @@ class TokenSimilarity:
         found = frozenset[str]().union(*(document.places for document in documents))
         findings = []
         for piece in claims(example):
-            body = body_start(piece.text)
-            tokens = [token for token in content_tokens(piece.text) if token.start >= body]
+            body, text = body_start(piece.text), read_markup(piece.text).text
+            tokens = [token for token in content_tokens(text) if token.start >= body]
             if not tokens:
                 continue
             missing = [token for token in tokens if token.form not in found]
-            support = self._support(piece.text, tokens, found, example.context)
+            support = self._support(text, tokens, found, example.context)
             findings.append(
                 Finding(
                     piece,

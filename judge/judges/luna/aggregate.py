@@ -26,11 +26,13 @@ class ClaimSupport(NamedTuple):
         support: P(supported) of the claim.
         tokens: P(supported) of each of its tokens, shape (tokens,).
         window: the window that supports it most.
+        conflict: P(contradicted) of a claim without support, None from weights that cannot tell.
     """
 
     support: float
     tokens: NDArray[np.float64]
     window: int
+    conflict: float | None = None
 
 
 def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float64]:

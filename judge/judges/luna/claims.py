@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
@@ -11,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from ...text import body_start, claims_nothing, iter_sentences
+from ...text import body_start, claims_nothing, find_denial, iter_sentences, read_markup
 from .inputs import Limits
 
 _AT_ONCE = 32  # sentences that are tokenised together
-_LINK_TARGET = re.compile(r"(?<=\])\([^()\s]*\)")
 _CHARACTERS = 16  # of text for each token of lead: what is further back is cut unseen
 
 
@@ -24,10 +22,10 @@ class Claim(NamedTuple):
 
     Attributes:
         start, end: its range in the answer, without a list mark in front.
-        text: answer[start:end].
+        text: answer[start:end] with blanks in place of markup.
         lead: the question and what the answer says before, at most `Limits.lead` tokens.
         empty: its sentence claims nothing that documents could support; it is neither read nor cut.
-        ids: the tokens of `text` but for those of a link's target, shape (tokens,).
+        ids: the tokens of `text`, shape (tokens,).
         offsets: the range of each token in the answer, shape (tokens, 2).
         lead_ids: the tokens of `lead`, shape (lead tokens,).
     """
@@ -58,22 +56,27 @@ def split_claims(
     A sentence of more than `limits.claim` tokens is cut between words into parts of about the same
     length (the paper's footnote 4).
     """
-    lead = _Lead(question, answer, tokenizer, limits.lead)
+    lead = _Lead(question, read_markup(answer).text, tokenizer, limits.lead)
     parts = _parts(answer, tokenizer, limits.claim)
     while some := list(islice(parts, _AT_ONCE)):
         yield from _claims(some, lead, tokenizer)
 
 
 def _parts(answer: str, tokenizer: Tokenizer, limit: int) -> Iterator[_Part]:
+    said = read_markup(answer).text
     sentences = iter_sentences(answer)
     while some := list(islice(sentences, _AT_ONCE)):
         bodies = [body_start(sentence.text) for sentence in some]
-        texts = [sentence.text[body:] for sentence, body in zip(some, bodies, strict=True)]
+        texts = [said[one.start + body : one.end] for one, body in zip(some, bodies, strict=True)]
         encodings = tokenizer.encode_batch(texts, add_special_tokens=False)
         for sentence, body, text, encoding in zip(some, bodies, texts, encodings, strict=True):
-            silent = claims_nothing(text)
             start = sentence.start + body
-            for left, right in [(0, len(text))] if silent else _cut(text, encoding, limit):
+            silent = claims_nothing(sentence.text) or not any(map(str.isalnum, text))
+            silent = silent or find_denial(sentence.text) is not None
+            whole = [(0, len(text))]
+            for left, right in (
+                whole if silent else _cut(answer[start : sentence.end], encoding, limit)
+            ):
                 yield _Part(start + left, text[left:right], silent)
 
 
@@ -93,9 +96,6 @@ def _claim(part: _Part, lead: str, encoding: Encoding, before: Encoding) -> Clai
     start, text, silent = part
     ids = np.array(encoding.ids, dtype=np.int64)
     offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
-    for target in _LINK_TARGET.finditer(text):  # markup: where a link leads is not claimed
-        outside = (offsets[:, 1] <= target.start()) | (offsets[:, 0] >= target.end())
-        ids, offsets = ids[outside], offsets[outside]
     return Claim(
         start,
         start + len(text),

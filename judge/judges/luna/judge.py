@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from tokenizers import Tokenizer
 
 from ...backends.encoder import EncoderBackend, EncoderOutput
 from ...contract.steps import Progress, Stepped, Steps
 from ...contract.types import Example, JudgeInfo, Verdict
-from .aggregate import ClaimSupport, claim_support
+from .aggregate import ClaimSupport, claim_support, probabilities
 from .config import LunaConfig
 from .inputs import Reading, assemble, claim_logits, find_specials
 from .novelty import claim_types
@@ -37,6 +38,8 @@ class LunaJudge(Stepped):
     An answer is FAIL where its raw score, in [0, 1], reaches `threshold` (by default the
     configuration's). Verdicts do not depend on what is judged beside them.
     """
+
+    checks = True  # of citations and refusals (`..checks`): it reads claims beside documents
 
     def __init__(
         self,
@@ -137,7 +140,12 @@ class LunaJudge(Stepped):
             return None, 0
         found = claim_support(*claim_logits(own), self._config.aggregation)
         fitted = self._config.support.support(found.support, claim)
-        return found._replace(support=fitted), sum(len(r.ids) for r, _ in own)
+        logit = own[found.window][1].conflict
+        conflict = (
+            None if logit is None else float(probabilities(np.array([logit], dtype=np.float32))[0])
+        )
+        found = found._replace(support=fitted, conflict=conflict)
+        return found, sum(len(r.ids) for r, _ in own)
 
 
 def _parts(claims: Sequence[ClaimWindows]) -> Iterator[list[ClaimWindows]]:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ...contract.types import Evidence, Example, JudgeInfo, Usage, Verdict
+from ...contract.types import (
+    Evidence,
+    Example,
+    JudgeInfo,
+    Relation,
+    SentenceKind,
+    Usage,
+    Verdict,
+)
 from ...text import Piece, content_tokens
 from ..findings import Finding, clip, to_verdict
 from .aggregate import ClaimSupport, answer_score, unsupported_ranges
@@ -15,6 +23,7 @@ from .config import LunaConfig
 from .windows import ClaimWindows
 
 _EVIDENCE = 3  # blocks named for one sentence at most
+_CONTRADICTED = 0.5  # P(contradicted) of a claim without support
 
 
 def write_verdict(
@@ -38,12 +47,13 @@ def write_verdict(
     bar = min(threshold, max(read)) if failed else math.inf
     findings = []
     for (claim, windows, _), support, score in zip(claims, supports, scores, strict=True):
-        piece = Piece(claim.start, claim.end, claim.text)
+        piece = Piece(claim.start, claim.end, example.answer[claim.start : claim.end])
         if support is None or score is None:
             findings.append(Finding(piece, None))
             continue
         marked: list[tuple[int, int]] = []
         evidence: tuple[Evidence, ...] = ()
+        kind: SentenceKind | None = None
         said = f"has support {1.0 - score:.2f} of 1 in the documents"
         if score >= bar:
             offsets = claim.offsets[: len(support.tokens)]
@@ -52,15 +62,19 @@ def write_verdict(
             )
             quoted = (f"“{clip(example.answer[start:end])}”" for start, end in marked)
             said += f", least at {', '.join(quoted)}"
+            if support.conflict is not None:
+                kind = "contradicted" if support.conflict >= _CONTRADICTED else "not_mentioned"
+            if kind == "contradicted":
+                evidence = _evidence(claim, windows[support.window].blocks, "conflict")[:1]
         else:
-            evidence = _evidence(claim, windows[support.window].blocks)
-        findings.append(Finding(piece, score, said, evidence, tuple(marked)))
+            evidence = _evidence(claim, windows[support.window].blocks, "support")
+        findings.append(Finding(piece, score, said, evidence, tuple(marked), kind))
     usage = Usage(input_tokens=input_tokens, windows=sum(len(one.windows) for one in claims))
     verdict = to_verdict(example, judge, findings, bar, usage)
     return verdict.model_copy(update={"raw_score": raw_score})
 
 
-def _evidence(claim: Claim, blocks: Sequence[Block]) -> tuple[Evidence, ...]:
+def _evidence(claim: Claim, blocks: Sequence[Block], relation: Relation) -> tuple[Evidence, ...]:
     """Return the blocks that hold most of the claim's content, each adding to those before it."""
     missing = {stem(token.form) for token in content_tokens(claim.text)}
     chosen: list[Evidence] = []
@@ -71,6 +85,6 @@ def _evidence(claim: Claim, blocks: Sequence[Block]) -> tuple[Evidence, ...]:
         if len(shared) < (2 if chosen else 1):
             break
         place = {"document": best.document, "start": best.start, "end": best.end}
-        chosen.append(Evidence(**place, relation="support"))
+        chosen.append(Evidence(**place, relation=relation))
         missing -= shared
     return tuple(chosen)

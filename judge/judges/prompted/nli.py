@@ -27,6 +27,8 @@ class NliJudge:
     A sentence at `threshold` or above, in [0, 1], is unsupported. Its evidence is the best window.
     """
 
+    checks = True
+
     def __init__(self, model: NliModel, threshold: float | None = None) -> None:
         self.info = JudgeInfo(name=f"nli:{model.name}", version=f"{VERSION}-{model.version}")
         self._model = model
