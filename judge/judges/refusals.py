@@ -1,18 +1,18 @@
 """False refusals: sentences that say that the documents do not say something, where they do.
 
-The words of what is denied are looked for in the documents, two sentences at a time. No model is
-asked: Luna's encoder, given the topic for a claim, told the two kinds apart no better.
+The words of what is denied are looked for in each sentence of the documents. No model is asked:
+Luna's encoder, given the topic for a claim, told the two kinds apart no better.
 """
 
 from __future__ import annotations
 
 from ..contract.types import Evidence, Example, Span, Verdict
-from ..text import Piece, content_tokens, find_denial, iter_sentences
+from ..text import content_tokens, find_denial, iter_sentences
 from .findings import clip, fail_by, share_supported
 from .luna.blocks import stem
 
 NAME = "refusals"
-_HELD = 0.75  # of a topic's words in two sentences of a document, that it is spoken of there
+_HELD = 0.75  # of a topic's words in a sentence of a document, that it is spoken of there
 _PREFIX = 4  # letters that related words share: need, needed
 _REFERS = frozenset(("it", "its", "this", "that", "they", "them", "these", "those"))
 
@@ -44,26 +44,19 @@ def mark_false_refusals(example: Example, verdict: Verdict) -> Verdict:
 
 
 def _spoken_of(topic: str, example: Example) -> Evidence | None:
-    """Find the two sentences of a document that hold the words of a topic, if any do.
+    """Find the sentence of a document that holds the words of a topic, if one does.
 
     What "it" is, the question says.
     """
     wanted = {stem(token.form) for token in content_tokens(topic)}
     if not wanted or _REFERS.intersection(topic.casefold().split()):
         wanted |= {stem(token.form) for token in content_tokens(example.question)}
-    if not wanted:
-        return None
-    for index, document in enumerate(example.context):
-        before: Piece | None = None
-        there: set[str] = set()
-        for piece in iter_sentences(document):
-            here = {stem(token.form) for token in content_tokens(piece.text)}
-            held = sum(any(_related(one, word) for word in here | there) for one in wanted)
-            if held >= _HELD * len(wanted) and any(_related(a, b) for a in wanted for b in here):
-                whole = all(any(_related(one, word) for word in here) for one in wanted)
-                start = piece.start if whole or before is None else before.start
-                return Evidence(document=index, start=start, end=piece.end, relation="conflict")
-            before, there = piece, here
+    for index, document in enumerate(example.context if wanted else ()):
+        for start, end, text in iter_sentences(document):
+            there = {stem(token.form) for token in content_tokens(text)}
+            held = sum(any(_related(one, word) for word in there) for one in wanted)
+            if held >= _HELD * len(wanted):
+                return Evidence(document=index, start=start, end=end, relation="conflict")
     return None
 
 

@@ -36,7 +36,8 @@ _ABOUT = r"(?:about|on|regarding|concerning|as to|of|for|that|to)"
 _TOPIC = r"(?P<topic>[^,;:]{3,160}?)"
 _END = rf"(?: {_IN})?[ .!]*$"
 _DENIALS = tuple(
-    re.compile(rf"(?:(?:however|unfortunately|but|also|and),? )?{pattern}", re.IGNORECASE)
+    # Where markup was, there are several blanks.
+    re.compile(f"(?:(?:however|unfortunately|but|also|and),? )?{pattern}".replace(" ", " +"), re.I)
     for pattern in (
         rf"{_DOCUMENTS} (?:do|does|did){_NOT} {_HOW}{_SAY} "
         rf"(?:{_WHAT} (?:{_ABOUT} )?)?{_TOPIC}{_END}",
@@ -50,7 +51,7 @@ _DENIALS = tuple(
     )
 )
 _MORE = re.compile(
-    r"\b(?:but|however|although|though|while|except|other than|beyond|because)\b", re.IGNORECASE
+    r"\b(?:but|however|although|though|while|except|other than|beyond|because)\b", re.I
 )
 _LONGEST = 300  # characters
 

@@ -3,7 +3,7 @@ import pytest
 from sklearn import metrics as sk
 
 from moonlynx.eval.benchmarks import BenchmarkError, BenchmarkRow
-from moonlynx.eval.metrics import METRICS, auroc, estimates, weighted_metrics
+from moonlynx.eval.metrics import METRICS, SHARES, auroc, estimates, weighted_metrics
 from moonlynx.eval.outcomes import Gold, Outcomes
 from moonlynx.judge.contract.types import BadInput, Sentence, Span
 
@@ -51,8 +51,10 @@ def test_fixture_metrics_are_those_worked_out_by_hand(benchmark, judged):
         "ece": 2.7 / 10,
         "brier": (0.01 + 0.01 + 0.04 + 0.04 + 0.36 + 0.09 + 0.36 + 0.09 + 0.01 + 0.04) / 10,
     }
+    graded = {*SHARES, "contradicted"}  # these verdicts have none
+    assert all(np.isnan(found.pop(name)) for name in graded)
     assert found == pytest.approx(expected)
-    assert set(found) == set(METRICS)
+    assert {*found, *graded} == set(METRICS)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -235,7 +235,7 @@ def test_the_file_is_the_same_bytes_and_reads_back(tmp_path: Path, method: str) 
     assert first.read_bytes() == second.read_bytes()
     assert load_calibration(first) == fit(*rows(), method)
     content = json.loads(first.read_text())
-    assert content["schema_version"] == "1.2"
+    assert content["schema_version"] == "1.3"
     assert content["parameters"]["method"] == method
 
 

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from moonlynx.judge.judges.luna.blocks import read_blocks
 from moonlynx.judge.judges.luna.claims import cut_tokens, split_claims
 from moonlynx.judge.judges.luna.inputs import Limits
+from moonlynx.judge.text import read_markup
 
 from ....strategies import filled, prose
 
@@ -66,7 +67,8 @@ def test_any_answer_is_cut_at_true_offsets(tokenizer, answer, question):
     previous = 0
     for claim in split_claims(question, answer, tokenizer, LIMITS):
         assert previous <= claim.start < claim.end <= len(answer)
-        assert answer[claim.start : claim.end] == claim.text == claim.text.strip()
+        assert answer[claim.start : claim.end].strip() == answer[claim.start : claim.end]
+        assert claim.text == read_markup(answer).text[claim.start : claim.end]
         assert claim.offsets.shape == (len(claim.ids), 2)
         assert claim.empty or len(claim.ids) <= 20
         assert len(claim.lead_ids) <= 12
