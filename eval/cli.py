@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from moonlynx.judge.batch.judging import BATCH_SIZE, read_verdicts
-from moonlynx.judge.cli.inputs import MapOption, say_notes
+from moonlynx.judge.cli.inputs import MapOption, PresetOption, say_notes
+from moonlynx.judge.contract.spec import parse_spec, with_preset
 from moonlynx.judge.contract.types import BadInput, ExitCode
 from moonlynx.judge.files.atomic import keep_apart
 from moonlynx.judge.rows.fields import FieldMap
@@ -52,6 +53,7 @@ def evaluate(
         typer.Option(help="Name of a judge; `moonlynx judges` lists them. Repeatable."),
     ],
     output: OutputOption,
+    preset: PresetOption = None,
     map_: MapOption = None,
     split: SplitOption = None,
     limit: Annotated[
@@ -84,7 +86,7 @@ def evaluate(
     make_folder(output)
     report = run_evaluation(
         loaded,
-        judge,
+        [str(with_preset(parse_spec(name), preset)) for name in judge] if preset else judge,
         output,
         Settings(_command(context), progress_bar, batch_size, resamples, seed),
         prices=load_prices(prices),

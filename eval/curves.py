@@ -108,7 +108,7 @@ def _certified(outcomes: Outcomes, calibration: Calibration) -> tuple[CertifiedP
         return ()
     points = []
     for risk in RISKS:
-        score = curve.certify(risk, confidence=CONFIDENCE, below=calibration.threshold)
+        score = curve.certify(risk, confidence=CONFIDENCE, below=calibration.lowest)
         found = None if score is None else _passing(outcomes, outcomes.raw_score <= score)
         points.append(CertifiedPoint(asked=risk, passed_up_to=score, found=found))
     return tuple(points)

@@ -17,6 +17,7 @@ from .contract.spec import JudgeSpec, SpecError
 
 if TYPE_CHECKING:
     from .backends.base import ChatBackend
+    from .decision.lengths import Preset
 
 LYNX_MODEL = "PatronusAI/Llama-3-Patronus-Lynx-8B-Instruct"
 _CHAT = "a chat model: an OpenAI-compatible endpoint (URL), transformers, llamacpp or vllm"
@@ -38,6 +39,8 @@ class Factory:
         extra: the extra that installs them.
         bounded: whether raw scores are in [0, 1], so that a threshold beyond would call every
             answer the same and is refused.
+        by_length: whether it decides by thresholds by length, of the calibration beside its weights
+            or of one that is given.
     """
 
     summary: str
@@ -47,6 +50,7 @@ class Factory:
     packages: tuple[str, ...] = ()
     extra: str | None = None
     bounded: bool = False
+    by_length: bool = False
 
     def missing(self) -> tuple[str, ...]:
         """Return the modules that are not installed."""
@@ -190,10 +194,10 @@ def _as_calibrated(
     make: Callable[[float | None], Judge],
     file: Path | None,
     threshold: float | None,
-    chosen: str | None,
+    chosen: Preset | None,
 ) -> Judge:
     """Build a judge with the calibration beside its weights, where it is fitted for it."""
-    from .decision.calibration import Calibrated, load_calibration
+    from .decision.calibration import Calibrated, apply_calibration, load_calibration
 
     if chosen is not None and threshold is not None:
         raise SpecError("give preset= or threshold=, not both")
@@ -204,9 +208,9 @@ def _as_calibrated(
         if chosen is not None:
             raise SpecError(f"preset={chosen} needs a calibration: give calibration=FILE as well")
         return judge
-    if threshold is None:
-        judge = make(calibration.threshold_of(chosen))
-    return Calibrated(judge, calibration)
+    if threshold is not None:
+        return Calibrated(judge, calibration)
+    return apply_calibration(make(calibration.threshold_of(chosen)), calibration, chosen)
 
 
 def _luna2(spec: JudgeSpec, threshold: float | None) -> Judge:
@@ -228,6 +232,7 @@ BUILT_IN: Mapping[str, Factory] = {
         _luna,
         needs="nothing; luna:mini is a fifth of the size; other weights as luna:FOLDER_OR_HUB_ID",
         bounded=True,
+        by_length=True,
     ),
     "luna2": Factory(
         "Luna-2: one token of a small model with a head for the metric, or a head on Luna's own",
@@ -244,6 +249,7 @@ BUILT_IN: Mapping[str, Factory] = {
         _raghalu,
         needs="nothing; those fitted to a brand as raghalu:FOLDER, another encoder as ?luna=FOLDER",
         bounded=True,
+        by_length=True,
     ),
     "semantic-similarity": Factory(
         "Cosine of each sentence to its nearest document sentence",

@@ -69,11 +69,10 @@ def load_judge(spec: str | Spec) -> Judge:
     """
     # Some of these import numpy, which the command line starts without.
     from .decision.abstention import Abstaining
-    from .decision.calibration import Calibrated, load_calibration
+    from .decision.calibration import apply_calibration, load_calibration
     from .decision.cascade import Cascade
     from .decision.conformal import CONFIDENCE
     from .decision.policy import load_policy
-    from .judges.checks import Checked
     from .judges.rules import RuleTier
     from .judges.screen import Screened
 
@@ -87,6 +86,10 @@ def load_judge(spec: str | Spec) -> Judge:
             readers["threshold"] = share
         if "calibration" in spec.options:  # else the judge reads it: it may have one of its own
             readers["preset"] = preset
+        elif "preset" in spec.options and not factory.by_length:
+            raise SpecError(
+                f"preset= needs a calibration: give {spec.name}?calibration=FILE as well"
+            )
         with read_own(spec.name, spec.options, readers) as (options, own):
             _check_options(options)
             file = options.get("calibration")
@@ -97,11 +100,8 @@ def load_judge(spec: str | Spec) -> Judge:
             model = _revised(spec, factory, options.get("revision"))
             judge = factory.build(replace(spec, model=model, options=own), threshold)
         if calibration is not None:
-            judge = Calibrated(judge, calibration)
-        if getattr(judge, "checks", False):
-            judge = Checked(judge, required="citations" in options)
-        elif "citations" in options:
-            raise SpecError(f"{spec.name} does not check citations; use luna, nli or a similarity")
+            judge = apply_calibration(judge, calibration, options.get("preset"))
+        judge = _checked(judge, spec.name, required="citations" in options)
         served = spec.backend not in (None, *LOCAL_BACKENDS)
         commit = None if model is None or served else find_commit(model)
         judge = Screened(judge, strict=options.get("languages") == "strict", commit=commit)
@@ -116,6 +116,17 @@ def load_judge(spec: str | Spec) -> Judge:
         policy = load_policy(options["policy"]) if "policy" in options else None
         judge = Cascade(stages, policy, options.get("on-failure", "unscored"))
     return RuleTier(judge) if options.get("rules") == "on" else judge
+
+
+def _checked(judge: Judge, name: str, required: bool) -> Judge:
+    """Check citations and refusals with a judge that reads claims beside documents."""
+    from .judges.checks import Checked
+
+    if getattr(judge, "checks", False):
+        return Checked(judge, required=required)
+    if required:
+        raise SpecError(f"{name} does not check citations; use luna, nli or a similarity")
+    return judge
 
 
 def _revised(spec: JudgeSpec, factory: Factory, revision: str | None) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from moonlynx.eval.markdown import UNDEFINED, table
+from moonlynx.judge.decision.lengths import PRESETS, ByLength
 from moonlynx.judge.judges.luna.config import LunaConfig
 from moonlynx.recipes.data.mixes import SOURCES
 from moonlynx.recipes.luna.record import TrainingRecord
@@ -140,6 +141,23 @@ def aggregation_table(record: TrainingRecord, config: LunaConfig) -> str:
         scores = [_percent(each.mean), *(_percent(each.auroc.get(one)) for one in sets)]
         rows.append([f"**{name}**" if own else name, *scores])
     return table(["claim, answer", "mean", *sets], rows)
+
+
+def preset_table(by_length: ByLength) -> str:
+    """Write the thresholds of the presets by length, and what they cost."""
+    header = ["claims", "faithful rows", "hallucinated rows"]
+    header += [f"`{preset}`: threshold, found, stopped" for preset in PRESETS]
+    ends = [f"–{band.claims - 1}" for band in by_length.bands[1:]] + [" or more"]
+    rows = []
+    for band, end, cost in zip(by_length.bands, ends, by_length.costs, strict=True):
+        costs = [
+            f"{getattr(band, preset):.2f}, {_percent(cost.found[preset] / cost.fails)}, "
+            f"{_percent(cost.stopped[preset] / cost.passes)}"
+            for preset in PRESETS
+        ]
+        span = str(band.claims) if end == f"–{band.claims}" else f"{band.claims}{end}"
+        rows.append([span, cost.passes, cost.fails, *costs])
+    return table(header, rows)
 
 
 def _taken(stage: Stage, name: str) -> str:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from moonlynx.judge.cli.inputs import JudgeOption
-from moonlynx.judge.contract.spec import parse_spec
+from moonlynx.judge.cli.inputs import JudgeOption, PresetOption
+from moonlynx.judge.contract.spec import parse_spec, with_preset
 from moonlynx.judge.registry import DEFAULT_JUDGE
 from moonlynx.judge.terminal.messages import echo
 
@@ -26,6 +26,7 @@ app.add_typer(run_batch_app, name="run-batch")
 @app.command()
 def serve(
     judge_name: JudgeOption = DEFAULT_JUDGE,
+    preset: PresetOption = None,
     host: Annotated[str, typer.Option(help="Host name or address to bind.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 for any that is free.")
@@ -148,7 +149,7 @@ def serve(
 
     if audit is None and (audit_texts or audit_days):
         raise typer.BadParameter("--audit-texts and --audit-days go with --audit")
-    spec, engine = parse_spec(judge_name), None
+    spec, engine = with_preset(parse_spec(judge_name), preset), None
     if deployment or tensor_parallel:
         own = None if judge_name == DEFAULT_JUDGE else spec
         engine, spec = engine_of(own, deployment, tensor_parallel, dry_run=dry_run)

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 import typer
 
 from ..batch.judging import BATCH_SIZE, read_timings, read_verdicts
-from ..contract.spec import CascadeSpec, parse_spec
+from ..contract.spec import CascadeSpec, JudgeSpec, parse_spec
 from ..contract.types import BadInput, Score, Span
 from ..files.atomic import beside, keep_apart
-from ..registry import load_judge
+from ..registry import find_factory, load_judge
 from ..rows.examples import Row, describe, read_rows
 from ..rows.fields import FieldMap
 from ..terminal.messages import echo
@@ -48,6 +48,7 @@ def calibrate(
     """
     # Calibration imports numpy, which the other commands start without.
     from ..decision.calibration import fit_calibration, fit_parts
+    from ..decision.lengths import Lengths
     from ..files.stored import save_record
     from ..judges.screen import unpinned
 
@@ -58,6 +59,7 @@ def calibrate(
     judge = load_judge(spec)
     tally = judge_file(judge, spec, data, verdicts, batch_size, fields=fields)
     found = list(read_verdicts(verdicts))
+    by_length = isinstance(spec, JudgeSpec) and find_factory(spec.name).by_length
     calibration = fit_calibration(
         unpinned(judge.info),
         [verdict.raw_score for verdict in found],
@@ -65,6 +67,7 @@ def calibrate(
         method=method,
         objective=objective,
         data_sha256=describe(data).sha256,
+        lengths=Lengths.of(found, list(map(str, range(len(found))))) if by_length else None,
     )
     save_record(fit_parts(calibration, found, [spans for _, spans in gold], method), output)
     echo(

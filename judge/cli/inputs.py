@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -33,6 +33,14 @@ MapOption = Annotated[
 ]
 JudgeOption = Annotated[
     str, typer.Option("--judge", help="Name of the judge; `moonlynx judges` lists them.")
+]
+PresetOption = Annotated[
+    Literal["guard", "balanced", "audit"] | None,
+    typer.Option(
+        help="Thresholds of the judge's calibration. guard: stops at most one in ten faithful "
+        "answers; audit: passes at most one in ten hallucinated ones; balanced (the default): the "
+        "best balanced accuracy. ?preset=guard in a judge's name.",
+    ),
 ]
 
 

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from ..batch.judging import BATCH_SIZE, Tally, judge_rows, to_line
 from ..contract.base import Judge
-from ..contract.spec import JudgeSpec, Spec, parse_spec
+from ..contract.spec import JudgeSpec, Spec, parse_spec, with_preset
 from ..contract.types import ExitCode
 from ..files.atomic import keep_apart
 from ..registry import CASCADE, DEFAULT_JUDGE, all_factories, load_judge
@@ -24,7 +24,15 @@ from ..rows.formats import kept
 from ..terminal.messages import Terminal, echo, make_folder
 from ..terminal.progress import judge_visibly, progress_bar
 from ..terminal.show import render
-from .inputs import FILES_HELP, JudgeOption, MapOption, check_rows, rows_asked_for, say_notes
+from .inputs import (
+    FILES_HELP,
+    JudgeOption,
+    MapOption,
+    PresetOption,
+    check_rows,
+    rows_asked_for,
+    say_notes,
+)
 
 app = typer.Typer()
 
@@ -60,6 +68,7 @@ def judge(
         ),
     ] = None,
     judge_name: JudgeOption = DEFAULT_JUDGE,
+    preset: PresetOption = None,
     abstain_at: Annotated[
         float | None,
         typer.Option(
@@ -134,7 +143,7 @@ def judge(
         "citations": "required" if require_citations else None,
         "languages": languages,
     }
-    spec = _parse(judge_name, flags)
+    spec = with_preset(_parse(judge_name, flags), preset)
     if engine is not None:
         if input_file is None or output is None or timings is not None:
             raise typer.BadParameter("--engine goes with --input and --output, without --timings")

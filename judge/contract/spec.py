@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from .types import MoonlynxError
@@ -62,6 +62,21 @@ class CascadeSpec:
 
 
 Spec = JudgeSpec | CascadeSpec
+
+
+def with_preset(spec: Spec, preset: str | None) -> Spec:
+    """Return the name with the option preset=, where one was asked for beside it.
+
+    Raises:
+        SpecError: it is a cascade's, or has one already.
+    """
+    if preset is None:
+        return spec
+    if isinstance(spec, CascadeSpec):
+        raise SpecError("--preset goes with one judge; in a cascade write it as luna?preset=guard")
+    if "preset" in spec.options:
+        raise SpecError("give --preset or the judge's option preset=, not both")
+    return replace(spec, options=spec.options | {"preset": preset})
 
 
 def _write_options(options: Mapping[str, str]) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from ..contract.base import Judge
 from ..contract.types import JudgeError, Verdict
-from .calibration import Calibrated, Calibration, CalibrationError
+from .calibration import Calibrated, Calibration
 from .conformal import CONFIDENCE, rows_needed
+from .curves import CalibrationError
 
 
 class Abstaining(Calibrated):
@@ -64,7 +65,7 @@ class Abstaining(Calibrated):
 
 
 def _passed_up_to(calibration: Calibration, risk: float, confidence: float) -> float:
-    curve, threshold = calibration.curve, calibration.threshold
+    curve, threshold = calibration.curve, calibration.lowest
     if curve is None:
         raise CalibrationError(
             f"the calibration of {calibration.judge.name} is of version "

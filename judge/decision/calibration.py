@@ -7,19 +7,17 @@ names the judge and the version it was fitted for, and serves no other. Fitting 
 
 from __future__ import annotations
 
-import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from ..backends.base import MissingExtra
 from ..contract.base import Judge
 from ..contract.steps import Stepped, Steps, steps_of
 from ..contract.types import (
@@ -27,8 +25,6 @@ from ..contract.types import (
     Example,
     Finite,
     JudgeInfo,
-    MoonlynxError,
-    Probability,
     Range,
     Record,
     Score,
@@ -37,64 +33,18 @@ from ..contract.types import (
     Verdict,
 )
 from ..files.stored import load_record
-from .conformal import RiskCurve, fit_curve
+from .conformal import RiskCurve, fit_curve, pass_at_most, stop_at_most
+from .curves import FITS, CalibrationError, Curve, Method, labelled_scores
+from .lengths import ByLength, DecidesByLength, Lengths, Preset, Rows, fit_by_length
 
 CALIBRATION_VERSION: Literal["1.3"] = "1.3"
-MIN_ROWS = 20
-Method = Literal["temperature", "isotonic"]
 BALANCED_ACCURACY = "balanced-accuracy"
 MISSED = 0.1  # share of faithful answers that `guard` stops, of hallucinated ones `audit` passes
 _OBJECTIVE = rf"{BALANCED_ACCURACY}|precision>=(?:1(?:\.0+)?|0?\.\d+)"
 
 
-class CalibrationError(MoonlynxError, ValueError):
-    """A calibration that cannot be fitted, read or used with this judge."""
-
-
-class Temperature(Record):
-    """P = sigmoid((raw_score - bias) / temperature), Platt's form with a bias.
-
-    Platt, "Probabilistic outputs for support vector machines" (1999).
-    """
-
-    method: Literal["temperature"] = "temperature"
-    bias: Finite
-    temperature: Annotated[Finite, Field(gt=0)]
-
-    def probability(self, raw_score: float) -> float:
-        """Return P(hallucinated) in [0, 1]."""
-        # tanh, unlike exp, does not overflow.
-        return 0.5 + 0.5 * math.tanh((raw_score - self.bias) / self.temperature / 2)
-
-
-class Isotonic(Record):
-    """P rises with the raw score by straight lines between knots, and is level outside them."""
-
-    method: Literal["isotonic"] = "isotonic"
-    raw_scores: tuple[Finite, ...] = Field(min_length=1)
-    probabilities: tuple[Probability, ...]
-
-    @model_validator(mode="after")
-    def _rising(self) -> Self:
-        if len(self.raw_scores) != len(self.probabilities):
-            raise PydanticCustomError("bad_input", "raw_scores and probabilities differ in length")
-        if sorted(self.raw_scores) != [*self.raw_scores]:
-            raise PydanticCustomError("bad_input", "raw_scores must rise")
-        if sorted(self.probabilities) != [*self.probabilities]:
-            raise PydanticCustomError("bad_input", "probabilities must not fall")
-        return self
-
-    def probability(self, raw_score: float) -> float:
-        """Return P(hallucinated) in [0, 1]."""
-        return float(np.interp(raw_score, self.raw_scores, self.probabilities))
-
-
 class Presets(Record):
-    """Thresholds for three uses, fitted to the same rows.
-
-    `guard` and `audit` are quantiles of split conformal prediction (Vovk et al. 2005, as in
-    Angelopoulos and Bates 2021, arXiv 2107.07511, section 1): over draws of the fitted rows and of
-    a later answer from one distribution, the chance of an error is at most `MISSED`.
+    """Thresholds for three uses, fitted to the same rows, one for answers of all lengths.
 
     Attributes:
         guard: stops at most one in ten faithful answers; null where the rows are too few.
@@ -125,11 +75,13 @@ class Calibration(Record):
             not known, and in files of before version 1.3.
         spans: that a marked span holds unsupported text, by the raw score of its sentence; as
             above.
+        by_length: the presets by the number of claims, for a judge that can decide so; null where
+            the rows are too few or their claims were not counted, and before version 1.3.
     """
 
     schema_version: Literal["1.0", "1.1", "1.2", "1.3"] = CALIBRATION_VERSION
     judge: JudgeInfo
-    parameters: Annotated[Temperature | Isotonic, Field(discriminator="method")]
+    parameters: Curve
     threshold: Finite
     objective: Annotated[str, StringConstraints(pattern=rf"^(?:{_OBJECTIVE})$")]
     rows: Count
@@ -138,8 +90,9 @@ class Calibration(Record):
     data_sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
     curve: RiskCurve | None = None
     presets: Presets | None = None
-    sentences: Annotated[Temperature | Isotonic, Field(discriminator="method")] | None = None
-    spans: Annotated[Temperature | Isotonic, Field(discriminator="method")] | None = None
+    sentences: Curve | None = None
+    spans: Curve | None = None
+    by_length: ByLength | None = None
 
     @model_validator(mode="after")
     def _of_its_version(self) -> Self:
@@ -147,9 +100,11 @@ class Calibration(Record):
             raise PydanticCustomError("bad_input", "curve belongs to version 1.1 and later")
         if (self.presets is None) != (self.schema_version in ("1.0", "1.1")):
             raise PydanticCustomError("bad_input", "presets belong to version 1.2 and later")
+        if self.by_length is not None and self.schema_version != CALIBRATION_VERSION:
+            raise PydanticCustomError("bad_input", "by_length belongs to version 1.3 and later")
         return self
 
-    def threshold_of(self, preset: str | None) -> float:
+    def threshold_of(self, preset: Preset | None) -> float:
         """Return the threshold of a preset, or the calibration's own.
 
         Raises:
@@ -169,6 +124,12 @@ class Calibration(Record):
                 "it needs ten or more of that label"
             )
         return found
+
+    @property
+    def lowest(self) -> float:
+        """Return the raw score below which `balanced` passes answers of any length."""
+        bands = () if self.by_length is None else self.by_length.bands
+        return min((self.threshold, *(band.balanced for band in bands)))
 
     def probability(self, raw_score: float) -> float:
         """Return P(hallucinated) of a raw score, to four decimals like the score itself."""
@@ -227,7 +188,7 @@ class Calibrated(Stepped):
         return verdict.model_copy(update=update)
 
 
-def _at(curve: Temperature | Isotonic, raw_score: float | None) -> float | None:
+def _at(curve: Curve, raw_score: float | None) -> float | None:
     return None if raw_score is None else round(curve.probability(raw_score), 4)
 
 
@@ -239,6 +200,24 @@ def _scores_of(spans: Sequence[Span], sentences: Sequence[Sentence]) -> list[flo
     return [one.raw_score for one in found] or [None] * len(spans)
 
 
+def apply_calibration(
+    judge: Judge, calibration: Calibration, preset: Preset | None = None
+) -> Calibrated:
+    """Return the judge with probabilities and, where both know lengths, a preset's thresholds.
+
+    Args:
+        judge: decides by `calibration.threshold_of(preset)` already.
+        calibration: fitted for it.
+        preset: None is "balanced", unless the threshold was fitted for another objective.
+
+    Raises:
+        CalibrationError: the calibration was fitted for another judge or version.
+    """
+    if calibration.by_length is not None and isinstance(judge, DecidesByLength):
+        judge = judge.deciding(calibration.by_length.threshold(preset or "balanced"))
+    return Calibrated(judge, calibration)
+
+
 def fit_calibration(
     judge: JudgeInfo,
     raw_scores: Sequence[float | None],
@@ -247,6 +226,7 @@ def fit_calibration(
     method: Method,
     objective: str,
     data_sha256: str,
+    lengths: Lengths | None = None,
 ) -> Calibration:
     """Fit threshold and probability to labelled rows.
 
@@ -259,6 +239,7 @@ def fit_calibration(
         objective: "balanced-accuracy", the threshold with the best; or "precision>=P", P in (0, 1],
             the threshold with most recall of FAIL whose precision on these rows is P or more.
         data_sha256: hash of the labelled file, 64 hexadecimal digits.
+        lengths: of the rows, for a judge that decides by length.
 
     Raises:
         CalibrationError: the rows allow no fit, or the objective cannot be met; says why.
@@ -269,12 +250,12 @@ def fit_calibration(
             f"objective {objective!r} is neither {BALANCED_ACCURACY} nor precision>=P "
             "with P between 0 and 1, as in precision>=0.9"
         )
-    scores, failed = _labelled(raw_scores, labels)
+    scores, failed = labelled_scores(raw_scores, labels)
     counts = _count(scores, failed)
     _check_ranking(counts)
     return Calibration(
         judge=judge,
-        parameters=_FITS[method](scores, failed),
+        parameters=FITS[method](scores, failed),
         threshold=_choose_threshold(counts, objective),
         objective=objective,
         rows=len(scores),
@@ -283,6 +264,9 @@ def fit_calibration(
         data_sha256=data_sha256,
         curve=fit_curve(scores, failed),
         presets=_fit_presets(counts, scores, failed),
+        by_length=None
+        if lengths is None or objective != BALANCED_ACCURACY
+        else _fit_by_length(raw_scores, failed, lengths),
     )
 
 
@@ -317,13 +301,24 @@ def _touched(part: Range, known: Sequence[Span]) -> Score:
     return "FAIL" if any(one.start < part.end and part.start < one.end for one in known) else "PASS"
 
 
-def _curve(
-    parts: Sequence[tuple[float | None, Score]], method: Method
-) -> Temperature | Isotonic | None:
+def _curve(parts: Sequence[tuple[float | None, Score]], method: Method) -> Curve | None:
     try:
-        return _FITS[method](*_labelled([x for x, _ in parts], [label for _, label in parts]))
+        return FITS[method](*labelled_scores([x for x, _ in parts], [label for _, label in parts]))
     except CalibrationError:
         return None  # too few, or all of one label
+
+
+def _fit_by_length(
+    raw_scores: Sequence[float | None], failed: NDArray[np.bool_], lengths: Lengths
+) -> ByLength | None:
+    kept = [index for index, score in enumerate(raw_scores) if score is not None]
+    claims = np.array([max(1, lengths.claims[index]) for index in kept])
+    rows = Rows(np.array([raw_scores[index] for index in kept]), failed, claims)
+
+    def balance(scores: NDArray[np.float64], failed: NDArray[np.bool_]) -> float:
+        return _choose_threshold(_count(scores, failed), BALANCED_ACCURACY)
+
+    return fit_by_length(rows, [lengths.groups[index] for index in kept], balance, MISSED)
 
 
 def load_calibration(path: Path) -> Calibration:
@@ -341,32 +336,6 @@ class _Counts(NamedTuple):
     scores: NDArray[np.float64]
     fails: NDArray[np.int64]
     passes: NDArray[np.int64]
-
-
-def _labelled(
-    raw_scores: Sequence[float | None], labels: Sequence[Score]
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the available raw scores, and which of their rows are labelled FAIL."""
-    pairs = [
-        (score, label) for score, label in zip(raw_scores, labels, strict=True) if score is not None
-    ]
-    if raw_scores and not pairs:
-        raise CalibrationError(
-            "no row has a raw score; a chat judge has them only where its backend gives logprobs"
-        )
-    if len(pairs) < MIN_ROWS:
-        raise CalibrationError(
-            f"{len(pairs)} labelled rows with a raw score are too few; give at least {MIN_ROWS}"
-        )
-    scores = np.array([score for score, _ in pairs], dtype=np.float64)
-    failed = np.array([label == "FAIL" for _, label in pairs])
-    if not np.isfinite(scores).all():
-        raise CalibrationError("a raw score is not a finite number")
-    if failed.all() or not failed.any():
-        raise CalibrationError(
-            f"all rows are labelled {pairs[0][1]}; a calibration needs rows of both labels"
-        )
-    return scores, failed
 
 
 def _count(scores: NDArray[np.float64], failed: NDArray[np.bool_]) -> _Counts:
@@ -414,19 +383,11 @@ def _fit_presets(
     counts: _Counts, scores: NDArray[np.float64], failed: NDArray[np.bool_]
 ) -> Presets:
     """Fit the three thresholds; an answer is FAIL where its raw score reaches one."""
-    faithful, hallucinated = np.sort(scores[~failed]), np.sort(scores[failed])
-    stopped = math.ceil((1 - MISSED) * (len(faithful) + 1))  # rank of the last that is passed
-    passed = math.floor(MISSED * (len(hallucinated) + 1))  # rank of the first that is stopped
     return Presets(
-        guard=_above(faithful[stopped - 1]) if stopped <= len(faithful) else None,
+        guard=stop_at_most(scores[~failed], MISSED),
         balanced=_choose_threshold(counts, BALANCED_ACCURACY),
-        audit=float(hallucinated[passed - 1]) if passed else None,
+        audit=pass_at_most(scores[failed], MISSED),
     )
-
-
-def _above(score: float) -> float:
-    """Return the least float above a score, which the score itself does not reach."""
-    return math.nextafter(float(score), math.inf)
 
 
 def _between(scores: NDArray[np.float64], index: int) -> float:
@@ -437,55 +398,6 @@ def _between(scores: NDArray[np.float64], index: int) -> float:
     below = float(scores[index - 1])
     middle = round((below + score) / 2, 6)
     return middle if below < middle <= score else score
-
-
-def _fit_temperature(scores: NDArray[np.float64], failed: NDArray[np.bool_]) -> Temperature:
-    """Fit Platt's sigmoid by maximum likelihood to his smoothed targets."""
-    try:
-        from sklearn.linear_model import LogisticRegression
-    except ImportError:
-        raise MissingExtra("fitting a calibration", "eval") from None
-    fails = int(failed.sum())
-    target = np.where(failed, (fails + 1) / (fails + 2), 1 / (len(scores) - fails + 2))
-    centre, scale = float(scores.mean()), float(scores.std())
-    standard = (scores - centre) / scale
-    # A target of 0.9 is one row of each class, weighted 0.9 and 0.1.
-    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(
-        np.concatenate([standard, standard])[:, None],
-        np.repeat([1, 0], len(scores)),
-        sample_weight=np.concatenate([target, 1 - target]),
-    )
-    slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
-    if slope <= 0:
-        raise CalibrationError(
-            "the fitted probability falls with the raw score; use the method isotonic"
-        )
-    return Temperature(
-        bias=_round(centre - scale * intercept / slope), temperature=_round(scale / slope)
-    )
-
-
-def _fit_isotonic(scores: NDArray[np.float64], failed: NDArray[np.bool_]) -> Isotonic:
-    try:
-        from sklearn.isotonic import IsotonicRegression
-    except ImportError:
-        raise MissingExtra("fitting a calibration", "eval") from None
-    model = IsotonicRegression(y_min=0.0, y_max=1.0).fit(scores, failed.astype(np.float64))
-    return Isotonic(
-        raw_scores=tuple(float(knot) for knot in model.X_thresholds_),
-        probabilities=tuple(_round(float(knot)) for knot in model.y_thresholds_),
-    )
-
-
-_FITS: dict[Method, Callable[..., Temperature | Isotonic]] = {
-    "temperature": _fit_temperature,
-    "isotonic": _fit_isotonic,
-}
-
-
-def _round(value: float) -> float:
-    """Keep six digits: fewer than solvers on different machines agree on."""
-    return float(f"{value:.6g}")
 
 
 def _named(judge: JudgeInfo) -> str:

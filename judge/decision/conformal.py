@@ -142,6 +142,31 @@ def rows_needed(risk: float, confidence: float) -> int:
     return next(rows for rows in count(testing) if rows - int(_PROPOSING * rows) >= testing)
 
 
+def stop_at_most(faithful: NDArray[np.float64], share: float) -> float | None:
+    """Return the lowest threshold that stops at most a share of answers like these.
+
+    A quantile of split conformal prediction (Vovk et al. 2005, as in Angelopoulos and Bates 2021,
+    arXiv 2107.07511, section 1): the chance is over draws of the rows and of a later answer from
+    one distribution.
+
+    Returns:
+        None where the rows are too few.
+    """
+    last = math.ceil((1 - share) * (len(faithful) + 1))  # rank of the last that is passed
+    if last > len(faithful):
+        return None
+    return math.nextafter(float(np.sort(faithful)[last - 1]), math.inf)
+
+
+def pass_at_most(hallucinated: NDArray[np.float64], share: float) -> float | None:
+    """Return the highest threshold that passes at most a share of answers like these.
+
+    As `stop_at_most`.
+    """
+    first = math.floor(share * (len(hallucinated) + 1))  # rank of the first that is stopped
+    return float(np.sort(hallucinated)[first - 1]) if first else None
+
+
 def binomial_cdf(successes: int, trials: int, p: float) -> float:
     """Return P(at most so many successes), p in (0, 1); without scipy, which judging does not need.
 

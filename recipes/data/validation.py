@@ -13,6 +13,7 @@ from typing import Any
 from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.decision.calibration import Calibration, fit_calibration, fit_parts
+from moonlynx.judge.decision.lengths import Lengths
 from moonlynx.judge.text import split_sentences
 from moonlynx.judge.text.claims import claims_nothing
 
@@ -61,7 +62,7 @@ def calibration_rows(mix: Mix, data: Path) -> list[LabelledAnswer]:
 
 
 def fit_judge(judge: Judge, mix: Mix, data: Path) -> Calibration:
-    """Fit a judge's threshold and probability to the mix's `calibration_rows`.
+    """Fit a claim-by-claim judge's thresholds and probability to the mix's `calibration_rows`.
 
     Raises:
         CalibrationError: the rows allow no fit.
@@ -75,6 +76,7 @@ def fit_judge(judge: Judge, mix: Mix, data: Path) -> Calibration:
         method="isotonic",
         objective="balanced-accuracy",
         data_sha256=rows_sha256(answers),
+        lengths=Lengths.of(verdicts, [answer.group for answer in answers]),
     )
     return fit_parts(calibration, verdicts, [one.example.spans for one in answers], "isotonic")
 

@@ -17,7 +17,7 @@ from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.batch.judging import judge_batch
 from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Verdict
-from moonlynx.judge.decision.calibration import Calibrated, load_calibration
+from moonlynx.judge.decision.calibration import apply_calibration, load_calibration
 from moonlynx.judge.judges.luna.judge import LunaJudge
 from moonlynx.judge.judges.luna.weights import open_weights
 from moonlynx.judge.judges.screen import Screened
@@ -83,4 +83,4 @@ def _load_judge(folder: Path, encoder: TritonEncoder) -> Judge:
     if calibration.judge != judge.info:
         return judge
     judge = LunaJudge(encoder, weights.tokenizer, weights.config, calibration.threshold)
-    return Calibrated(judge, calibration)
+    return apply_calibration(judge, calibration)

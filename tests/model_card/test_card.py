@@ -10,6 +10,9 @@ from huggingface_hub import ModelCard
 from moonlynx.eval.benchmarks import load_benchmark
 from moonlynx.eval.intervals import Value
 from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.decision.calibration import load_calibration
+from moonlynx.judge.decision.lengths import ByLength
+from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.luna.config import LunaError
 from moonlynx.judge.judges.luna.weights import write_manifest
 from moonlynx.model_card import training
@@ -182,6 +185,24 @@ def test_training_files_and_calibration_are_told(card, record, calibrated):
     assert "method temperature" in text
     assert "**claim, max**" in text
     assert any(row[:2] == ["benchmark (all)", "12"] for row in cells(text))
+
+
+def test_presets_by_length_say_what_they_cost(weights, record, run, report):
+    calibration = load_calibration(weights / "calibration.json")
+    band = {"guard": 0.9, "balanced": 0.6, "audit": 0.2}
+    cost = {"passes": 50, "fails": 20, "stopped": dict.fromkeys(band, 5)}
+    by_length = {
+        "bands": [{"claims": claims} | band for claims in (1, 2, 4)],
+        "costs": [{"claims": n, "found": dict.fromkeys(band, 15)} | cost for n in (1, 2, 4)],
+    }
+    fitted = calibration.model_copy(update={"by_length": ByLength.model_validate(by_length)})
+    save_record(fitted, weights / "calibration.json")
+    write_manifest(weights)
+    text = section(render_card(weights, record, run, [report]), "## Threshold and calibration")
+    assert "reaches the threshold of its number of claims, chosen for" in text
+    costs = ["0.90, 75.0, 10.0", "0.60, 75.0, 10.0", "0.20, 75.0, 10.0"]
+    for claims in ("1", "2–3", "4 or more"):
+        assert [claims, "50", "20", *costs] in cells(text)
 
 
 def test_weights_without_calibration_or_for_research_only_say_so(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Generator, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -11,6 +12,7 @@ from tokenizers import Tokenizer
 from ...backends.encoder import EncoderBackend, EncoderOutput
 from ...contract.steps import Progress, Stepped, Steps
 from ...contract.types import Example, JudgeInfo, Verdict
+from ...decision.lengths import Threshold
 from .aggregate import ClaimSupport, claim_support, probabilities
 from .config import LunaConfig
 from .inputs import Reading, assemble, claim_logits, find_specials
@@ -36,7 +38,8 @@ class LunaJudge(Stepped):
     """A token-level encoder's judgement of each claim, joined as its configuration says.
 
     An answer is FAIL where its raw score, in [0, 1], reaches `threshold` (by default the
-    configuration's). Verdicts do not depend on what is judged beside them.
+    configuration's), the same for all lengths. Verdicts do not depend on what is judged beside
+    them.
     """
 
     checks = True  # of citations and refusals (`..checks`): it reads claims beside documents
@@ -57,7 +60,14 @@ class LunaJudge(Stepped):
         self._tokenizer = tokenizer
         self._specials = find_specials(tokenizer)
         self._config = config
-        self._threshold = config.threshold if threshold is None else threshold
+        single = config.threshold if threshold is None else threshold
+        self._threshold = Threshold((1,), (single,))
+
+    def deciding(self, threshold: Threshold) -> Self:
+        """Return the same judge with a threshold by length."""
+        judge = copy.copy(self)
+        judge._threshold = threshold
+        return judge
 
     def steps(self, examples: Sequence[Example]) -> Steps:
         """Judge the examples in portions that bound the memory, one call of the encoder a step."""

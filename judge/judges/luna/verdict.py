@@ -14,6 +14,7 @@ from ...contract.types import (
     Usage,
     Verdict,
 )
+from ...decision.lengths import Threshold
 from ...text import Piece, content_tokens
 from ..findings import Finding, clip, to_verdict
 from .aggregate import ClaimSupport, answer_score, unsupported_ranges
@@ -30,21 +31,21 @@ def write_verdict(
     example: Example,
     judge: JudgeInfo,
     config: LunaConfig,
-    threshold: float,
+    threshold: Threshold,
     claims: Sequence[ClaimWindows],
     supports: Sequence[ClaimSupport | None],
     input_tokens: int,
 ) -> Verdict:
-    """Call the answer hallucinated if its raw score reaches `threshold`.
+    """Call the answer hallucinated if its raw score reaches `threshold` at its number of claims.
 
-    Of a hallucinated answer the worst claim, and all that reach the threshold themselves, are
+    Of a hallucinated answer the worst claim, and all that reach the threshold of one claim, are
     unsupported; scores are rounded to four decimals.
     """
     scores = [None if support is None else round(1.0 - support.support, 4) for support in supports]
     read = [score for score in scores if score is not None]
     raw_score = round(answer_score(read, config.answer), 4)
-    failed = bool(read) and raw_score >= threshold
-    bar = min(threshold, max(read)) if failed else math.inf
+    failed = bool(read) and raw_score >= threshold.at(len(read))
+    bar = min(threshold.at(1), max(read)) if failed else math.inf
     findings = []
     for (claim, windows, _), support, score in zip(claims, supports, scores, strict=True):
         piece = Piece(claim.start, claim.end, example.answer[claim.start : claim.end])

@@ -10,6 +10,7 @@ from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.registry import load_judge
 
 from ...cases import cases
+from ...command import moonlynx
 from ...fitting import fit
 
 EXAMPLE = Example(context="The bridge was opened in 1932.", answer="The bridge is very popular.")
@@ -69,6 +70,25 @@ def test_too_few_rows_of_a_label_and_older_files_have_no_preset(tmp_path, calibr
         CalibrationError, match="no presets; fit it again with `moonlynx calibrate`"
     ):
         load_judge(f"token-similarity?calibration={tmp_path / 'older.json'}&preset=guard")
+
+
+def test_the_command_line_takes_a_preset(calibration, tmp_path):
+    save_record(calibration, tmp_path / "fitted.json")
+    named = f"token-similarity?calibration={tmp_path / 'fitted.json'}"
+    row = ("--context", EXAMPLE.context[0], "--answer", EXAMPLE.answer, "--format", "json")
+
+    def score(*arguments):
+        return json.loads(moonlynx("judge", *row, "--judge", *arguments).stdout)["score"]
+
+    assert calibration.presets.audit < 0.5 < calibration.presets.guard
+    assert [score(named, "--preset", preset) for preset in ("guard", "audit")] == ["PASS", "FAIL"]
+    for judge, message in (
+        (f"{named}&preset=audit", "give --preset or the judge's option preset=, not both"),
+        (f"cascade({named},luna)", "--preset goes with one judge"),
+    ):
+        refused = moonlynx("judge", *row, "--judge", judge, "--preset", "guard")
+        assert isinstance(refused.exception, SpecError)
+        assert message in str(refused.exception)
 
 
 @pytest.mark.parametrize(("spec", "message"), cases(__file__, "refused"))
