@@ -11,8 +11,8 @@ import typer
 
 from ..contract.types import BadInput, Example
 from ..rows.examples import Row, read_rows
-from ..rows.fields import FieldMap
-from ..rows.formats import STDIN
+from ..rows.fields import FieldMap, read_example
+from ..rows.formats import STDIN, parse_json
 from ..terminal.messages import echo
 
 # A context that ends like one of these and is no file is taken for a typo, not for a text.
@@ -60,15 +60,22 @@ def rows_asked_for(
     question: str,
     context: list[str] | None,
     answer: str | None,
+    messages: Path | None,
     path: Path | None,
     fields: FieldMap,
 ) -> Iterable[Row]:
-    """Return the rows of --input, the one of --answer, or those of standard input.
+    """Return the rows of --input, the one of --answer or --messages, or those of standard input.
 
     Raises:
-        BadInput: a document or the answer cannot be read.
+        BadInput: a document, the answer or the messages cannot be read.
     """
     single = answer is not None or bool(context)
+    if messages is not None:
+        if single or question or path is not None:
+            raise typer.BadParameter("--messages goes alone: they are the whole row")
+        found = parse_json(sys.stdin.buffer.read() if messages == STDIN else messages.read_bytes())
+        row = found if isinstance(found, dict) else {"messages": found}
+        return [Row(1, None, read_example(row, fields))]
     if path is not None:
         if single:
             raise typer.BadParameter("give --input, or --context and --answer, not both")

@@ -55,6 +55,14 @@ def judge(
     answer: Annotated[
         str | None, typer.Option(help="The answer to judge, or - for standard input.")
     ] = None,
+    messages: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="OpenAI's messages, a JSON list: judges the last assistant turn by the tools' "
+            "results, system messages and what users state. - is standard input.",
+        ),
+    ] = None,
     input_file: Annotated[
         str | None,
         typer.Option("--input", metavar="FILE", help=FILES_HELP),
@@ -154,7 +162,7 @@ def judge(
         loaded = load_judge(spec)
         tally = judge_file(loaded, spec, path, Path(output), batch_size, timings, fields)
     else:
-        rows = rows_asked_for(question, context, answer, path, fields)
+        rows = rows_asked_for(question, context, answer, messages, path, fields)
         tally = _print_verdicts(load_judge(spec), rows, batch_size, format_)
     say_notes(fields)
     if require_rows or fail_on_hallucination:

@@ -200,6 +200,11 @@ class Example(Record):
     label: Score | None = Field(default=None, description="Gold label.")
     spans: tuple[Span, ...] | None = Field(default=None, description="Gold unsupported spans.")
     source: Text | None = Field(default=None, description="Where the row comes from.")
+    document_ids: tuple[Text, ...] = Field(
+        default=(),
+        description="Names of the documents, which evidence then has.",
+        exclude_if=lambda value: not value,
+    )
 
     @model_validator(mode="after")
     def _judgeable(self) -> Self:
@@ -207,6 +212,10 @@ class Example(Record):
             raise PydanticCustomError(
                 "empty_context",
                 "context: holds no text; pass at least one document that is not blank",
+            )
+        if self.document_ids and len(self.document_ids) != len(self.context):
+            raise PydanticCustomError(
+                "bad_input", "document_ids: must be as many as there are documents, or none"
             )
         if not self.answer.strip():
             raise PydanticCustomError("empty_answer", "answer: holds no text to judge")
@@ -271,10 +280,14 @@ def _bad_input(error: ValidationError) -> BadInput:
 
 
 class Evidence(Range):
-    """Where a document speaks for or against a sentence: `context[document][start:end]`."""
+    """Where a document speaks for or against a sentence: `context[document][start:end]`.
+
+    `source` is the document's name, written only where the row names its documents.
+    """
 
     document: Offset
     relation: Relation
+    source: Text | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class Sentence(Range):

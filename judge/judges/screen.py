@@ -54,7 +54,9 @@ class Screened(Stepped):
             if seen:
                 yield None
             seen.append(self._look(example))
-        verdicts = yield from steps_of(self._judge, _left(examples, seen))
+        left = _left(examples, seen)
+        verdicts = yield from steps_of(self._judge, left)
+        verdicts = [_sourced(one, example) for one, example in zip(verdicts, left, strict=True)]
         if self.info != self._judge.info:
             verdicts = [each.model_copy(update={"judge": self.info}) for each in verdicts]
         return _join(seen, verdicts)
@@ -88,6 +90,20 @@ class Screened(Stepped):
 
 def _left(examples: Sequence[Example], seen: Sequence[Verdict | Stage | None]) -> list[Example]:
     return [e for e, one in zip(examples, seen, strict=True) if not isinstance(one, Verdict)]
+
+
+def _sourced(verdict: Verdict, example: Example) -> Verdict:
+    """Name the documents of the evidence, where the example has names for them."""
+    if not example.document_ids:
+        return verdict
+    sentences = []
+    for sentence in verdict.sentences:
+        evidence = tuple(
+            one.model_copy(update={"source": example.document_ids[one.document]})
+            for one in sentence.evidence
+        )
+        sentences.append(sentence.model_copy(update={"evidence": evidence}))
+    return verdict.model_copy(update={"sentences": tuple(sentences)})
 
 
 def _join(seen: Sequence[Verdict | Stage | None], verdicts: Sequence[Verdict]) -> list[Verdict]:

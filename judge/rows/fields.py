@@ -16,6 +16,7 @@ from typing import Any
 
 from ..contract.types import BadInput, Example, MetricInput, MoonlynxError, Record
 from .hints import missing, text_in
+from .messages import MESSAGES, read_messages
 from .names import FIELD_OF, IGNORED, NAMES, listed, normalise, shown
 
 _OF_METRICS = {"input": "question", "context": "context", "output": "answer"}
@@ -81,7 +82,7 @@ class FieldMap:
         """
         row = dict.fromkeys(names, "")
         missing = [ours for ours in ("answer", "context") if not self._candidates(row, ours, ours)]
-        if missing:
+        if missing and MESSAGES not in row:
             columns = " and ".join(missing)
             message = f"has no column {columns}; its first row names {listed(row) or 'nothing'}"
             raise BadInput("bad_input", "row", f"{message}; give --map {missing[0]}=NAME")
@@ -142,7 +143,8 @@ AS_NAMED = FieldMap()
 def read_example(raw: Any, fields: FieldMap = AS_NAMED) -> Example:
     """Read an Example from a row or record, by whatever names its fields have.
 
-    Fields that an Example does not have are ignored.
+    `messages` stand for the fields that `read_messages` finds, where there is no answer beside
+    them. Other fields that an Example does not have are ignored.
 
     Raises:
         BadInput: names the field and, by its code, what became of it.
@@ -151,10 +153,32 @@ def read_example(raw: Any, fields: FieldMap = AS_NAMED) -> Example:
         message = f"must be a JSON object with context and answer, got {type(raw).__name__}"
         raise BadInput("bad_input", "row", message)
     known = fields.pick(raw, Example)
+    if raw.get(MESSAGES) is not None and "answer" not in known:
+        known = _with_messages(known, raw[MESSAGES])
     for needed in ("context", "answer"):
         if needed not in known:
             raise BadInput("bad_input", needed, missing(raw, needed))
     return Example.from_row(known)
+
+
+def _with_messages(known: Mapping[str, Any], value: Any) -> dict[str, Any]:
+    """Join a row's own fields and those of its messages; its own documents come first."""
+    if isinstance(value, str):  # a cell
+        try:
+            value = load_json(value)
+        except (ValueError, RecursionError) as error:
+            raise BadInput("bad_input", MESSAGES, f"is no JSON ({error})") from None
+    found = read_messages(value)
+    if known.get("question"):
+        raise BadInput("bad_input", "question", f"is given twice, also by {MESSAGES}; keep one")
+    own = known.get("context", [])
+    own = [own] if isinstance(own, str) else list(own)
+    names = [f"context[{number}]" for number in range(len(own))]
+    found["context"], found["document_ids"] = own + found["context"], names + found["document_ids"]
+    if not found["context"]:
+        message = "hold no documents: no result of a tool, no system message, nothing users state"
+        raise BadInput("empty_context", MESSAGES, message)
+    return {**known, **found}
 
 
 def id_of(raw: Any, fields: FieldMap = AS_NAMED) -> str | int | None:

@@ -78,7 +78,8 @@ def _found(verdict: Verdict, example: Example) -> Iterator[tuple[str, Text]]:
             text = example.context[evidence.document][evidence.start : evidence.end]
             text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
             name = "Evidence" if evidence.relation == "support" else "Conflict"
-            yield name, Text(f"[document {evidence.document + 1}] {visible(text)}")
+            source = evidence.source or f"document {evidence.document + 1}"
+            yield name, Text(f"[{visible(source, lines=False)}] {visible(text)}")
         shown.add(evidence)
 
 

@@ -109,3 +109,19 @@ def test_the_openapi_names_the_contracts_records_and_health_is_told(client):
     assert client.get("/docs").status_code == 404
     assert client.get("/healthz").json() == {"status": "alive"}
     assert client.get("/readyz").json()["judge"] == "token-similarity"
+
+
+def test_messages_are_judged_and_bad_ones_refused(client):
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "When was it opened?"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "The bridge was opened in 1932."},
+        {"role": "assistant", "content": "The bridge was opened in 1932."},
+    ]
+    verdict = client.post("/v1/judge", json={"messages": messages}).json()
+    assert verdict["score"] == "PASS"
+    assert {one["source"] for one in verdict["sentences"][0]["evidence"]} == {"c"}
+    reply = client.post("/v1/judge", json={"messages": messages[2:]})
+    assert reply.status_code == 422
+    assert "messages[0].tool_call_id" in reply.text
