@@ -8,6 +8,7 @@ it and only the question tells. Each is judged as it is, and with its question i
 import json
 import random
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +21,9 @@ PAIRS = 200
 FORMS = {"bare": "{answer}", "after its question": "{question} {answer}"}
 
 
-def pairs(data):
+def pairs(data: Path) -> Iterator[tuple[str, str, str, str]]:
     """Yield context, question, right and wrong answer, the same ones every time."""
-    rng = random.Random(0)  # noqa: S311 - chance, not secrecy
+    rng = random.Random(0)
     content = json.loads((data / "xquad_en" / "xquad.en.json").read_text(encoding="utf-8"))["data"]
     for paragraph in rng.sample([p for a in content for p in a["paragraphs"]], PAIRS):
         asked = [(one["question"], one["answers"][0]["text"]) for one in paragraph["qas"]]
@@ -36,7 +37,7 @@ def pairs(data):
                 break
 
 
-def main(data, spec):
+def main(data: str, spec: str) -> None:
     judge = load_judge(spec)
     rows = [(c, q, a, label) for c, q, r, w in pairs(Path(data)) for a, label in ((r, 0), (w, 1))]
     failed = np.array([label for *_, label in rows], dtype=bool)
