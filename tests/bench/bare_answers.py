@@ -1,6 +1,6 @@
-"""200 pairs of bare answers from XQuAD: what a question's answer, and its neighbour's, is judged as.
+"""200 pairs of bare answers from XQuAD: what an answer, and its neighbour's, is judged as.
 
-Run as `python -m tests.bench.bare_answers DATA JUDGE`. A wrong answer is the one of another question
+Run as `python -m tests.bench.bare_answers DATA JUDGE`. A wrong answer is that of another question
 about the same paragraph and of the same kind (with digits or without), so that the documents have
 it and only the question tells. Each is judged as it is, and with its question in front.
 """
