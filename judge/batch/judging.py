@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..contract.base import Judge, unscored
+from ..contract.correction import CorrectedRow
 from ..contract.steps import Progress, finish, steps_of
 from ..contract.types import BadInput, Count, Example, Id, MetricVerdict, Record, Verdict
 from ..files.journal import read_journal, resume
@@ -92,7 +93,7 @@ def judge_rows(
     with ExitStack() as stack:
         journal = stack.enter_context(resume(output, {**identify(judge), **run}))
         times = stack.enter_context(resume(timings)) if timings else None
-        for verdict in journal.pass_over(Verdict, rows, _id_of):
+        for verdict in journal.pass_over(Verdict, rows, id_of):
             tally.add(verdict)
         if times is not None:
             deque(times.read(Timing), maxlen=0)
@@ -148,8 +149,8 @@ def judge_batch(
     ]
 
 
-def to_line(verdict: Verdict | MetricVerdict) -> bytes:
-    """Return a verdict as one line of JSON."""
+def to_line(verdict: Verdict | MetricVerdict | CorrectedRow) -> bytes:
+    """Return a verdict, or a corrected row, as one line of JSON."""
     return verdict.model_dump_json().encode("utf-8") + b"\n"
 
 
@@ -185,7 +186,8 @@ def _calibrations(judge: Judge) -> Iterator[str]:
         yield from _calibrations(stage)
 
 
-def _id_of(row: Row) -> str | int | None:
+def id_of(row: Row) -> str | int | None:
+    """Return the row's id, where it could be read."""
     return row.example.id if isinstance(row.example, Example) else row.id
 
 
@@ -198,5 +200,5 @@ def batches(rows: Iterable[T], size: int) -> Iterator[list[T]]:
 
 def _time_lines(batch: Sequence[Row], seconds: float) -> Iterator[bytes]:
     for row in batch:
-        timing = Timing(line=row.line, id=_id_of(row), seconds=round(seconds, 6))
+        timing = Timing(line=row.line, id=id_of(row), seconds=round(seconds, 6))
         yield timing.model_dump_json().encode("utf-8") + b"\n"

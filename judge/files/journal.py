@@ -17,11 +17,12 @@ from typing import BinaryIO, TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from ..contract.correction import CorrectedRow
 from ..contract.types import BadInput, MetricVerdict, MoonlynxError, Record, Verdict, first_fault
 from .atomic import held, written_whole
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
-AnyVerdict = TypeVar("AnyVerdict", Verdict, MetricVerdict)
+AnyVerdict = TypeVar("AnyVerdict", Verdict, MetricVerdict, CorrectedRow)
 Row = TypeVar("Row")
 
 

@@ -9,6 +9,7 @@ import typer
 from . import __version__
 from .eval.cli import app as eval_app
 from .halubench.cli import app as halubench_app
+from .judge.cli.correct import app as correct_app
 from .judge.cli.fit import app as fit_app
 from .judge.cli.installed import describe_installation
 from .judge.cli.judge import ENGINES
@@ -33,6 +34,7 @@ app = typer.Typer(
 ENGINES["ray"] = judge_on_ray
 for _commands in (
     judge_app,
+    correct_app,
     fit_app,
     metric_app,
     eval_app,

@@ -15,7 +15,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from moonlynx.judge.batch import chat_tasks
+from moonlynx.judge.batch import chat_tasks, correcting
 from moonlynx.judge.batch import judging as batch
 from moonlynx.judge.contract.types import Example, Record
 from moonlynx.judge.files import atomic as files
@@ -25,7 +25,7 @@ from moonlynx.judge.rows.examples import Row
 
 ROWS = 13
 BATCH = 3
-TRACED = {module.__file__ for module in (batch, files, journal, chat_tasks)}
+TRACED = {module.__file__ for module in (batch, files, journal, chat_tasks, correcting)}
 
 
 class Made(Record):
@@ -45,7 +45,7 @@ class Numbers(chat_tasks.Ledger):
         pass
 
 
-def judge(folder: Path) -> None:
+def judge(folder: Path, correct: bool = False) -> None:
     words = ["amber", "basin", "cedar", "delta", "ember", "fjord", "grove"]
     rows = [
         Row(n + 1, n, Example(id=n, context="amber basin cedar.", answer=f"{words[n % 7]} {n}."))
@@ -53,6 +53,10 @@ def judge(folder: Path) -> None:
     ]
     run = {"input_sha256": "0" * 64}
     output, timings = folder / "out.jsonl", folder / "times.jsonl"
+    if correct:
+        correcting.BATCH_SIZE = BATCH
+        correcting.correct_rows(TokenSimilarity(), rows, output, run=run)
+        return
     batch.judge_rows(TokenSimilarity(), rows, output, run=run, batch_size=BATCH, timings=timings)
 
 
@@ -67,7 +71,7 @@ def make_one(number: int) -> Made | Dropped:
     return Dropped(number=number) if number % 3 == 1 else Made(number=number, text="ä" * number)
 
 
-WRITERS = {"judge": judge, "make": make}
+WRITERS = {"judge": judge, "make": make, "correct": lambda folder: judge(folder, correct=True)}
 
 
 def act_at(step: int, act: str) -> None:

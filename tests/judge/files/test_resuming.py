@@ -63,7 +63,7 @@ def server():
 @pytest.fixture(scope="module")
 def undisturbed(server, tmp_path_factory):
     found = {}
-    for writer in ("judge", "make"):
+    for writer in ("judge", "make", "correct"):
         runs = Runs(server, writer, tmp_path_factory.mktemp(writer))
         assert runs.wait(runs.start()) == DONE
         found[writer] = runs.files()
@@ -106,7 +106,7 @@ def do(runs, kind, *rest):
 @pytest.mark.fuzz
 @settings(max_examples=settings().max_examples // 4)  # of a few runs each; 1,000 in the fuzz tier
 @given(
-    writer=st.sampled_from(["judge", "make"]),
+    writer=st.sampled_from(["judge", "make", "correct"]),
     sequence=st.lists(st.one_of(alone, meeting, racing), min_size=1, max_size=4),
 )
 def test_two_processes_killed_and_stopped_anywhere_end_as_one_undisturbed(
