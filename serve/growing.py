@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, StrictBool, model_validator
 from pydantic_core import PydanticCustomError
 
+from moonlynx.judge.contract.correction import Correction
 from moonlynx.judge.contract.types import (
     Count,
     Documents,
@@ -99,14 +100,16 @@ class GuardEvent(Record):
     `sentence` brings a sentence's verdict, whose offsets are those of the whole answer; `halt`
     names the first that is a confident hallucination, and ends the stream; `judged` ends a stream
     without one, and says what to send as `judged` next; `error` ends one that could not go on.
+    `corrected` says what was changed of a whole answer.
     """
 
-    event: Literal["sentence", "halt", "judged", "error"]
+    event: Literal["sentence", "halt", "judged", "error", "corrected"]
     start: Offset | None = None
     end: Offset | None = None
     verdict: Verdict | None = None
     judged: Count | None = None
     error: JudgeError | None = None
+    correction: Correction | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 def may_be_judged(answer: str, judged: int) -> bool:

@@ -97,10 +97,11 @@ class Service:
     async def judge(self, request: Request, example: Example) -> Verdict:
         """Judge the one example of a request; `verdict_id` then returns the id of the verdict."""
         await self.check(example)
-        (verdict,) = await self._judge(request, [example])
+        (verdict,) = await self.judge_all(request, [example])
         return verdict
 
-    async def _judge(self, request: Request, examples: Sequence[Example]) -> list[Verdict]:
+    async def judge_all(self, request: Request, examples: Sequence[Example]) -> list[Verdict]:
+        """Judge the examples of a request, which are within the limits."""
         ids = [uuid4().hex for _ in examples]
         request.state.verdict_ids = ids
         return await self.finish(request, asyncio.gather(*self.submit(examples, ids)))
@@ -132,7 +133,7 @@ class Service:
         if request is None:
             judged = iter(await self.judge_patiently(examples))
         else:
-            judged = iter(await self._judge(request, examples))
+            judged = iter(await self.judge_all(request, examples))
         verdicts = []
         for row in rows:
             if isinstance(row.example, Example):

@@ -8,16 +8,19 @@ as it is.
 from __future__ import annotations
 
 from codecs import getincrementaldecoder
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from moonlynx.judge.contract.base import Judge
-from moonlynx.judge.contract.types import BadInput, MoonlynxError, first_fault
+from moonlynx.judge.contract.steps import afinish
+from moonlynx.judge.contract.types import BadInput, Example, MoonlynxError, first_fault
+from moonlynx.judge.correction.corrector import correct
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
 from ..growing import GrowingAnswer
-from .grounding import Grounding
+from .grounding import Grounding, OnFail
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -36,15 +39,25 @@ class GroundednessGuard:
 
     Each sentence is sent once it has passed, and judged once. The app's next piece is then
     refused as if the client had gone away, so it need not write the rest.
+
+    With `on_fail` "filter" or "annotate" the response is held until it is whole, and sent without
+    its unsupported sentences, or with marks behind them. The header `moonlynx-correction` counts
+    what was changed, and the request's state gets the whole `correction`.
     """
 
     def __init__(
-        self, app: ASGIApp, judge: str | Judge = DEFAULT_JUDGE, *, notice: str = NOTICE
+        self,
+        app: ASGIApp,
+        judge: str | Judge = DEFAULT_JUDGE,
+        *,
+        notice: str = NOTICE,
+        on_fail: OnFail = "block",
     ) -> None:
         """Wrap `app`."""
         self._app = app
-        self._grounding = Grounding(judge)
-        self._notice = notice
+        self.grounding = Grounding(judge)
+        self.notice = notice
+        self.on_fail = on_fail
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -52,7 +65,7 @@ class GroundednessGuard:
             await self._app(scope, receive, send)
             return
         state = scope.setdefault("state", {})
-        response = _Response(send, state, self._grounding, self._notice)
+        response = _Response(send, state, self)
         try:
             await self._app(scope, receive, response.send)
         except Exception:  # frameworks wrap the error by which the app was stopped
@@ -63,12 +76,12 @@ class GroundednessGuard:
 class _Response:
     """One response on its way out; `ended` once a sentence was held back."""
 
-    def __init__(self, send: Send, state: dict[str, Any], grounding: Grounding, notice: str):
+    def __init__(self, send: Send, state: dict[str, Any], guard: GroundednessGuard):
         self.ended = False
         self._send = send
         self._state = state
-        self._grounding = grounding
-        self._notice = notice
+        self._guard = guard
+        self._held: Message | None = None  # the response's start, where its body has to be whole
         self._decoder = getincrementaldecoder("utf-8")()
         self._growing: GrowingAnswer | None = None
         self._given = 0
@@ -83,7 +96,9 @@ class _Response:
             message = self._begin(message)
         if self._growing is not None and kind in _UNSEEN:
             raise Unguardable(f"{kind} with documents; answer by text the guard can read")
-        if self._growing is None or kind != "http.response.body":
+        if self._growing and kind == "http.response.start" and self._guard.on_fail != "block":
+            self._held = message
+        elif self._growing is None or kind != "http.response.body":
             await self._send(message)
         else:
             await self._grow(self._growing, message)
@@ -118,18 +133,39 @@ class _Response:
         text = self._decoder.decode(message.get("body", b""), final)
         grown = {"answer": growing.answer + text, "judged": self._given, "final": final}
         growing = self._growing = growing.model_copy(update=grown)
+        if self._held is not None:
+            if final:
+                await self._correct(growing, self._held)
+            return
         for piece in growing.whole_sentences():
-            verdict = await self._grounding.acheck(growing.example(piece))
+            verdict = await self._guard.grounding.acheck(growing.example(piece))
             if verdict.score != "PASS":
                 self.ended = True
                 # The blanks before the sentence are the answer's own.
                 blanks = growing.answer[self._given : piece.start]
-                await self._give(blanks + self._notice, final=True)
+                await self._give(blanks + self._guard.notice, final=True)
                 return
             await self._give(growing.answer[self._given : piece.end])
             self._given = piece.end
         if final:
             await self._give(growing.answer[self._given :], final=True)
+
+    async def _correct(self, growing: GrowingAnswer, start: Message) -> None:
+        """Send a whole response, corrected; one that could not be scored is withheld."""
+        text, guard = growing.answer, self._guard
+        if text.strip():
+            row = {"question": growing.question, "context": growing.context, "answer": text}
+            work = correct(
+                guard.grounding, Example.from_row(row), marking=guard.on_fail == "annotate"
+            )
+            made = self._state["correction"] = await afinish(work)
+            counts = Counter(change.action for change in made.changes)
+            said = [made.outcome, *(f"{action}={count}" for action, count in counts.items())]
+            header = (b"moonlynx-correction", "; ".join(said).encode())
+            start = {**start, "headers": [*start["headers"], header]}
+            text = guard.notice if made.outcome == "unscored" else made.answer
+        await self._send(start)
+        await self._give(text, final=True)
 
     async def _give(self, text: str, final: bool = False) -> None:
         body = {"type": "http.response.body", "body": text.encode(), "more_body": not final}

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from threading import Lock
+from typing import Literal
 
 from moonlynx.judge.contract.base import AsyncJudge, Judge
 from moonlynx.judge.contract.types import Example, MoonlynxError, Unscored, Verdict
 from moonlynx.judge.registry import DEFAULT_JUDGE, load_judge
 
 from .explain import explain
+
+OnFail = Literal["block", "filter", "annotate"]
 
 
 class Ungrounded(MoonlynxError, ValueError):
@@ -22,11 +25,12 @@ class Ungrounded(MoonlynxError, ValueError):
 
 
 class Grounding:
-    """Judges answers one at a time, from any number of threads or tasks."""
+    """Judges answers one at a time, from any number of threads or tasks; a judge itself."""
 
     def __init__(self, judge: str | Judge = DEFAULT_JUDGE) -> None:
         """Accept a judge, or load one by its name."""
         self.judge = load_judge(judge) if isinstance(judge, str) else judge
+        self.info = self.judge.info
         # Judges need not be thread-safe, and frameworks use many threads.
         self._alone = Lock()
 
@@ -42,6 +46,14 @@ class Grounding:
             return await asyncio.to_thread(self.check, example)
         (verdict,) = await self.judge.acall([example])
         return verdict
+
+    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        """Judge some answers."""
+        return [self.check(example) for example in examples]
+
+    async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
+        """Judge some answers without blocking the event loop."""
+        return [await self.acheck(example) for example in examples]
 
 
 def read_example(answer: str, context: str | Iterable[str], question: str = "") -> Example:

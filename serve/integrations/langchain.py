@@ -11,10 +11,13 @@ from typing import Any
 
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.base import Judge
+from moonlynx.judge.contract.correction import Correction
+from moonlynx.judge.contract.steps import afinish, finish
 from moonlynx.judge.contract.types import Example, Unscored, Verdict
+from moonlynx.judge.correction.corrector import correct
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
-from .grounding import Grounding, Ungrounded, faithfulness, read_example, reason
+from .grounding import Grounding, OnFail, Ungrounded, faithfulness, read_example, reason
 
 try:
     from langchain_core.documents import Document
@@ -26,13 +29,16 @@ State = Mapping[str, Any]
 
 
 def groundedness_guard(
-    judge: str | Judge = DEFAULT_JUDGE, *, halt: bool = True
+    judge: str | Judge = DEFAULT_JUDGE, *, halt: bool = True, on_fail: OnFail = "block"
 ) -> Runnable[State, dict[str, Any]]:
     """Return a runnable that adds `verdict` to a mapping with `answer`, `context` and `question`.
 
-    The context is a text, or a list of texts or Documents; the question may be left out.
+    The context is a text, or a list of texts or Documents; the question may be left out. With
+    `on_fail` "filter" or "annotate" an answer that FAILs is replaced by what is left of it, or
+    marked; `correction` says what was changed, and `verdict` is that of the answer returned.
     """
     grounding = Grounding(judge)
+    marking = on_fail == "annotate"
 
     def let_pass(state: State, example: Example, verdict: Verdict) -> dict[str, Any]:
         if halt and verdict.score is None:
@@ -41,13 +47,23 @@ def groundedness_guard(
             raise Ungrounded(example, verdict)
         return {**state, "verdict": verdict}
 
+    def replace(state: State, made: Correction) -> dict[str, Any]:
+        if halt and made.outcome == "unscored":
+            raise Unscored(made.before)
+        verdict = made.after or made.before
+        return {**state, "answer": made.answer, "correction": made, "verdict": verdict}
+
     def guard(state: State) -> dict[str, Any]:
         example = _example(state)
-        return let_pass(state, example, grounding.check(example))
+        if on_fail == "block":
+            return let_pass(state, example, grounding.check(example))
+        return replace(state, finish(correct(grounding, example, marking=marking)))
 
     async def aguard(state: State) -> dict[str, Any]:
         example = _example(state)
-        return let_pass(state, example, await grounding.acheck(example))
+        if on_fail == "block":
+            return let_pass(state, example, await grounding.acheck(example))
+        return replace(state, await afinish(correct(grounding, example, marking=marking)))
 
     return RunnableLambda(guard, afunc=aguard, name="groundedness_guard")
 

@@ -3,21 +3,17 @@
 A chat completion with `documents` (and `halt_at`) is forwarded; of what comes back, a sentence is
 sent once it is judged, with its `GuardEvent` in the field `moonlynx`. At the first confident
 hallucination the answer ends with the finish reason `content_filter`. A sentence that could not be
-scored is sent: its event says so.
+scored is sent: its event says so. With `on_fail` the answer is corrected instead, once it is whole.
 """
 
 import json
-import os
 from collections.abc import AsyncIterator
-from typing import Any
 
-import httpx
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from moonlynx.judge.backends.endpoint import KEY_VARIABLE
 from moonlynx.judge.contract.types import Probability
 
 from ..growing import GrowingAnswer, GuardEvent, WrittenDocuments
@@ -26,8 +22,8 @@ from ..queue.batching import QueueFull
 from ..service import Service
 from .completions import Message, last_text
 from .guard import guard_events
-
-Chunk = dict[str, Any]
+from .on_fail import OnFail, RequestJudge, corrected
+from .upstream import Chunk, Upstream, join
 
 
 class GuardedMessage(Message):
@@ -44,6 +40,8 @@ class GuardedChat(BaseModel):
     messages: list[GuardedMessage] = Field(min_length=1)
     documents: WrittenDocuments
     halt_at: Probability = 0.5
+    on_fail: OnFail = "block"
+    retries: int = Field(default=2, ge=1, le=5, description="With `retry`: times asked again.")
     stream: bool = False
     n: int | None = Field(default=None, ge=1, le=1)
 
@@ -56,37 +54,8 @@ class GuardedChat(BaseModel):
 
     def asked(self) -> Chunk:
         """Return the body to send to the chat endpoint."""
-        own = {"documents", "halt_at"}
+        own = {"documents", "halt_at", "on_fail", "retries"}
         return self.model_dump(mode="json", exclude=own, exclude_unset=True) | {"stream": True}
-
-
-class Upstream:
-    """The chat endpoint, and the key to it in the environment's MOONLYNX_API_KEY."""
-
-    def __init__(self, url: str, timeout: float) -> None:
-        """Set its base URL, as a rule ending in /v1, and the seconds to wait for each piece."""
-        key = os.environ.get(KEY_VARIABLE)
-        self._url = f"{url.rstrip('/')}/chat/completions"
-        self._headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-        self._timeout = timeout
-        self._tls = httpx.create_ssl_context()
-
-    async def stream(self, body: Chunk) -> AsyncIterator[Chunk]:
-        """Yield the chunks of a streamed completion."""
-        client = httpx.AsyncClient(verify=self._tls, timeout=self._timeout, headers=self._headers)
-        try:
-            async with client, client.stream("POST", self._url, json=body) as reply:
-                if not reply.is_success:
-                    said = (await reply.aread()).decode("utf-8", "replace")[:500]
-                    message = f"the chat endpoint answered HTTP {reply.status_code}: {said}"
-                    raise HTTPException(502, message)
-                async for line in reply.aiter_lines():
-                    data = line.removeprefix("data:").strip()
-                    if line.startswith("data:") and data != "[DONE]":
-                        yield json.loads(data)
-        except (httpx.HTTPError, ValueError) as error:
-            message = f"the chat endpoint gave no complete answer: {type(error).__name__}"
-            raise HTTPException(502, message) from None
 
 
 def routes(service: Service, upstream: Upstream) -> APIRouter:
@@ -100,14 +69,21 @@ def routes(service: Service, upstream: Upstream) -> APIRouter:
     )
     async def complete(request: Request, chat: GuardedChat) -> Response:
         await service.check(chat.growing())
-        chunks = _guarded(service, request, chat.growing(), upstream.stream(chat.asked()))
+        asked, growing = chat.asked(), chat.growing()
+        if chat.on_fail == "block":
+            chunks = _guarded(service, request, growing, upstream.stream(asked))
+        else:
+            retries = chat.retries if chat.on_fail == "retry" else 0
+            judge = RequestJudge(service, request)
+            marking = chat.on_fail == "annotate"
+            chunks = corrected(judge, upstream, asked, growing, retries, marking=marking)
+        if not chat.stream:
+            return JSONResponse(await join(chunks))
         # Awaited first, so that what the endpoint refuses is answered with a status.
         first = await anext(chunks, None)
         if first is None:
             raise HTTPException(502, "the chat endpoint returned an empty answer")
-        if chat.stream:
-            return StreamingResponse(_as_events(first, chunks), media_type="text/event-stream")
-        return JSONResponse(await _join(first, chunks))
+        return StreamingResponse(_as_events(first, chunks), media_type="text/event-stream")
 
     return router
 
@@ -165,20 +141,3 @@ async def _as_events(first: Chunk, chunks: AsyncIterator[Chunk]) -> AsyncIterato
         # The reply has begun, so its status cannot say it any more.
         message = error.detail if isinstance(error, HTTPException) else str(error)
         yield f"data: {json.dumps({'error': {'message': message, 'code': 'guard'}})}\n\n"
-
-
-async def _join(first: Chunk, chunks: AsyncIterator[Chunk]) -> Chunk:
-    """Join the chunks into one completion, with the events of all its sentences."""
-    whole = [first, *[chunk async for chunk in chunks]]
-    choices = [choice for chunk in whole for choice in chunk.get("choices") or ()]
-    text = "".join(choice["delta"].get("content") or "" for choice in choices)
-    finish = next((one["finish_reason"] for one in choices if one["finish_reason"]), None)
-    message = {"role": "assistant", "content": text, "refusal": None}
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
-    head = {name: first.get(name) for name in ("id", "created", "model")}
-    return head | {
-        "object": "chat.completion",
-        "choices": [choice],
-        "usage": next((chunk["usage"] for chunk in whole if chunk.get("usage")), None),
-        "moonlynx": [chunk["moonlynx"] for chunk in whole if "moonlynx" in chunk],
-    }

@@ -15,7 +15,8 @@ USAGE = {"prompt_tokens": 3, "completion_tokens": 5, "total_tokens": 8}
 
 
 @contextmanager
-def chat_endpoint(answer, status=200, whole=True):
+def chat_endpoint(*answers, status=200, whole=True):
+    """Serve a chat model that gives one answer after the other, and the last one again."""
     asked = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -26,6 +27,7 @@ def chat_endpoint(answer, status=200, whole=True):
             if status != 200:
                 self.wfile.write(b'{"error": {"message": "no such model"}}')
                 return
+            answer = answers[min(len(asked), len(answers)) - 1]
             chunks = [{"role": "assistant", "content": ""}]
             chunks += [{"content": piece} for piece in pieces(answer)]
             for delta in chunks:
@@ -55,20 +57,20 @@ def chat_endpoint(answer, status=200, whole=True):
 
 
 @contextmanager
-def guarded(answer, **endpoint):
+def guarded(*answers, **endpoint):
     with (
-        chat_endpoint(answer, **endpoint) as (url, asked),
+        chat_endpoint(*answers, **endpoint) as (url, asked),
         serving(settings=Settings(upstream=url)) as address,
         openai.OpenAI(base_url=f"{address}/v1/guarded", api_key="none", max_retries=0) as chat,
     ):
         yield chat, asked
 
 
-def ask(chat, documents=CONTEXT, **more):
+def ask(chat, documents=CONTEXT, guard=None, **more):
     return chat.chat.completions.create(
         model="m",
         messages=[{"role": "user", "content": "When?", "name": "ann"}],
-        extra_body={"documents": documents},
+        extra_body={"documents": documents, **(guard or {})},
         **more,
     )
 

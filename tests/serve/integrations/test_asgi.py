@@ -22,9 +22,9 @@ LATE = f"{RIGHT} It is 90 m long.\n"
 router = APIRouter()
 
 
-def app(judge=JUDGE):
+def app(judge=JUDGE, **options):
     made = FastAPI()
-    made.add_middleware(GroundednessGuard, judge=judge)
+    made.add_middleware(GroundednessGuard, judge=judge, **options)
     made.include_router(router)
     made.state.written = []
     made.state.next = threading.Event()
@@ -176,3 +176,32 @@ def test_a_file_that_the_server_would_send_is_refused():
 
     with pytest.raises(Unguardable, match="pathsend"):
         call(GroundednessGuard(sending, JUDGE), "/")
+
+
+@pytest.mark.parametrize("path", ["/stream", "/whole"])
+def test_by_option_a_response_is_filtered_or_marked_and_says_so(path):
+    for on_fail, text, said in (
+        ("filter", RIGHT, "filtered; kept=1; removed=1"),
+        ("annotate", f"{WRONG} [unsupported]", "annotated; kept=1; marked=1"),
+    ):
+        made, states = app(on_fail=on_fail), []
+        reply = call(Keeping(made, states), f"{path}?answer={WRONG}")
+        assert reply.text.rstrip() == text
+        assert reply.headers["moonlynx-correction"] == said
+        assert states[0]["correction"].original.rstrip() == WRONG
+        assert call(made, f"{path}?answer={RIGHT}").text.rstrip() == RIGHT
+    assert call(app(Silent(), on_fail="filter"), f"{path}?answer={RIGHT}").text == NOTICE
+    blank = call(app(on_fail="filter"), f"{path}?answer=")
+    assert (blank.status_code, blank.text.strip()) == (200, "")
+    assert "moonlynx-correction" not in blank.headers
+
+
+class Keeping:
+    """Middleware outside of the guard that keeps the request's state."""
+
+    def __init__(self, inner, states):
+        self.inner, self.states = inner, states
+
+    async def __call__(self, scope, receive, send):
+        self.states.append(scope.setdefault("state", {}))
+        await self.inner(scope, receive, send)

@@ -49,6 +49,20 @@ def test_what_has_no_score_does_not_pass():
     assert state["verdict"].error.code == "timeout"
 
 
+def test_an_unsupported_answer_is_filtered_or_marked_with_a_record():
+    filtered = chain(WRONG, on_fail="filter").invoke(QUESTION)
+    assert (filtered["answer"], filtered["verdict"].score) == (RIGHT, "PASS")
+    assert [one.action for one in filtered["correction"].changes] == ["kept", "removed"]
+    assert asyncio.run(chain(WRONG, on_fail="filter").ainvoke(QUESTION)) == filtered
+    marked = chain(WRONG, on_fail="annotate").invoke(QUESTION)
+    assert marked["answer"] == f"{WRONG} [unsupported]"
+    assert marked["verdict"].score == "FAIL"
+    right = chain(RIGHT, on_fail="filter").invoke(QUESTION)
+    assert (right["answer"], right["correction"].outcome) == (RIGHT, "unchanged")
+    with pytest.raises(Unscored, match="took too long"):
+        chain(RIGHT, judge=Silent(), on_fail="filter").invoke(QUESTION)
+
+
 def evaluate(answer, judge=JUDGE):
     """Run the evaluator in LangSmith's own experiment runner, which uploads nothing here."""
     from langsmith import Client
