@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from .backends.chat import load_chat_model, parse_chat_model
 from .backends.hub import find_commit, is_on_hub
 from .backends.options import Reader, finite, one_of, preset, read_options, read_own, share
 from .builders import BUILT_IN, LYNX_MODEL, Factory
@@ -36,6 +37,7 @@ _OF_JUDGES: Mapping[str, Reader] = {
     "confidence": finite,
     "revision": str,
     "citations": one_of("required"),
+    "translate": str,
     **_SHARED,
 }
 _OF_CASCADES: Mapping[str, Reader] = {
@@ -54,10 +56,11 @@ def load_judge(spec: str | Spec) -> Judge:
 
     Every judge takes `calibration=FILE` or `threshold=X` (in [0, 1] where its raw scores are; those
     of `lynx` and `luna2` are log-odds), `preset=guard` (or balanced, audit) where it is calibrated,
-    `abstain=RISK` with `confidence=P` (0.95), `rules=on` and `languages=strict`; one that checks
-    citations takes `citations=required`; one whose model is on the Hub `revision=REVISION`, a
-    branch, a tag or a commit. A cascade takes `policy=FILE`, `on-failure=unscored` (or keep),
-    `rules=on`, and `languages=strict` for each of its judges.
+    `abstain=RISK` with `confidence=P` (0.95), `rules=on`, `languages=strict`, and
+    `translate=MODEL@BACKEND` where it does not read every language; one that checks citations takes
+    `citations=required`; one whose model is on the Hub `revision=REVISION`, a branch, a tag or a
+    commit. A cascade takes `policy=FILE`, `on-failure=unscored` (or keep), `rules=on`, and
+    `languages=strict` for each of its judges.
 
     Raises:
         SpecError: the name does not follow the grammar, or an option has a wrong value.
@@ -75,6 +78,7 @@ def load_judge(spec: str | Spec) -> Judge:
     from .decision.policy import load_policy
     from .judges.rules import RuleTier
     from .judges.screen import Screened
+    from .judges.translated import Translated
 
     if isinstance(spec, str):
         spec = parse_spec(spec)
@@ -101,7 +105,10 @@ def load_judge(spec: str | Spec) -> Judge:
             judge = factory.build(replace(spec, model=model, options=own), threshold)
         if calibration is not None:
             judge = apply_calibration(judge, calibration, options.get("preset"))
-        judge = _checked(judge, spec.name, required="citations" in options)
+        checks = bool(getattr(judge, "checks", False))
+        if "translate" in options:
+            judge = Translated(judge, load_chat_model(parse_chat_model(options["translate"])))
+        judge = _checked(judge, spec.name, checks, required="citations" in options)
         served = spec.backend not in (None, *LOCAL_BACKENDS)
         commit = None if model is None or served else find_commit(model)
         judge = Screened(judge, strict=options.get("languages") == "strict", commit=commit)
@@ -118,11 +125,11 @@ def load_judge(spec: str | Spec) -> Judge:
     return RuleTier(judge) if options.get("rules") == "on" else judge
 
 
-def _checked(judge: Judge, name: str, required: bool) -> Judge:
+def _checked(judge: Judge, name: str, checks: bool, required: bool) -> Judge:
     """Check citations and refusals with a judge that reads claims beside documents."""
     from .judges.checks import Checked
 
-    if getattr(judge, "checks", False):
+    if checks:
         return Checked(judge, required=required)
     if required:
         raise SpecError(f"{name} does not check citations; use luna, nli or a similarity")

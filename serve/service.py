@@ -96,12 +96,13 @@ class Service:
 
     async def judge(self, request: Request, example: Example) -> Verdict:
         """Judge the one example of a request; `verdict_id` then returns the id of the verdict."""
-        await self.check(example)
         (verdict,) = await self.judge_all(request, [example])
         return verdict
 
     async def judge_all(self, request: Request, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples of a request, which are within the limits."""
+        """Judge the examples of a request."""
+        for example in examples:
+            await self.check(example)
         ids = [uuid4().hex for _ in examples]
         request.state.verdict_ids = ids
         return await self.finish(request, asyncio.gather(*self.submit(examples, ids)))

@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ..backends.base import ChatBackend
 from ..contract.base import Judge
 from ..contract.correction import CorrectedRow
-from ..contract.types import Example, JudgeError
-from ..correction.corrector import correct_all
+from ..contract.types import Example, JudgeError, Verdict
+from ..correction.corrector import correct, run
 from ..files.journal import resume
 from ..rows.examples import Row
-from .judging import BATCH_SIZE, Tally, batches, id_of, identify, to_line
+from .judging import BATCH_SIZE, Tally, batches, id_of, identify, judge_batch, to_line
 
-
-@dataclass
-class Corrected(Tally):
-    """Counts of the verdicts before, and of what became of the answers."""
-
-    outcomes: Counter[str] = field(default_factory=Counter)
-
-    def take(self, row: CorrectedRow) -> None:
-        """Count one row."""
-        if row.correction is not None:
-            self.add(row.correction.before)
-            self.outcomes[row.correction.outcome.replace("_", " ")] += 1
-        elif row.error is not None:
-            self.rows += 1
-            self.unscored[row.error.code] += 1
-
-    def __str__(self) -> str:
-        """Return the counts in one line."""
-        outcomes = (f"{n} {outcome}" for outcome, n in self.outcomes.most_common())
-        return f"{super().__str__()}; answers: {', '.join(outcomes)}"
+_GIVEN = {"id", "question", "context", "conversation"}
 
 
 def correct_rows(
@@ -47,7 +26,7 @@ def correct_rows(
     model: ChatBackend | None = None,
     marking: bool = False,
     on_progress: Callable[[Tally], None] = lambda _: None,
-) -> Corrected:
+) -> Tally:
     """Write one corrected row per row to `output`, resuming where an earlier run stopped.
 
     Raises:
@@ -55,30 +34,35 @@ def correct_rows(
         RunMismatch: `output` holds the rows of another run.
         BackendError: the chat model cannot be reached; what is done is in `output`.
     """
-    rows, tally = iter(rows), Corrected()
+    rows, tally = iter(rows), Tally()
     with resume(output, {**identify(judge), **run}) as journal:
         for done in journal.pass_over(CorrectedRow, rows, id_of):
-            tally.take(done)
+            _count(tally, done)
         on_progress(tally)
         for batch in batches(rows, BATCH_SIZE):
-            for corrected in _correct_batch(judge, batch, model, marking):
+            for row, verdict in zip(batch, judge_batch(judge, batch), strict=True):
+                corrected = _correct(judge, row, verdict, model, marking)
                 journal.append([to_line(corrected)])
-                tally.take(corrected)
+                _count(tally, corrected)
                 on_progress(tally)
     return tally
 
 
-def _correct_batch(
-    judge: Judge, rows: Sequence[Row], model: ChatBackend | None, marking: bool
-) -> Iterator[CorrectedRow]:
-    """Yield the rows, corrected; what cannot be read has its error."""
-    examples = [row.example for row in rows if isinstance(row.example, Example)]
-    corrections = correct_all(judge, examples, model, marking=marking)
-    for row in rows:
-        if isinstance(row.example, Example):
-            given = row.example.model_dump(include={"id", "question", "context", "conversation"})
-            made = next(corrections)
-            yield CorrectedRow(**given, answer=made.answer, correction=made)
-        else:
-            error = JudgeError(code=row.example.code, message=str(row.example))
-            yield CorrectedRow(id=row.id, error=error)
+def _correct(
+    judge: Judge, row: Row, verdict: Verdict, model: ChatBackend | None, marking: bool
+) -> CorrectedRow:
+    if not isinstance(row.example, Example):
+        error = JudgeError(code=row.example.code, message=str(row.example))
+        return CorrectedRow(id=row.id, error=error)
+    made = run(correct(row.example, verdict, model, marking=marking), judge)
+    given = row.example.model_dump(include=_GIVEN)
+    return CorrectedRow(**given, answer=made.answer, correction=made)
+
+
+def _count(tally: Tally, row: CorrectedRow) -> None:
+    if row.correction is not None:
+        tally.add(row.correction.before)
+        tally.outcomes[row.correction.outcome.replace("_", " ")] += 1
+    elif row.error is not None:
+        tally.rows += 1
+        tally.unscored[row.error.code] += 1

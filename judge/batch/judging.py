@@ -39,7 +39,8 @@ class Timing(Record):
 class Tally:
     """Counts of the verdicts so far: by score, and unscored ones by error code.
 
-    `under_way` is the progress of the rows being judged, where their judge reports it.
+    `under_way` is the progress of the rows being judged, where their judge reports it; `outcomes`
+    counts what became of answers that are corrected.
     """
 
     rows: int = 0
@@ -47,6 +48,7 @@ class Tally:
     failed: int = 0
     unscored: Counter[str] = field(default_factory=Counter)
     under_way: Progress | None = None
+    outcomes: Counter[str] = field(default_factory=Counter)
 
     def add(self, verdict: Verdict) -> None:
         """Count one verdict."""
@@ -61,6 +63,9 @@ class Tally:
         counts = f"{self.rows} rows: {self.passed} PASS, {self.failed} FAIL"
         if unscored := ", ".join(f"{n} {code}" for code, n in sorted(self.unscored.items())):
             counts += f", {self.unscored.total()} unscored ({unscored})"
+        if self.outcomes:
+            listed = (f"{n} {outcome}" for outcome, n in self.outcomes.most_common())
+            counts += f"; answers: {', '.join(listed)}"
         return counts
 
 

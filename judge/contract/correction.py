@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
 from .types import Documents, Id, JudgeError, Range, Record, Text, Turn, Usage, Verdict
 
 Outcome = Literal[
@@ -16,9 +14,8 @@ Outcome = Literal[
 class Change(Range):
     """What became of one sentence: `original[start:end] == text`.
 
-    `new` is what stands in its place where it was rewritten or marked. `reason` says why it was
-    changed, or why the sentence that was to replace it was refused. `lost` are words that the
-    documents hold and the corrected answer no longer does, where it was rewritten.
+    `new` is what stands in its place; `reason` says why it was changed, or a rewrite refused;
+    `lost` are words that the documents hold and the answer no longer does after a rewrite.
     """
 
     text: Text
@@ -29,7 +26,7 @@ class Change(Range):
 
 
 class Attempt(Record):
-    """An earlier answer of the chat model, and why it was asked again."""
+    """An earlier answer of the chat model, which FAILed."""
 
     answer: Text
     verdict: Verdict
@@ -38,18 +35,18 @@ class Attempt(Record):
 class Correction(Record):
     """An answer that was judged, and what was changed until it passed.
 
-    `unscored` answers are as they were. Of `nothing_left`, `answer` says that no part is supported;
-    `after` is then the last verdict, null where no sentence was left to judge.
+    `unscored` answers are as they were; of `nothing_left`, `answer` says that there is no support.
+    `after` is the last verdict, if the answer was judged again; `usage` is that of rewriting.
     """
 
     outcome: Outcome
-    original: Text = Field(description="What the changes refer to: the chat model's last answer.")
+    original: Text
     answer: Text
     changes: tuple[Change, ...]
     before: Verdict
     after: Verdict | None = None
-    attempts: tuple[Attempt, ...] = Field(default=(), description="Earlier answers, by `retry`.")
-    usage: Usage = Field(default=Usage(), description="What rewriting cost, without judging.")
+    attempts: tuple[Attempt, ...] = ()
+    usage: Usage = Usage()
 
 
 class CorrectedRow(Record):

@@ -39,9 +39,9 @@ class Ask(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What the steps returned, as a rule verdicts."""
+    """What the steps returned."""
 
-    verdicts: Any
+    verdicts: list[Verdict]
 
 
 Step = Progress | Ask | None
@@ -105,16 +105,15 @@ def finish(
             on_progress(step)
 
 
-async def afinish(work: Generator[Any, Any, T]) -> T:
-    """Run steps, or other work that pauses, through without blocking the event loop."""
+async def afinish(work: Steps) -> list[Verdict]:
+    """Run steps through without blocking the event loop."""
     reply = None
     while not isinstance(step := await asyncio.to_thread(advance, work, reply), Done):
         reply = await answer(step) if isinstance(step, Ask) else None
-    result: T = step.verdicts
-    return result
+    return step.verdicts
 
 
-def advance(work: Generator[Any, Any, Any], reply: list[Verdict] | None) -> Step | Done:
+def advance(work: Steps, reply: list[Verdict] | None) -> Step | Done:
     """Run one step of the work."""
     try:
         return work.send(reply)

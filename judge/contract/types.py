@@ -347,7 +347,8 @@ class Stage(Record):
     """One stage of a composed judge, what it said, whether that stood, and what it cost.
 
     `degraded` marks a stage whose verdict stands only because a later one failed. `warning` says
-    why the verdict is to be taken with care; it is written only where there is one.
+    why the verdict is to be taken with care, `translation` is what was judged in the answer's
+    place; they are written only where there is one.
     """
 
     judge: Text
@@ -356,6 +357,7 @@ class Stage(Record):
     degraded: StrictBool = False
     usage: Usage = Usage()
     warning: Text | None = Field(default=None, exclude_if=lambda value: value is None)
+    translation: Text | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class JudgeError(Record):

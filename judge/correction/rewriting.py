@@ -25,23 +25,15 @@ def rewrite(
     wrong: Sequence[int],
     verdict: Verdict,
 ) -> tuple[dict[int, str], dict[int, str], Usage]:
-    """Return a sentence for each that the verdict finds unsupported, or why there is none.
-
-    Returns:
-        The sentences, "" where one is refused; why each was changed or refused; and the cost.
+    """Return sentences for those that are wrong, "" where one is refused; why; and the cost.
 
     Raises:
         BackendError: the model cannot be reached: no reason to take sentences out.
     """
-    requests = [
-        ChatRequest(
-            messages(PROMPT, example, sentence=units[n].text, reason=reason_of(verdict, units[n])),
-            _SCHEMA,
-            _TOKENS,
-        )
-        for n in wrong
-    ]
-    replies = model.complete(requests)
+    told = [{"sentence": units[n].text, "reason": reason_of(verdict, units[n])} for n in wrong]
+    replies = model.complete(
+        [ChatRequest(messages(PROMPT, example, **one), _SCHEMA, _TOKENS) for one in told]
+    )
     changes: dict[int, str] = {}
     reasons: dict[int, str] = {}
     stays = [unit.text for number, unit in enumerate(units) if number not in wrong]
@@ -61,10 +53,7 @@ def reason_of(verdict: Verdict, unit: Piece) -> str:
 
 
 def _read(reply: ChatReply, unit: str, stays: Sequence[str]) -> tuple[str, str | None]:
-    """Return the sentence of a reply; "" and why, if it cannot stand for the unit.
-
-    `stays` are the answer's other sentences.
-    """
+    """Return the sentence of a reply; "" and why, if it cannot stand beside those that stay."""
     said = read_text(read_object(reply), "sentence")
     if isinstance(said, JudgeError):
         return "", f"no rewrite: {said.message}"
@@ -74,10 +63,11 @@ def _read(reply: ChatReply, unit: str, stays: Sequence[str]) -> tuple[str, str |
     )
     if not new:
         return "", "the model had nothing to put in its place"
-    if not old & new:
-        return "", f"the rewrite has no word in common with it: “{said}”"
-    if len(said) > len(unit) + max(_LONGER, len(unit) // 2):
-        return "", f"the rewrite is much longer: “{said}”"
-    if any(new <= other for other in others):
-        return "", f"the rewrite says what another sentence says: “{said}”"
+    for refused, why in (
+        (not old & new, "has no word in common with it"),
+        (len(said) > len(unit) + max(_LONGER, len(unit) // 2), "is much longer"),
+        (any(new <= other for other in others), "says what another sentence says"),
+    ):
+        if refused:
+            return "", f"the rewrite {why}: “{said}”"
     return said, None

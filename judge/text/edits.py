@@ -9,7 +9,7 @@ items are not changed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -94,8 +94,10 @@ def edit(text: str, units: Sequence[Piece], changes: Mapping[int, str]) -> Edite
             else:
                 edited += "".join(marks) + (text[done:start] if shown else "")
                 if number in changes:
-                    lead = [mark for mark in loose if said.startswith(mark)]
-                    said = "".join([*lead, changes[number], *loose[len(lead) :]])
+                    new, lead = changes[number], [mark for mark in loose if said.startswith(mark)]
+                    # The line's own list mark is there already.
+                    new = new[_lead(new) :] if start > units[number].start else new
+                    said = "".join([*lead, new, *loose[len(lead) :]])
                 ranges[number] = (len(edited), len(edited) + len(said))
                 edited += said
                 marks, shown = [], True
@@ -104,7 +106,7 @@ def edit(text: str, units: Sequence[Piece], changes: Mapping[int, str]) -> Edite
     return Edited(edited.rstrip() if cut else edited, tuple(ranges))
 
 
-def annotate(text: str, units: Sequence[Piece], numbers: set[int], mark: str) -> Edited:
+def annotate(text: str, units: Sequence[Piece], numbers: Collection[int], mark: str) -> Edited:
     """Put a mark behind sentences: in a table's row before its last bar, below fenced code."""
     edited, done, ranges = "", 0, []
     for number, (start, end, said) in enumerate(units):

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from moonlynx.judge.contract.base import Judge
-from moonlynx.judge.contract.steps import afinish
 from moonlynx.judge.contract.types import BadInput, Example, MoonlynxError, first_fault
-from moonlynx.judge.correction.corrector import correct
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
 from ..growing import GrowingAnswer
@@ -155,10 +153,8 @@ class _Response:
         text, guard = growing.answer, self._guard
         if text.strip():
             row = {"question": growing.question, "context": growing.context, "answer": text}
-            work = correct(
-                guard.grounding, Example.from_row(row), marking=guard.on_fail == "annotate"
-            )
-            made = self._state["correction"] = await afinish(work)
+            made = await guard.grounding.acorrect(Example.from_row(row), guard.on_fail)
+            self._state["correction"] = made
             counts = Counter(change.action for change in made.changes)
             said = [made.outcome, *(f"{action}={count}" for action, count in counts.items())]
             header = (b"moonlynx-correction", "; ".join(said).encode())

@@ -8,7 +8,9 @@ from threading import Lock
 from typing import Literal
 
 from moonlynx.judge.contract.base import AsyncJudge, Judge
+from moonlynx.judge.contract.correction import Correction
 from moonlynx.judge.contract.types import Example, MoonlynxError, Unscored, Verdict
+from moonlynx.judge.correction.corrector import arun, correct, run
 from moonlynx.judge.registry import DEFAULT_JUDGE, load_judge
 
 from .explain import explain
@@ -25,12 +27,11 @@ class Ungrounded(MoonlynxError, ValueError):
 
 
 class Grounding:
-    """Judges answers one at a time, from any number of threads or tasks; a judge itself."""
+    """Judges answers one at a time, from any number of threads or tasks."""
 
     def __init__(self, judge: str | Judge = DEFAULT_JUDGE) -> None:
         """Accept a judge, or load one by its name."""
         self.judge = load_judge(judge) if isinstance(judge, str) else judge
-        self.info = self.judge.info
         # Judges need not be thread-safe, and frameworks use many threads.
         self._alone = Lock()
 
@@ -47,13 +48,18 @@ class Grounding:
         (verdict,) = await self.judge.acall([example])
         return verdict
 
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge some answers."""
-        return [self.check(example) for example in examples]
+    def correct(self, example: Example, on_fail: OnFail) -> Correction:
+        """Take out of one answer what is unsupported in it, or mark it."""
+        work = correct(example, marking=on_fail == "annotate")
+        return run(work, lambda some: [*map(self.check, some)])
 
-    async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge some answers without blocking the event loop."""
-        return [await self.acheck(example) for example in examples]
+    async def acorrect(self, example: Example, on_fail: OnFail) -> Correction:
+        """Correct one answer without blocking the event loop."""
+
+        async def judge(some: Sequence[Example]) -> list[Verdict]:
+            return [await self.acheck(one) for one in some]
+
+        return await arun(correct(example, marking=on_fail == "annotate"), judge)
 
 
 def read_example(answer: str, context: str | Iterable[str], question: str = "") -> Example:

@@ -12,9 +12,7 @@ from typing import Any
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.correction import Correction
-from moonlynx.judge.contract.steps import afinish, finish
 from moonlynx.judge.contract.types import Example, Unscored, Verdict
-from moonlynx.judge.correction.corrector import correct
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
 from .grounding import Grounding, OnFail, Ungrounded, faithfulness, read_example, reason
@@ -38,7 +36,6 @@ def groundedness_guard(
     marked; `correction` says what was changed, and `verdict` is that of the answer returned.
     """
     grounding = Grounding(judge)
-    marking = on_fail == "annotate"
 
     def let_pass(state: State, example: Example, verdict: Verdict) -> dict[str, Any]:
         if halt and verdict.score is None:
@@ -57,13 +54,13 @@ def groundedness_guard(
         example = _example(state)
         if on_fail == "block":
             return let_pass(state, example, grounding.check(example))
-        return replace(state, finish(correct(grounding, example, marking=marking)))
+        return replace(state, grounding.correct(example, on_fail))
 
     async def aguard(state: State) -> dict[str, Any]:
         example = _example(state)
         if on_fail == "block":
             return let_pass(state, example, await grounding.acheck(example))
-        return replace(state, await afinish(correct(grounding, example, marking=marking)))
+        return replace(state, await grounding.acorrect(example, on_fail))
 
     return RunnableLambda(guard, afunc=aguard, name="groundedness_guard")
 

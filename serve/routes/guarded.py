@@ -8,6 +8,7 @@ scored is sent: its event says so. With `on_fail` the answer is corrected instea
 
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
@@ -22,7 +23,7 @@ from ..queue.batching import QueueFull
 from ..service import Service
 from .completions import Message, last_text
 from .guard import guard_events
-from .on_fail import OnFail, RequestJudge, corrected
+from .on_fail import OnFail, corrected
 from .upstream import Chunk, Upstream, join
 
 
@@ -74,7 +75,7 @@ def routes(service: Service, upstream: Upstream) -> APIRouter:
             chunks = _guarded(service, request, growing, upstream.stream(asked))
         else:
             retries = chat.retries if chat.on_fail == "retry" else 0
-            judge = RequestJudge(service, request)
+            judge = partial(service.judge_all, request)
             marking = chat.on_fail == "annotate"
             chunks = corrected(judge, upstream, asked, growing, retries, marking=marking)
         if not chat.stream:

@@ -5,47 +5,26 @@ whose `correction` says what was changed. An answer that cannot be brought to pa
 sentence that says so, with the finish reason `content_filter`.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Literal
 
-from fastapi import Request
-
 from moonlynx.judge.contract.correction import Attempt, Correction
-from moonlynx.judge.contract.steps import afinish
 from moonlynx.judge.contract.types import Example, Verdict
-from moonlynx.judge.correction.corrector import correct
+from moonlynx.judge.correction.corrector import arun, correct
 from moonlynx.judge.correction.rewriting import reason_of
 from moonlynx.judge.prompts import messages
 from moonlynx.judge.text.edits import split_units
 
 from ..growing import GrowingAnswer, GuardEvent
-from ..service import Service
 from .upstream import Chunk, Upstream, join
 
 OnFail = Literal["block", "filter", "annotate", "retry"]
 RETRY_PROMPT = "retry-v1"
-
-
-class RequestJudge:
-    """The server's judge for one request: within its limits, by its queue."""
-
-    def __init__(self, service: Service, request: Request) -> None:
-        self.info = service.info
-        self._service, self._request = service, request
-
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Refuse: a queue is waited for."""
-        raise NotImplementedError
-
-    async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
-        """Judge the examples."""
-        for example in examples:
-            await self._service.check(example)
-        return await self._service.judge_all(self._request, examples)
+JudgeAll = Callable[[Sequence[Example]], Awaitable[list[Verdict]]]
 
 
 async def corrected(
-    judge: RequestJudge,
+    judge: JudgeAll,
     upstream: Upstream,
     body: Chunk,
     growing: GrowingAnswer,
@@ -76,9 +55,9 @@ async def corrected(
             break
         row = {"question": growing.question, "context": growing.context, "answer": answer}
         example = Example.from_row(row)
-        (before,) = await judge.acall([example])
+        (before,) = await judge([example])
         if before.score != "FAIL" or len(attempts) == retries:
-            correction = await afinish(correct(judge, example, before, marking=marking))
+            correction = await arun(correct(example, before, marking=marking), judge)
             break
         attempts.append(Attempt(answer=answer, verdict=before))
         body = body | {"messages": [*body["messages"], *_ask_again(example, before)]}

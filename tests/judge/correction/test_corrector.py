@@ -6,7 +6,7 @@ from moonlynx import Example, load_judge
 from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.types import JudgeError, JudgeInfo, Verdict
-from moonlynx.judge.correction.corrector import NOTHING_LEFT, correct_all
+from moonlynx.judge.correction.corrector import NOTHING_LEFT, correct, run
 
 from ...cases import cases
 
@@ -26,6 +26,10 @@ def row(answer, **more):
 @pytest.fixture(scope="module")
 def judge():
     return load_judge("luna:mini")
+
+
+def correct_all(judge, rows, model=None, **options):
+    return [run(correct(one, None, model, **options), judge) for one in rows]
 
 
 def corrected(judge, answer, replies=None, **options):
@@ -127,13 +131,6 @@ def test_a_judge_of_whole_answers_is_asked_about_each_sentence():
     assert (silent.outcome, silent.answer) == ("unscored", "The room is silent.")
 
 
-def test_a_batch_comes_to_what_each_answer_comes_to_alone():
-    answers = [f"{RIGHT} {BAR}", RIGHT, f"{RIGHT} {SEATS} {BAR}", BAR]
-    judge = load_judge("token-similarity")
-    together = list(correct_all(judge, [row(answer) for answer in answers]))
-    assert together == [corrected(judge, answer) for answer in answers]
-
-
 def test_the_gold_of_an_answer_is_not_that_of_what_is_left():
     judge, asked = Whole(), []
 
@@ -163,7 +160,7 @@ def test_orders_in_answer_or_document_stay_in_their_sections():
         asked.append(request)
         return said("")
 
-    list(correct_all(Whole(), [example], FakeBackend(reply)))
+    correct_all(Whole(), [example], FakeBackend(reply))
     (turn,) = asked[0].messages
     lines = turn.content.splitlines()
     marks = [line for line in lines if line.startswith("======")]
