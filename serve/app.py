@@ -21,6 +21,7 @@ from .page.front import FILES, JUDGING, Page, route_of
 from .page.login import LARGEST, LOGIN, Login
 from .queue.jobs import Jobs
 from .routes import batch_files, completions, feedback, guard, guarded, health, measuring, verdict
+from .routes.upstream import Upstream
 from .service import Service, Settings
 from .tracing import Tracing
 
@@ -95,7 +96,7 @@ def _add_routes(
     if service.audit:
         app.include_router(feedback.routes(service.audit, service.settings.timeout))
     if service.settings.upstream:
-        upstream = guarded.Upstream(service.settings.upstream, service.settings.timeout)
+        upstream = Upstream(service.settings.upstream, service.settings.timeout)
         app.include_router(guarded.routes(service, upstream))
 
 
