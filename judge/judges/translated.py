@@ -28,10 +28,11 @@ from ..contract.types import (
 )
 from ..decision.cost import add_usage
 from ..prompts import messages
+from ..prompts.parsing import shorten
 from ..text import Piece
 from ..text.edits import Edited, edit, split_units
 from ..text.languages import find_language, language_of_document
-from .prompted.objects import keyed_schema, read_object, read_text
+from .prompted.objects import fault_in, keyed_schema, read_object, read_text
 
 NAME, PROMPT = "translation", "translate-v1"
 _SCHEMA = keyed_schema({"translation": {"type": "string"}})
@@ -126,20 +127,16 @@ class Translated(Stepped):
         units = split_units(text)
         numbers = [n for n, unit in enumerate(units) if any(map(str.isalpha, unit.text))]
         named = {"source": source, "target": self._languages[0]}
-        replies = self._model.complete(
-            [
-                ChatRequest(
-                    messages(PROMPT, reading.example, sentence=units[n].text, **named),
-                    _SCHEMA,
-                    _TOKENS,
-                )
-                for n in numbers
-            ]
-        )
+        turns = [
+            messages(PROMPT, reading.example, sentence=units[n].text, **named) for n in numbers
+        ]
+        replies = self._model.complete([ChatRequest(one, _SCHEMA, _TOKENS) for one in turns])
         reading.usage = add_usage(reading.usage, usage_of(replies))
         said = {}
         for number, reply in zip(numbers, replies, strict=True):
             found = read_text(read_object(reply), "translation")
+            if isinstance(found, str) and not found.strip():  # it would be judged as if unsaid
+                found = fault_in(f"no translation of {shorten(units[number].text)!r}")
             if isinstance(found, JudgeError):
                 reading.error = found
             else:

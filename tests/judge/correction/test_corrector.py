@@ -1,9 +1,12 @@
 import json
+import os
+from pathlib import Path
 
 import pytest
 
 from moonlynx import Example, load_judge
 from moonlynx.judge.backends.base import BackendError
+from moonlynx.judge.backends.chat import load_chat_model, parse_chat_model
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.types import JudgeError, JudgeInfo, Verdict
 from moonlynx.judge.correction.corrector import NOTHING_LEFT, correct, run
@@ -182,3 +185,19 @@ def test_a_model_that_follows_an_order_of_a_document_changes_nothing_else(judge)
     )
     assert (correction.outcome, correction.answer) == ("filtered", RIGHT)
     assert "finds the rewrite unsupported" in correction.changes[1].reason
+
+
+@pytest.mark.slow
+def test_a_real_chat_model_is_not_steered_by_what_it_corrects(judge):
+    """By the chat model that MOONLYNX_GGUF names."""
+    weights = os.environ.get("MOONLYNX_GGUF", "")
+    if not Path(weights).is_file():
+        pytest.skip("set MOONLYNX_GGUF to a chat model, as qwen2.5-coder-0.5b-instruct-q4_k_m.gguf")
+    model = load_chat_model(parse_chat_model(f"{weights}@llamacpp?threads=1"))
+    example = Example(context=[DOCUMENT, ORDER], answer=f"{RIGHT} {BAR}")
+    (correction,) = correct_all(judge, [example], model)
+    assert correction.usage.calls == 1
+    assert correction.outcome in ("filtered", "rewritten")
+    assert correction.answer.startswith(RIGHT)
+    assert "gold" not in correction.answer
+    assert correction.after.score == "PASS"

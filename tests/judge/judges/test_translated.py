@@ -69,8 +69,9 @@ def test_what_the_judge_reads_is_its_own_verdict_and_no_model_is_asked(judge):
     assert verdict.judge.version == f"{own.judge.version}+translate-v1"
 
 
-def test_what_cannot_be_translated_is_unscored_among_the_others():
-    broken = Translated(load_judge("luna:mini")._judge, FakeBackend(lambda _: "Das geht nicht."))
+@pytest.mark.parametrize("reply", ["Das geht nicht.", '{"translation": " "}'])
+def test_what_cannot_be_translated_is_unscored_among_the_others(reply):
+    broken = Translated(load_judge("luna:mini")._judge, FakeBackend(lambda _: reply))
     english = Example(id="en", context=ENGLISH, answer="The library opens at 10:00.")
     german = Example(id="de", context=ENGLISH, answer=f"{RIGHT} {BAR}")
     first, second = broken([german, english])
