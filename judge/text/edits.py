@@ -83,12 +83,13 @@ def edit(text: str, units: Sequence[Piece], changes: Mapping[int, str]) -> Edite
         blank = False
         edited += text[line.start : body]
         marks: list[str] = []  # of sentences that are gone, whose other side may stay
+        stray = _unpaired(_MARK.findall(text[body : line.end]))
         shown, done = False, body
         for number in line.units:
             start, end, _ = units[number]
             start = max(start, body)
             said = text[start:end]
-            loose = _unpaired(_MARK.findall(said))
+            loose = [one for one in _unpaired(_MARK.findall(said)) if one not in stray]
             if number in gone:
                 marks = _unpaired([*marks, *loose])
             else:
