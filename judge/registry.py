@@ -18,14 +18,16 @@ from .builders import BUILT_IN, LYNX_MODEL, Factory
 from .contract.base import Judge
 from .contract.spec import LOCAL_BACKENDS, JudgeSpec, Spec, SpecError, parse_spec
 from .contract.types import MoonlynxError
+from .rows.fields import ALL_DOCUMENTS, AS_NAMED, FieldMap
 
-__all__ = ["LYNX_MODEL", "Factory", "all_factories", "find_factory", "load_judge"]
+__all__ = ["LYNX_MODEL", "Factory", "all_factories", "fields_for", "find_factory", "load_judge"]
 
 GROUP = "moonlynx.judges"
 DEFAULT_JUDGE = "luna"
 CASCADE = "Judges asked one after the other, cheapest first, until one is sure"
 
 _SHARED: Mapping[str, Reader] = {
+    "index": Path,
     "languages": one_of("warn", "strict"),
     "rules": one_of("on", "off"),
 }
@@ -56,15 +58,16 @@ def load_judge(spec: str | Spec) -> Judge:
 
     Every judge takes `calibration=FILE` or `threshold=X` (in [0, 1] where its raw scores are; those
     of `lynx` and `luna2` are log-odds), `preset=guard` (or balanced, audit) where it is calibrated,
-    `abstain=RISK` with `confidence=P` (0.95), `rules=on`, `languages=strict`, and
+    `abstain=RISK` with `confidence=P` (0.95), `rules=on`, `languages=strict`, `index=DIR`, and
     `translate=MODEL@BACKEND` where it does not read every language; one that checks citations takes
     `citations=required`; one whose model is on the Hub `revision=REVISION`, a branch, a tag or a
-    commit. A cascade takes `policy=FILE`, `on-failure=unscored` (or keep), `rules=on`, and
-    `languages=strict` for each of its judges.
+    commit. A cascade takes `policy=FILE`, `on-failure=unscored` (or keep), `rules=on`, `index=DIR`,
+    and `languages=strict` for each of its judges.
 
     Raises:
         SpecError: the name does not follow the grammar, or an option has a wrong value.
         CalibrationError: the calibration is not one for this judge, or cannot do what was asked.
+        BrokenIndex: the index cannot be read.
         PolicyError: the policy is not one for these judges.
         UnknownJudge: nothing of that name is built in or installed.
         MissingExtra: an optional package is missing; says how to install it.
@@ -122,7 +125,20 @@ def load_judge(spec: str | Spec) -> Judge:
         ]
         policy = load_policy(options["policy"]) if "policy" in options else None
         judge = Cascade(stages, policy, options.get("on-failure", "unscored"))
-    return RuleTier(judge) if options.get("rules") == "on" else judge
+    judge = RuleTier(judge) if options.get("rules") == "on" else judge
+    return _indexed(judge, options["index"]) if "index" in options else judge
+
+
+def _indexed(judge: Judge, folder: str) -> Judge:
+    from .index.store import load_index
+    from .judges.indexed import Indexed
+
+    return Indexed(judge, load_index(folder))
+
+
+def fields_for(spec: Spec, fields: FieldMap = AS_NAMED) -> FieldMap:
+    """Return how rows are read for a judge: with an index, a row may lack its context."""
+    return replace(fields, absent={"context": ALL_DOCUMENTS}) if "index" in spec.options else fields
 
 
 def _checked(judge: Judge, name: str, checks: bool, required: bool) -> Judge:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from moonlynx.judge.cli.inputs import JudgeOption, PresetOption
+from moonlynx.judge.cli.inputs import IndexOption, JudgeOption, PresetOption
 from moonlynx.judge.contract.spec import parse_spec, with_preset
-from moonlynx.judge.registry import DEFAULT_JUDGE
+from moonlynx.judge.registry import DEFAULT_JUDGE, fields_for
 from moonlynx.judge.terminal.messages import echo
 
 from .audit.cli import audit_app
@@ -27,6 +28,7 @@ app.add_typer(run_batch_app, name="run-batch")
 def serve(
     judge_name: JudgeOption = DEFAULT_JUDGE,
     preset: PresetOption = None,
+    index: IndexOption = None,
     host: Annotated[str, typer.Option(help="Host name or address to bind.")] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 for any that is free.")
@@ -155,7 +157,10 @@ def serve(
         engine, spec = engine_of(own, deployment, tensor_parallel, dry_run=dry_run)
     elif dry_run:
         raise typer.BadParameter("--dry-run goes with --vllm or --tensor-parallel")
+    if index is not None:
+        spec = replace(spec, options=spec.options | {"index": str(index)})
     settings = Settings(
+        fields=fields_for(spec),
         batching=Batching(
             characters=batch_characters,
             parallel=engine.deployment.requests if engine else 1,

@@ -15,9 +15,10 @@ from uuid import uuid4
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from moonlynx.judge.contract.base import Judge, unscored
+from moonlynx.judge.contract.base import Judge, unscored, with_documents
 from moonlynx.judge.contract.types import Example, JudgeInfo, Verdict
 from moonlynx.judge.rows.examples import Row
+from moonlynx.judge.rows.fields import AS_NAMED, FieldMap
 
 from .audit.recorder import AuditSettings, Recorder
 from .counters import Counters
@@ -44,6 +45,7 @@ class Settings:
     exposed: bool = False  # to other machines, by addresses and names without a dot too
     jobs: Path | None = None  # folder of batch files; None: there are none
     upstream: str | None = None  # base URL of a chat endpoint to guard; None: there is none
+    fields: FieldMap = AS_NAMED  # how rows are read
     audit: AuditSettings | None = None  # what is stored of verdicts; None: nothing
     fault: Callable[[], str | None] = lambda: None  # why the judge cannot judge at present
     over: Callable[[], bool] = lambda: False  # whether the server is shutting down
@@ -56,6 +58,7 @@ class Service:
         """Set up; nothing is judged before `batcher.run`."""
         self.info: JudgeInfo = judge.info
         self.settings = settings
+        self.expand = partial(with_documents, judge)
         self._tracing = tracing
         self.counters = Counters()
         self.batcher = Batcher(judge, settings.batching, self.counters.on_batch)

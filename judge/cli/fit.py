@@ -11,7 +11,7 @@ from ..batch.judging import BATCH_SIZE, read_timings, read_verdicts
 from ..contract.spec import CascadeSpec, JudgeSpec, parse_spec
 from ..contract.types import BadInput, Score, Span
 from ..files.atomic import beside, keep_apart
-from ..registry import find_factory, load_judge
+from ..registry import fields_for, find_factory, load_judge
 from ..rows.examples import Row, describe, read_rows
 from ..rows.fields import FieldMap
 from ..terminal.messages import echo
@@ -54,7 +54,8 @@ def calibrate(
 
     keep_apart({"--output": output, "--data": data})
     verdicts = beside(output, ".verdicts.jsonl")
-    spec, fields = parse_spec(judge_name), FieldMap.parse(map_ or ())
+    spec = parse_spec(judge_name)
+    fields = fields_for(spec, FieldMap.parse(map_ or ()))
     gold = _read_gold(data, fields)
     judge = load_judge(spec)
     tally = judge_file(judge, spec, data, verdicts, batch_size, fields=fields)

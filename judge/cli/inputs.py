@@ -43,6 +43,15 @@ PresetOption = Annotated[
     ),
 ]
 
+IndexOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Documents by `moonlynx index`: ?index=DIR. A row's context then names documents of "
+        "it, and a row without one is about them all.",
+    ),
+]
+
 
 def check_rows(rows: int, source: object) -> None:
     """Raise BadInput where there are no rows."""
@@ -69,6 +78,9 @@ def rows_asked_for(
     Raises:
         BadInput: a document, the answer or the messages cannot be read.
     """
+    indexed = fields.absent.get("context")
+    if indexed and answer is not None:
+        context = context or [indexed]
     single = answer is not None or bool(context)
     if messages is not None:
         if single or question or path is not None:
@@ -89,7 +101,7 @@ def rows_asked_for(
         raise typer.BadParameter(f"{missing} is missing; a judge needs a document and an answer")
     if [answer, *context].count("-") > 1:
         raise typer.BadParameter("only one of --context and --answer can be standard input")
-    documents = [_text(document) for document in context]
+    documents = context if indexed else [_text(document) for document in context]
     row = {"question": question, "context": documents, "answer": _standard_input(answer)}
     return [Row(1, None, Example.from_row(row))]
 

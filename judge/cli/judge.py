@@ -13,11 +13,11 @@ import typer
 from rich.table import Table
 
 from ..batch.judging import BATCH_SIZE, Tally, judge_rows, to_line
-from ..contract.base import Judge
+from ..contract.base import Judge, with_documents
 from ..contract.spec import JudgeSpec, Spec, parse_spec, with_preset
-from ..contract.types import ExitCode
+from ..contract.types import Example, ExitCode
 from ..files.atomic import keep_apart
-from ..registry import CASCADE, DEFAULT_JUDGE, all_factories, load_judge
+from ..registry import CASCADE, DEFAULT_JUDGE, all_factories, fields_for, load_judge
 from ..rows.examples import Row, describe, read_rows
 from ..rows.fields import AS_NAMED, FieldMap
 from ..rows.formats import kept
@@ -26,6 +26,7 @@ from ..terminal.progress import judge_visibly, progress_bar
 from ..terminal.show import render
 from .inputs import (
     FILES_HELP,
+    IndexOption,
     JudgeOption,
     MapOption,
     PresetOption,
@@ -102,6 +103,7 @@ def judge(
             "(the default), or leave it unscored: ?languages=strict.",
         ),
     ] = None,
+    index: IndexOption = None,
     format_: Annotated[
         Format | None,
         typer.Option("--format", help="How to print (default: rich on a terminal, else json)."),
@@ -140,18 +142,19 @@ def judge(
         raise typer.BadParameter("--timings goes with --output")
     if engine is None and address is not None:
         raise typer.BadParameter("--address goes with --engine")
-    fields = FieldMap.parse(map_ or ())
-    path = None if input_file is None else Path(input_file)
-    if engine is None:
-        verdicts = None if output is None else Path(output)
-        keep_apart({"--timings": timings, "--output": verdicts, "--input": path})
     flags = {
         "abstain": abstain_at,
         "rules": "on" if rules else None,
         "citations": "required" if require_citations else None,
         "languages": languages,
+        "index": index,
     }
     spec = with_preset(_parse(judge_name, flags), preset)
+    fields = fields_for(spec, FieldMap.parse(map_ or ()))
+    path = None if input_file is None else Path(input_file)
+    if engine is None:
+        verdicts = None if output is None else Path(output)
+        keep_apart({"--timings": timings, "--output": verdicts, "--input": path})
     if engine is not None:
         if input_file is None or output is None or timings is not None:
             raise typer.BadParameter("--engine goes with --input and --output, without --timings")
@@ -264,7 +267,10 @@ def _print_verdicts(
     for row, verdict in judge_visibly(judge, rows, size, tally):
         tally.add(verdict)
         if format_ == "rich":
-            console.print(render(verdict, row.example))
+            example = row.example
+            if isinstance(example, Example):
+                example = with_documents(judge, example)
+            console.print(render(verdict, example))
         elif format_ == "lynx":
             said = {"error": verdict.error.model_dump()} if verdict.error else verdict.to_lynx()
             sys.stdout.write(json.dumps(said, ensure_ascii=False) + "\n")

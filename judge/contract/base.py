@@ -32,6 +32,12 @@ class AsyncJudge(Judge, Protocol):
         ...
 
 
+def with_documents(judge: Judge, example: Example) -> Example:
+    """Return the example with the texts that evidence is in, where it names them in an index."""
+    expand = getattr(judge, "expand", None)
+    return expand(example) if expand else example
+
+
 def unscored(
     judge: JudgeInfo,
     example_id: str | int | None,

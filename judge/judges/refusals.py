@@ -7,9 +7,8 @@ Luna's encoder, given the topic for a claim, told the two kinds apart no better.
 from __future__ import annotations
 
 from ..contract.types import Evidence, Example, Span, Verdict
-from ..text import content_tokens, find_denial, iter_sentences
+from ..text import find_denial, iter_sentences, stems_of
 from .findings import clip, fail_by, share_supported
-from .luna.blocks import stem
 
 NAME = "refusals"
 _HELD = 0.75  # of a topic's words in a sentence of a document, that it is spoken of there
@@ -48,12 +47,12 @@ def _spoken_of(topic: str, example: Example) -> Evidence | None:
 
     What "it" is, the question says.
     """
-    wanted = {stem(token.form) for token in content_tokens(topic)}
+    wanted = set(stems_of(topic))
     if not wanted or _REFERS.intersection(topic.casefold().split()):
-        wanted |= {stem(token.form) for token in content_tokens(example.question)}
+        wanted |= set(stems_of(example.question))
     for index, document in enumerate(example.context if wanted else ()):
         for start, end, text in iter_sentences(document):
-            there = {stem(token.form) for token in content_tokens(text)}
+            there = set(stems_of(text))
             held = sum(any(_related(one, word) for word in there) for one in wanted)
             if held >= _HELD * len(wanted):
                 return Evidence(document=index, start=start, end=end, relation="conflict")

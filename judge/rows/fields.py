@@ -24,6 +24,7 @@ _LISTS = {"context", "samples", "conversation", "spans", "tools", "trace"}
 _QUOTED = r"""(?:'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")"""
 _PYTHON_LIST = re.compile(rf"\[\s*{_QUOTED}(?:[\s,]+{_QUOTED})*\s*\]", re.DOTALL)
 _EACH_QUOTED = re.compile(_QUOTED, re.DOTALL)
+ALL_DOCUMENTS = "*"  # as a context, with a judge that has an index
 
 
 _KNOWN = {normalise(name): name for name in IGNORED}
@@ -39,10 +40,12 @@ class FieldMap:
 
     Attributes:
         paths: by our field, a name; dotted where it is nested, as in `inputs.question`.
+        absent: by our field, what it is where a row lacks it.
         ignored: those of `IGNORED` that rows had, noted while rows are read.
     """
 
     paths: Mapping[str, str] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
     ignored: set[str] = field(default_factory=set, compare=False)
 
     @classmethod
@@ -81,7 +84,8 @@ class FieldMap:
             BadInput: it does not; names those that it has.
         """
         row = dict.fromkeys(names, "")
-        missing = [ours for ours in ("answer", "context") if not self._candidates(row, ours, ours)]
+        needed = [ours for ours in ("answer", "context") if ours not in self.absent]
+        missing = [ours for ours in needed if not self._candidates(row, ours, ours)]
         if missing and MESSAGES not in row:
             columns = " and ".join(missing)
             message = f"has no column {columns}; its first row names {listed(row) or 'nothing'}"
@@ -99,6 +103,8 @@ class FieldMap:
             value = self._value(raw, ours, shared)
             if isinstance(raw, Cells) and isinstance(value, str):
                 value = _read_cell(ours, value)
+            if value in (None, "", []):
+                value = self.absent.get(ours, value)
             if value is not None:
                 found[ours] = value
         known = {_KNOWN[normal] for name in raw if (normal := normalise(name)) in _KNOWN}

@@ -4,7 +4,7 @@ from .claims import claims_nothing
 from .denials import find_denial
 from .markup import Mark, read_markup
 from .sentences import SHORT, Piece, body_start, iter_sentences, split_sentences
-from .tokens import Token, content_tokens, words
+from .tokens import Token, content_tokens, stem, stems_of, words
 
 __all__ = [
     "SHORT",
@@ -18,5 +18,7 @@ __all__ = [
     "iter_sentences",
     "read_markup",
     "split_sentences",
+    "stem",
+    "stems_of",
     "words",
 ]

@@ -37,6 +37,9 @@ _STOP_WORDS = frozenset(
     we've they've""".split()  # noqa: SIM905 (a list would take a line for each word)
 )
 
+_STEM = 5  # letters of a word that are compared: "towers" meets "towering"
+_LEAST = 3  # letters of a word that is compared whole
+
 
 class Token(NamedTuple):
     """A content token: its range in the text and the form by which it is compared."""
@@ -49,6 +52,19 @@ class Token(NamedTuple):
 def content_tokens(text: str) -> list[Token]:
     """Return the content tokens of `text`, in order; forms are case-folded and NFKC-normalised."""
     return [token for token in words(text) if token.form not in _STOP_WORDS]
+
+
+def stem(form: str) -> str:
+    """Return the form by which a content word is compared: its beginning, or the whole of a number.
+
+    A plural's s is no part of it: "years" meets "year".
+    """
+    return form if form[0].isdigit() or len(form) <= _LEAST else form.removesuffix("s")[:_STEM]
+
+
+def stems_of(text: str) -> list[str]:
+    """Return the stems of the text's content words, in order."""
+    return [stem(token.form) for token in content_tokens(text)]
 
 
 def words(text: str) -> Iterator[Token]:

@@ -10,9 +10,8 @@ import random
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from moonlynx.judge.judges.luna.blocks import stem
 from moonlynx.judge.judges.luna.novelty import new_words
-from moonlynx.judge.text import content_tokens
+from moonlynx.judge.text import stems_of
 
 from ..data.exclusions import load_exclusions
 from ..data.pair_sets import PAIR_SETS, Label, Pair
@@ -71,7 +70,7 @@ def _item(source: str, pair: Pair) -> Item | None:
         spans = ()
     elif pair.right is not None:
         spans = changed_words(pair.right, claim)
-    new = new_words(claim, {stem(token.form) for token in content_tokens(premise)})
+    new = new_words(claim, set(stems_of(premise)))
     contradicted = _CONTRADICTED.get(pair.label)
     return Item(
         claim, (premise,), supported, source, spans=spans, new=new, contradicted=contradicted

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from moonlynx import Example, Judge, MoonlynxError, Unscored, load_judge
+from moonlynx.judge.contract.base import with_documents
 from moonlynx.judge.contract.spec import JudgeSpec, Spec, parse_spec
 from moonlynx.judge.registry import DEFAULT_JUDGE, find_factory
 
@@ -81,6 +82,6 @@ def assert_grounded(grounded_judge: Judge) -> AssertGrounded:
         if verdict.score is None:
             raise Unscored(verdict)
         if verdict.score == "FAIL":
-            raise AssertionError(explain(example, verdict))
+            raise AssertionError(explain(with_documents(grounded_judge, example), verdict))
 
     return check

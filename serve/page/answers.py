@@ -64,7 +64,8 @@ async def _judge_by(service: Service, name: str, example: Example) -> str:
         return render_error(f"{name}: {error}")
     except TimeoutError:
         return render_error(f"{name}: no verdict within {seconds:g} seconds")
-    return render_verdict(verdict, example, 1000 * (time.perf_counter() - started))
+    shown = service.expand(example)
+    return render_verdict(verdict, shown, 1000 * (time.perf_counter() - started))
 
 
 def routes(services: Mapping[str, Service]) -> APIRouter:

@@ -160,7 +160,10 @@ class Jobs:
         try:
             judge_rows(
                 rows,
-                map(self._service.settings.limits.row, read_rows(path)),
+                map(
+                    self._service.settings.limits.row,
+                    read_rows(path, self._service.settings.fields),
+                ),
                 folder / "output.jsonl",
                 run={"input_sha256": describe(path).sha256},
                 batch_size=min(BATCH_SIZE, self._service.settings.batching.queue),

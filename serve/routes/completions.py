@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from moonlynx.judge.contract.types import BadInput, Example, Text, Usage, Verdict
 from moonlynx.judge.judges.lynx import VERSION
 from moonlynx.judge.prompts import load_prompt
-from moonlynx.judge.rows.fields import load_json
+from moonlynx.judge.rows.fields import AS_NAMED, FieldMap, load_json
 from moonlynx.judge.rows.fields import read_example as read_row
 
 from ..http.errors import responses, strict_router
@@ -90,7 +90,7 @@ def routes(service: Service) -> APIRouter:
     async def complete(request: Request, chat: ChatRequest) -> Response:
         if chat.model != model:
             raise HTTPException(404, f"model: only {model!r} is served")
-        verdict = await service.judge(request, read_example(chat))
+        verdict = await service.judge(request, read_example(chat, service.settings.fields))
         name = verdict_id(request)
         if not chat.stream:
             return JSONResponse(completion(model, verdict, name))
@@ -102,7 +102,7 @@ def routes(service: Service) -> APIRouter:
     return router
 
 
-def read_example(chat: ChatRequest) -> Example:
+def read_example(chat: ChatRequest, fields: FieldMap = AS_NAMED) -> Example:
     """Return the example that the last message asks about.
 
     Raises:
@@ -116,7 +116,7 @@ def read_example(chat: ChatRequest) -> Example:
     except (ValueError, RecursionError):
         row = None
     if isinstance(row, dict):
-        return read_row(row)
+        return read_row(row, fields)
     return _read_prompt(text, f"messages.{len(chat.messages) - 1}.content")
 
 

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from moonlynx.judge.contract.types import JudgeError, Verdict
 from moonlynx.judge.text import Piece
 
-from ..growing import GrowingAnswer, GuardEvent, place
+from ..growing import GrowingAnswer, GuardEvent, IndexedAnswer, place
 from ..http.errors import responses, strict_router
 from ..service import Service
 
@@ -24,6 +24,7 @@ from ..service import Service
 def routes(service: Service) -> APIRouter:
     """Return the route."""
     router = strict_router()
+    body = IndexedAnswer if service.settings.fields.absent else GrowingAnswer
     stream = {"model": GuardEvent, "content": {"text/event-stream": {}}, "description": "Events."}
 
     @router.post(
@@ -32,7 +33,7 @@ def routes(service: Service) -> APIRouter:
         responses={200: stream, **responses(422, 429)},
         summary="Judge a growing answer, sentence by sentence",
     )
-    async def guard(request: Request, growing: GrowingAnswer) -> StreamingResponse:
+    async def guard(request: Request, growing: body) -> StreamingResponse:
         await service.check(growing)
         pieces = await asyncio.to_thread(growing.whole_sentences)
         # All are queued before the reply begins: from then on it could not be refused.

@@ -3,6 +3,7 @@
 A bad Example is refused with 422; in a list it becomes an unscored verdict in its place.
 """
 
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -11,7 +12,7 @@ from pydantic import PlainValidator
 
 from moonlynx.judge.contract.types import BadInput, Example, Verdict
 from moonlynx.judge.rows.examples import Row
-from moonlynx.judge.rows.fields import id_of, read_example
+from moonlynx.judge.rows.fields import FieldMap, id_of, read_example
 
 from ..http.errors import responses, strict_router
 from ..service import Service, verdict_id
@@ -19,33 +20,31 @@ from ..service import Service, verdict_id
 VERDICT_ID = "Moonlynx-Verdict-Id"  # header by which feedback names the verdict of one Example
 
 
-def _read_body(body: Any) -> Example | list[Row]:
+def _read_body(fields: FieldMap, body: Any) -> Example | list[Row]:
     if isinstance(body, list):
-        return [_read_row(number, value) for number, value in enumerate(body, start=1)]
+        return [_read_row(fields, number, value) for number, value in enumerate(body, start=1)]
     if isinstance(body, dict):
-        return read_example(body)
+        return read_example(body, fields)
     raise BadInput("bad_input", "body", "must be an Example or a list of Examples")
 
 
-def _read_row(number: int, value: Any) -> Row:
+def _read_row(fields: FieldMap, number: int, value: Any) -> Row:
     try:
-        example = read_example(value)
+        example = read_example(value, fields)
     except BadInput as error:
         return Row(number, id_of(value), error)
     return Row(number, example.id, example)
 
 
-Body = Annotated[
-    Example | list[Row],
-    # An object may name its fields as other tools do (docs/input.md), and a list's rows may be
-    # anything: what is no Example gets its own error.
-    PlainValidator(_read_body, json_schema_input_type=Example | dict[str, Any] | list[Any]),
-]
-
-
 def routes(service: Service) -> APIRouter:
     """Return the route."""
     router = strict_router()
+    # An object may name its fields as other tools do (docs/input.md), and a list's rows may be
+    # anything: what is no Example gets its own error.
+    reader = PlainValidator(
+        partial(_read_body, service.settings.fields),
+        json_schema_input_type=Example | dict[str, Any] | list[Any],
+    )
 
     @router.post(
         "/v1/judge",
@@ -53,7 +52,9 @@ def routes(service: Service) -> APIRouter:
         responses=responses(422, 429, 504),
         summary="Judge answers by their documents",
     )
-    async def judge(request: Request, body: Annotated[Body, FromBody()]) -> Response:
+    async def judge(
+        request: Request, body: Annotated[Example | list[Row], reader, FromBody()]
+    ) -> Response:
         headers = {}
         if isinstance(body, Example):
             content = (await service.judge(request, body)).model_dump_json()

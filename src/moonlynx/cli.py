@@ -11,6 +11,7 @@ from .eval.cli import app as eval_app
 from .halubench.cli import app as halubench_app
 from .judge.cli.correct import app as correct_app
 from .judge.cli.fit import app as fit_app
+from .judge.cli.index import app as index_app
 from .judge.cli.installed import describe_installation
 from .judge.cli.judge import ENGINES
 from .judge.cli.judge import app as judge_app
@@ -35,6 +36,7 @@ ENGINES["ray"] = judge_on_ray
 for _commands in (
     judge_app,
     correct_app,
+    index_app,
     fit_app,
     metric_app,
     eval_app,

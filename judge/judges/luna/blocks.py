@@ -1,14 +1,8 @@
-"""The context cut into blocks: sentences, and the lines of flattened records and tables.
-
-How well a block fits a text goes by the words they share. Tried on rows whose supporting sentences
-are known (ContractNLI, HotpotQA): to divide by the root of the length, to compare words' beginnings
-and to spread to neighbours each found more of them; extra weight for numbers, for names and for
-pairs of words found none.
-"""
+"""The context cut into blocks: sentences, and the lines of flattened records and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -17,15 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from ...text import SHORT, Piece, content_tokens, iter_sentences
+from ...text import SHORT, Piece, iter_sentences, stems_of
 from ...text.flatten import flatten
 from .claims import cut_tokens
 
-_STEM = 5  # letters of a word that are compared: "towers" meets "towering"
-_LEAST = 3  # letters of a word that is compared whole
 _KEPT = 64  # short documents: the answers over one document mostly come one after the other
-_NEIGHBOUR = 0.15  # of a block's score that those right before and after it get
-_SHORT = 8  # tokens; shorter blocks count as this long
 _AT_ONCE = 32  # sentences of a long document that are tokenised together
 
 
@@ -48,14 +38,6 @@ class Block(NamedTuple):
     text: str
     ids: NDArray[np.int64]
     stems: tuple[str, ...]
-
-
-def stem(form: str) -> str:
-    """Return the form by which a content word is compared: its beginning, or the whole of a number.
-
-    A plural's s is no part of it: "years" meets "year".
-    """
-    return form if form[0].isdigit() or len(form) <= _LEAST else form.removesuffix("s")[:_STEM]
 
 
 def read_blocks(document: str, index: int, tokenizer: Tokenizer, longest: int) -> Iterator[Block]:
@@ -102,37 +84,4 @@ def _blocks(piece: Piece, encoding: Encoding, longest: int, written: str) -> Ite
             text = piece.text[begin:end]
             if piece.text == written:
                 start, stop = start + begin, start + end
-        stems = tuple(stem(token.form) for token in content_tokens(text))
-        yield Block(0, start, stop, text, ids[first:last], stems)
-
-
-class Alignment:
-    """An index of the words of one context's blocks."""
-
-    def __init__(self, blocks: Sequence[Block]) -> None:
-        places: dict[str, list[int]] = {}
-        for index, block in enumerate(blocks):
-            for key in set(block.stems):
-                places.setdefault(key, []).append(index)
-        self._places = {key: np.array(indices) for key, indices in places.items()}
-        documents = np.array([block.document for block in blocks], dtype=np.int64)
-        self._adjacent = documents[1:] == documents[:-1]
-        self._count = len(blocks)
-        lengths = np.array([len(block.ids) for block in blocks], dtype=np.float64)
-        self._divisor = np.sqrt(np.maximum(lengths, _SHORT))
-
-    def score(self, text: str) -> NDArray[np.float64]:
-        """Return each block's score, at least 0, shape (blocks,).
-
-        The sum of the weights of the words shared with `text`, each counted once, over the root
-        of the block's length; words that are rare in this context weigh most (idf). Blocks beside a
-        fitting one fit a little too.
-        """
-        scores = np.zeros(self._count)
-        for key in sorted({stem(token.form) for token in content_tokens(text)}):
-            if (places := self._places.get(key)) is not None:
-                scores[places] += np.log1p(self._count / len(places))
-        spread = scores.copy()
-        spread[1:] += _NEIGHBOUR * scores[:-1] * self._adjacent
-        spread[:-1] += _NEIGHBOUR * scores[1:] * self._adjacent
-        return np.asarray(spread / self._divisor)
+        yield Block(0, start, stop, text, ids[first:last], tuple(stems_of(text)))

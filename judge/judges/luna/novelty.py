@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...backends.encoder import TokenType
-from ...text import content_tokens
-from .blocks import stem
+from ...text import content_tokens, stem
 
 _REPLIES = ("yes", "no")  # they answer the question; that they are new to the documents is nothing
 NewWord = tuple[int, int, TokenType]

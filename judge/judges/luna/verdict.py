@@ -15,10 +15,10 @@ from ...contract.types import (
     Verdict,
 )
 from ...decision.lengths import Threshold
-from ...text import Piece, content_tokens
+from ...text import Piece, stems_of
 from ..findings import Finding, clip, to_verdict
 from .aggregate import ClaimSupport, answer_score, unsupported_ranges
-from .blocks import Block, stem
+from .blocks import Block
 from .claims import Claim
 from .config import LunaConfig
 from .windows import ClaimWindows
@@ -77,7 +77,7 @@ def write_verdict(
 
 def _evidence(claim: Claim, blocks: Sequence[Block], relation: Relation) -> tuple[Evidence, ...]:
     """Return the blocks that hold most of the claim's content, each adding to those before it."""
-    missing = {stem(token.form) for token in content_tokens(claim.text)}
+    missing = set(stems_of(claim.text))
     chosen: list[Evidence] = []
     while blocks and len(chosen) < _EVIDENCE:
         best = max(blocks, key=lambda block: len(missing.intersection(block.stems)))

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from .blocks import Alignment, Block, read_blocks
+from ...text import stems_of
+from ...text.alignment import Alignment
+from .blocks import Block, read_blocks
 from .claims import Claim, split_claims
 from .inputs import Limits, premise_room
 from .novelty import NewWord, new_words
@@ -94,8 +96,10 @@ class _Context:
 
     @cached_property
     def _alignment(self) -> tuple[Alignment, NDArray[np.float64]]:
-        alignment = Alignment(self._blocks)
-        return alignment, _QUESTION * alignment.score(self._question)
+        stems = [block.stems for block in self._blocks]
+        documents = [block.document for block in self._blocks]
+        alignment = Alignment(stems, documents, self._lengths.tolist())
+        return alignment, _QUESTION * alignment.score(stems_of(self._question))
 
     def read(self, claim: Claim, limits: Limits, windows: int) -> ClaimWindows:
         if claim.empty:
@@ -108,7 +112,7 @@ class _Context:
         scores = None
         if windows and self._lengths.sum() > room:
             alignment, asked = self._alignment
-            scores = alignment.score(claim.text) + asked
+            scores = alignment.score(stems_of(claim.text)) + asked
         return tuple(map(self._window, choose_windows(self._lengths, scores, room, windows)))
 
     def _window(self, indices: Sequence[int]) -> Window:

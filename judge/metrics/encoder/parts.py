@@ -12,8 +12,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from ...contract.types import JudgeError, MetricInput
-from ...judges.luna.blocks import stem
-from ...text import content_tokens
+from ...text import stems_of
 from ..definition import MetricDefinition
 from . import tools
 
@@ -114,4 +113,4 @@ def _overlaps(question: str, text: str) -> tuple[float, float, float]:
 
 def stems(text: str) -> frozenset[str]:
     """Return the stems of a text's content words."""
-    return frozenset(stem(token.form) for token in content_tokens(text))
+    return frozenset(stems_of(text))

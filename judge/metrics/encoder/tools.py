@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...contract.types import MetricInput
-from ...judges.luna.blocks import stem
-from ...text import content_tokens
+from ...text import stems_of
 
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")  # of names such as getUserById and get_user.by_id
 COUNTS = (
@@ -123,7 +122,7 @@ def _describe(tool: Mapping[str, Any]) -> str:
 
 def _stems(text: str) -> frozenset[str]:
     spaced = " ".join(_PARTS.findall(text)) if "_" in text or "." in text else text
-    return frozenset(stem(token.form) for token in content_tokens(f"{text} {spaced}"))
+    return frozenset(stems_of(f"{text} {spaced}"))
 
 
 def _share(asked: frozenset[str], held: frozenset[str]) -> float:

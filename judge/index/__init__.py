@@ -1,0 +1,1 @@
+"""An index of long documents: built once, so that each claim is read with what matches it."""
