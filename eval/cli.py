@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from moonlynx.judge.batch.judging import BATCH_SIZE, read_verdicts
-from moonlynx.judge.cli.inputs import MapOption, PresetOption, say_notes
+from moonlynx.judge.cli.inputs import IndexOption, MapOption, PresetOption, say_notes
 from moonlynx.judge.contract.spec import parse_spec, with_preset
 from moonlynx.judge.contract.types import BadInput, ExitCode
-from moonlynx.judge.files.atomic import keep_apart
-from moonlynx.judge.rows.fields import FieldMap
+from moonlynx.judge.files.atomic import keep_apart, written_whole
+from moonlynx.judge.rows.fields import ALL_DOCUMENTS, FieldMap
 from moonlynx.judge.terminal.messages import echo, make_folder
 from moonlynx.judge.terminal.progress import progress_bar
 
@@ -207,6 +209,50 @@ def leaderboard(
     for kind, text in (("html", render_html(boards)), ("md", render_markdown(boards))):
         (output / f"leaderboard.{kind}").write_text(text, encoding="utf-8")
     echo(f"The leaderboard: {output / 'leaderboard.html'}")
+
+
+@app.command()
+def report(
+    verdicts: Annotated[
+        Path, typer.Argument(exists=True, dir_okay=False, help="JSONL file by `moonlynx judge`.")
+    ],
+    output: Annotated[Path, typer.Option(help="File for the page.")],
+    rows: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="The rows that were judged, for their texts."
+        ),
+    ] = None,
+    map_: MapOption = None,
+    index: IndexOption = None,
+    format_: Annotated[
+        Literal["html", "md"], typer.Option("--format", help="Of the page; HTML holds charts.")
+    ] = "html",
+) -> None:
+    """Show what goes wrong in a batch: by question, document, kind of error and over time.
+
+    The page is one file without scripts, with the 20 worst answers and their evidence. A row's time
+    is its field `time`, `timestamp`, `created_at` or `date`.
+    """
+    from .explain.batch import read_batch
+    from .explain.faults import find_faults
+    from .explain.pages import render
+
+    keep_apart({"--output": output, "VERDICTS": verdicts, "--rows": rows})
+    fields = FieldMap.parse(map_ or ())
+    expand = None
+    if index is not None:
+        from moonlynx.judge.index.narrow import expand as with_texts
+        from moonlynx.judge.index.store import load_index
+
+        fields = replace(fields, absent={"context": ALL_DOCUMENTS})
+        expand = partial(with_texts, load_index(index))
+    faults = find_faults(read_batch(verdicts, rows, fields, expand))
+    page = render(faults, format_, verdicts.name)
+    with written_whole(output) as draft:
+        draft.write_text(page, encoding="utf-8")
+    total = faults.total
+    echo(f"{output}: {total.failed} FAIL of {total.scored} scored, {total.unscored} unscored")
 
 
 @app.command()

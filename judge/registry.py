@@ -129,7 +129,7 @@ def load_judge(spec: str | Spec) -> Judge:
     return _indexed(judge, options["index"]) if "index" in options else judge
 
 
-def _indexed(judge: Judge, folder: str) -> Judge:
+def _indexed(judge: Judge, folder: Path) -> Judge:
     from .index.store import load_index
     from .judges.indexed import Indexed
 

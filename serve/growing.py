@@ -25,7 +25,6 @@ from moonlynx.judge.contract.types import (
     Text,
     Verdict,
 )
-from moonlynx.judge.rows.fields import ALL_DOCUMENTS
 from moonlynx.judge.text import Piece, split_sentences
 
 _LEAD = 150  # characters of the answer that a sentence is read with
@@ -93,12 +92,6 @@ class GrowingAnswer(Record):
         """
         certain = verdict.probability is None or verdict.probability >= self.halt_at
         return verdict.score == "FAIL" and certain
-
-
-class IndexedAnswer(GrowingAnswer):
-    """A growing answer over a server's index, all of it unless the context names documents."""
-
-    context: WrittenDocuments = (ALL_DOCUMENTS,)
 
 
 class GuardEvent(Record):

@@ -99,7 +99,7 @@ class Index:
         self.parts: list[Part] = []
         starts, of, lengths, stems = [], [], [], []
         for number, document in enumerate(documents.values()):
-            room = 0
+            room = -1
             for each, words in zip(document.parts, document.stems, strict=True):
                 start, end, said = part = Part(*each)
                 length = (end - start if said is None else len(said)) // _A_TOKEN

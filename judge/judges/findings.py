@@ -24,7 +24,14 @@ from ..contract.types import (
     Verdict,
 )
 from ..prompts.parsing import shorten
-from ..text import Piece, body_start, claims_nothing, read_markup, split_sentences
+from ..text import (
+    Piece,
+    body_start,
+    claims_nothing,
+    content_tokens,
+    read_markup,
+    split_sentences,
+)
 
 _SHOWN = 80  # characters of a sentence quoted in a reason
 
@@ -56,6 +63,22 @@ class Finding:
 def claims(example: Example) -> list[Piece]:
     """Return the sentences of the answer that claim something."""
     return [piece for piece in split_sentences(example.answer) if not claims_nothing(piece.text)]
+
+
+def closest_evidence(example: Example, sentence: Sentence) -> Evidence | None:
+    """Find the document sentence that shares most content words, for judges that name none."""
+    forms = _forms(example.answer[sentence.start : sentence.end])
+    best, shared = None, 0
+    for document, text in enumerate(example.context):
+        for start, end, piece in split_sentences(text):
+            if (count := len(forms & _forms(piece))) > shared:
+                best = Evidence(document=document, start=start, end=end, relation="support")
+                shared = count
+    return best
+
+
+def _forms(text: str) -> set[str]:
+    return {token.form for token in content_tokens(text)}
 
 
 def sentences_verdict(

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from rich.cells import cell_len
 
-from moonlynx.judge.contract.types import Evidence, Example, Sentence, Verdict
+from moonlynx.judge.contract.types import Example, Sentence, Verdict
 from moonlynx.judge.contract.visible import visible, visible_parts
 from moonlynx.judge.contract.wording import KINDS
-from moonlynx.judge.text import content_tokens, split_sentences
+from moonlynx.judge.judges.findings import closest_evidence
 
 _WIDTH = 88  # terminal cells of a line, as pytest indents them
 _SHOWN = 240  # characters of evidence shown
@@ -49,7 +49,7 @@ def _sentence_block(example: Example, verdict: Verdict, sentence: Sentence) -> s
     kind = f", {KINDS[sentence.kind]}" if sentence.kind else ""
     lines = [f"sentence {number}, characters {sentence.start}–{sentence.end}{kind}:"]
     lines += _underlined(example, verdict, sentence.start, sentence.end)
-    closest = next(iter(sentence.evidence), None) or _closest(example, sentence)
+    closest = next(iter(sentence.evidence), None) or closest_evidence(example, sentence)
     if closest is None:
         lines.append("no document shares a word with it")
     else:
@@ -59,22 +59,6 @@ def _sentence_block(example: Example, verdict: Verdict, sentence: Sentence) -> s
         name = "conflict" if closest.relation == "conflict" else "closest evidence"
         lines += [f"{name} ({where}):", *_lines(visible(" ".join(text.split())))]
     return "\n".join(lines)
-
-
-def _closest(example: Example, sentence: Sentence) -> Evidence | None:
-    """Find the document sentence that shares most content words, for judges that name none."""
-    forms = _forms(example.answer[sentence.start : sentence.end])
-    best, shared = None, 0
-    for document, text in enumerate(example.context):
-        for start, end, piece in split_sentences(text):
-            if (count := len(forms & _forms(piece))) > shared:
-                best = Evidence(document=document, start=start, end=end, relation="support")
-                shared = count
-    return best
-
-
-def _forms(text: str) -> set[str]:
-    return {token.form for token in content_tokens(text)}
 
 
 def _lines(text: str) -> Iterator[str]:

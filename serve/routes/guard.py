@@ -8,15 +8,17 @@ nothing between two requests: any server may answer the next one, and one may be
 import asyncio
 from asyncio import Future
 from collections.abc import AsyncIterator, Sequence
+from typing import Annotated
 
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
+from pydantic import BeforeValidator
 from starlette.exceptions import HTTPException
 
 from moonlynx.judge.contract.types import JudgeError, Verdict
 from moonlynx.judge.text import Piece
 
-from ..growing import GrowingAnswer, GuardEvent, IndexedAnswer, place
+from ..growing import GrowingAnswer, GuardEvent, place
 from ..http.errors import responses, strict_router
 from ..service import Service
 
@@ -24,7 +26,8 @@ from ..service import Service
 def routes(service: Service) -> APIRouter:
     """Return the route."""
     router = strict_router()
-    body = IndexedAnswer if service.settings.fields.absent else GrowingAnswer
+    absent = service.settings.fields.absent
+    fill = BeforeValidator(lambda raw: {**absent, **raw} if isinstance(raw, dict) else raw)
     stream = {"model": GuardEvent, "content": {"text/event-stream": {}}, "description": "Events."}
 
     @router.post(
@@ -33,7 +36,7 @@ def routes(service: Service) -> APIRouter:
         responses={200: stream, **responses(422, 429)},
         summary="Judge a growing answer, sentence by sentence",
     )
-    async def guard(request: Request, growing: body) -> StreamingResponse:
+    async def guard(request: Request, growing: Annotated[GrowingAnswer, fill]) -> StreamingResponse:
         await service.check(growing)
         pieces = await asyncio.to_thread(growing.whole_sentences)
         # All are queued before the reply begins: from then on it could not be refused.

@@ -24,6 +24,7 @@ from moonlynx.judge.index import narrow as narrowing
 from moonlynx.judge.index.store import Index, load_index, update
 from moonlynx.judge.judges.luna.weights import open_weights
 from moonlynx.judge.judges.luna.windows import read_claims
+from moonlynx.judge.rows.fields import ALL_DOCUMENTS
 from moonlynx.judge.terminal.messages import echo
 
 Place = tuple[str, int, int]  # document, start, end
@@ -128,7 +129,7 @@ def covered(gold: Place, read: Sequence[Place]) -> bool:
 
 def kept(index: Index, row: Row) -> tuple[narrowing.Narrowed, list[Place]]:
     """Narrow a row; return what is kept, as ranges of the documents."""
-    names = row.named or (narrowing.ALL_DOCUMENTS,)
+    names = row.named or (ALL_DOCUMENTS,)
     found = narrowing.narrow(
         index, Example(question=row.question, answer=row.answer, context=names)
     )
@@ -207,6 +208,7 @@ def verdicts(data: Path, most: int, documents: int) -> None:
         echo(f"index: {time.process_time() - started:.1f} s", err=True)
         ways: dict[str, Judge] = {
             "index": load_judge(f"{JUDGE}&index={folder}"),
+            "index, windows=0": load_judge(f"{JUDGE}&windows=0&index={folder}"),
             "windows=1": load_judge(JUDGE),
             "windows=0": load_judge(f"{JUDGE}&windows=0"),
         }
@@ -216,7 +218,9 @@ def verdicts(data: Path, most: int, documents: int) -> None:
             own = row.named if documents == 1 else tuple(names[:documents])
             texts = tuple(loaded.texts[name] for name in own)
             for way, judge in ways.items():
-                example = Example(answer=row.answer, context=own if way == "index" else texts)
+                example = Example(
+                    answer=row.answer, context=own if way.startswith("index") else texts
+                )
                 started = time.process_time()
                 results[way] += judge([example])
                 seconds[way].append(time.process_time() - started)
@@ -235,7 +239,7 @@ def verdicts(data: Path, most: int, documents: int) -> None:
         ]
         echo(
             f"| {way} | {100 * share:.1f} ({100 * low:.1f} – {100 * high:.1f}) | "
-            f"{np.corrcoef(*raw)[0, 1]:.3f} | {100 * float(np.mean(per)):.1f} | "
+            f"{np.corrcoef(np.array(raw))[0, 1]:.3f} | {100 * float(np.mean(per)):.1f} | "
             f"{float(np.median(seconds[way])):.3f} s | "
             f"{sum(seconds['windows=0']) / sum(seconds[way]):.1f} |"
         )

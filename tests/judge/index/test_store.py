@@ -27,7 +27,9 @@ def test_a_folder_is_read_however_deep_and_its_hidden_and_other_files_are_not(tm
     for name in ("one.md", "deep/er/two.TXT", ".git/three.md", ".four.md", "five.png"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(b"\xef\xbb\xbfText.\r\n")
-    assert dict(read_documents(tmp_path)) == dict.fromkeys(["deep/er/two.TXT", "one.md"], "Text.\r\n")
+    assert dict(read_documents(tmp_path)) == dict.fromkeys(
+        ["deep/er/two.TXT", "one.md"], "Text.\r\n"
+    )
     assert dict(read_documents(tmp_path / "five.png")) == {"five.png": "Text.\r\n"}
 
 
