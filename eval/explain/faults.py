@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -31,6 +31,18 @@ _NUMBER = re.compile(r"\d")
 _NAME = re.compile(r"(?<=[^\W_] )[^\W\d_]*[A-ZÀ-Þ]|\A[A-ZÀ-Þ]{2,}")
 
 
+_KINDS: Mapping[str, str] = {
+    "contradicted": "contradicted by a document",
+    "not_mentioned": "not mentioned in the documents",
+    "false_refusal": "says that the documents lack what they hold",
+}
+_CITED: Mapping[str, str] = {
+    "supported_elsewhere": "cites another document than the one that says it",
+    "unsupported": "cites what no document says",
+    "dangling": "cites a document that is not there",
+}
+
+
 class Share(NamedTuple):
     """FAILs among the scored rows of a kind, with the 95 % interval; None where none is scored."""
 
@@ -50,6 +62,7 @@ class Faults(NamedTuple):
 
     Attributes:
         total: all rows.
+        faithfulness: the mean share of claims supported, where verdicts have one.
         questions, documents: the share of each, most FAILs first; documents none without rows.
         more_documents: that are not listed.
         kinds: rows that FAIL by kind of error; a row may have several.
@@ -60,6 +73,7 @@ class Faults(NamedTuple):
     """
 
     total: Share
+    faithfulness: float | None
     questions: list[Share]
     documents: list[Share]
     more_documents: int
@@ -80,6 +94,8 @@ def find_faults(batch: Sequence[Judged]) -> Faults:
     documents = _shares(
         batch, lambda one: set(map(_label, one.example.context)) if one.example else ()
     )
+    grades = (one.verdict.faithfulness for one in batch)
+    graded = [grade for grade in grades if grade is not None]
     unscored: dict[str, list[Judged]] = {}
     for one in batch:
         if one.verdict.error is not None:
@@ -88,6 +104,7 @@ def find_faults(batch: Sequence[Judged]) -> Faults:
     failed = [one for one in batch if one.verdict.score == "FAIL"]
     return Faults(
         total=_share("all", batch),
+        faithfulness=sum(graded) / len(graded) if graded else None,
         questions=_shares(batch, lambda one: [_question_type(one)]),
         documents=documents[:_DOCUMENTS],
         more_documents=max(0, len(documents) - _DOCUMENTS),
@@ -105,7 +122,9 @@ def kinds_of(verdict: Verdict) -> Iterator[str]:
     if verdict.score != "FAIL":
         return
     wrong = [one for one in verdict.sentences if one.label == "UNSUPPORTED"]
-    found: set[str] = set()
+    found = {_KINDS[one.kind] for one in verdict.sentences if one.kind}
+    cited = {one.status for one in verdict.citations or ()}
+    found.update(_CITED[status] for status in cited if status in _CITED)
     for span in verdict.spans:
         if any(
             _is_whole(one, span.end - span.start)

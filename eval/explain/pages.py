@@ -48,7 +48,7 @@ def render(faults: Faults, form: Literal["html", "md"], source: str) -> str:
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError:
-        raise MissingExtra("A report in HTML", "card") from None
+        raise MissingExtra("A report in HTML", "eval") from None
     environment = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
@@ -126,7 +126,8 @@ def _markdown(faults: Faults, cases: Sequence[Case], source: str) -> Iterator[st
     total = faults.total
     yield f"# What goes wrong in {_code(source)}\n"
     yield f"{total.failed} of {total.scored} scored answers FAIL: {figures(total)}. "
-    yield f"{total.unscored} rows have no score.\n"
+    graded = "" if faults.faithfulness is None else f" Mean faithfulness {faults.faithfulness:.2f}."
+    yield f"{total.unscored} rows have no score.{graded}\n"
     header = ("", "FAIL", "scored", "unscored", "share of FAIL (95 %)")
     groups = {"Questions": faults.questions, "Documents": faults.documents, "Drift": faults.periods}
     for title, shares in groups.items():

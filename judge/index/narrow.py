@@ -54,12 +54,18 @@ class Narrowed:
     documents: Sequence[tuple[int, Sequence[_Run]]]
 
     def restore(self, verdict: Verdict) -> Verdict:
-        """Return the verdict with evidence in the documents themselves."""
+        """Return the verdict with evidence and citations of the documents themselves."""
         sentences = tuple(
             sentence.model_copy(update={"evidence": tuple(map(self._place, sentence.evidence))})
             for sentence in verdict.sentences
         )
-        return verdict.model_copy(update={"sentences": sentences})
+        citations = verdict.citations and tuple(
+            one
+            if one.document is None
+            else one.model_copy(update={"document": self.documents[one.document][0]})
+            for one in verdict.citations
+        )
+        return verdict.model_copy(update={"sentences": sentences, "citations": citations})
 
     def _place(self, evidence: Evidence) -> Evidence:
         number, runs = self.documents[evidence.document]

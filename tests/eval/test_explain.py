@@ -4,10 +4,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from moonlynx.eval.explain.batch import read_batch
+from moonlynx.eval.explain.batch import Judged, read_batch
 from moonlynx.eval.explain.faults import find_faults, kinds_of
 from moonlynx.eval.explain.pages import render
-from moonlynx.judge.contract.types import BadInput, JudgeInfo, Sentence, Span, Verdict
+from moonlynx.judge.contract.types import BadInput, Citation, JudgeInfo, Sentence, Span, Verdict
 from moonlynx.judge.index.store import update
 from moonlynx.judge.rows.fields import AS_NAMED
 
@@ -116,6 +116,21 @@ def test_kinds_of_error(answer, marked, kind):
     assert list(kinds_of(verdict.model_copy(update={"score": "PASS"}))) == []
 
 
+def test_what_schema_1_1_says_is_counted():
+    judge = JudgeInfo(name="j", version="1")
+    wrong = Sentence(start=0, end=9, label="UNSUPPORTED", kind="contradicted")
+    cites = Citation(start=3, end=6, document=None, status="dangling")
+    verdict = Verdict(
+        score="FAIL", judge=judge, sentences=(wrong,), citations=(cites,), faithfulness=0.25
+    )
+    kinds = ["cites a document that is not there", "contradicted by a document"]
+    assert list(kinds_of(verdict)) == kinds
+    found = find_faults([Judged(1, verdict), Judged(2, verdict)])
+    assert (found.faithfulness, dict(found.kinds)) == (0.25, dict.fromkeys(kinds, 2))
+    for form in ("html", "md"):
+        assert "0.25" in render(found, form, "v.jsonl")
+
+
 class Tags(HTMLParser):
     def __init__(self):
         super().__init__()
@@ -147,7 +162,10 @@ def test_hostile_texts_stay_texts(batch):
 def test_the_page_shows_the_worst_with_the_closest_passage(batch):
     page = render(faults(batch(rows(30))), "html", "verdicts.jsonl")
     assert re.search("<mark>Peacocks[^<]*in Ulm", page)
-    row = {"context": "A bridge is here. The red tower leans.", "answer": "Haunted by jolly peacocks, the squat tower hums."}
+    row = {
+        "context": "A bridge is here. The red tower leans.",
+        "answer": "Haunted by jolly peacocks, the squat tower hums.",
+    }
     assert "Closest passage, document 1" in render(faults(batch([row])), "html", "v")
 
 
