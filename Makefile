@@ -14,12 +14,13 @@ FULL = .venv-test
 PEER = build/lettucedetect
 TRITON = build/triton
 APART = build/frameworks
+MERMAID = build/mermaid
 EXAMPLES = tests/serve/integrations/test_examples.py
 FAST = $(FULL)/bin/pytest -m "not slow and not heavy" -n 2 -q
 OPTIONAL = $(FULL)/bin/pip install --quiet --constraint tests/requirements.txt
 ROOMS = $(wildcard src/moonlynx/*/)
 
-.PHONY: judge test test-fast test-slow test-frameworks train-luna lint types format schemas picture bench bench-serve bench-ray bench-adapters bench-gpu clean
+.PHONY: judge test test-fast test-slow test-frameworks docs train-luna lint types format schemas picture bench bench-serve bench-ray bench-adapters bench-gpu clean
 
 ## judge: make the environment, install the light default, judge the bundled examples
 judge: $(LIGHT)/.done
@@ -46,6 +47,11 @@ test-frameworks: $(patsubst tests/frameworks/%.txt,$(APART)/%/.done,$(wildcard t
 	$(APART)/ragas/bin/pytest -q tests/serve/integrations/test_ragas.py $(EXAMPLES) -k ragas
 	$(APART)/lm-eval/bin/pytest -q tests/serve/integrations/test_lm_eval.py
 	$(APART)/s3/bin/pytest -q tests/serve/ray/test_s3.py
+
+## docs: the site into build/site, links strict, then its tests
+docs: $(APART)/docs/.done | $(MERMAID)
+	$(APART)/docs/bin/mkdocs build
+	$(APART)/docs/bin/pytest -q tests/house/test_site.py
 
 ## train-luna: train the embedded model anew, from the encoder that the test environment holds
 train-luna: $(FULL)/.done
@@ -110,6 +116,17 @@ $(APART)/%/.done: tests/frameworks/%.txt pyproject.toml
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/pip install --quiet --requirement $< hypothesis pytest pytest-socket
 	touch $@
+
+$(APART)/docs/.done: docs/requirements.txt pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --requirement $< hypothesis pytest pytest-socket selenium
+	touch $@
+
+# Draws the diagrams; without npm they are shown as text.
+$(MERMAID):
+	mkdir -p $@
+	-cd $@ && npm pack --silent mermaid@11.17.2 && tar --strip-components=2 -xzf mermaid-11.17.2.tgz package/dist/mermaid.min.js
+	rm -f $@/*.tgz
 
 $(LIGHT)/.done: pyproject.toml
 	$(PYTHON) -m venv $(LIGHT)
