@@ -46,6 +46,15 @@ test-frameworks: $(patsubst tests/frameworks/%.txt,$(APART)/%/.done,$(wildcard t
 	$(APART)/deepeval/bin/pytest -q -p no:asyncio tests/serve/integrations/test_deepeval.py $(EXAMPLES) -k deepeval
 	$(APART)/ragas/bin/pytest -q tests/serve/integrations/test_ragas.py $(EXAMPLES) -k ragas
 	$(APART)/lm-eval/bin/pytest -q tests/serve/integrations/test_lm_eval.py
+	$(APART)/openai-agents/bin/pytest -q tests/serve/integrations/test_openai_agents.py $(EXAMPLES) -k agents
+	$(APART)/langgraph/bin/pytest -q tests/serve/integrations/test_langgraph.py $(EXAMPLES) -k graph
+	$(APART)/litellm/bin/pytest -q tests/serve/integrations/test_litellm.py $(EXAMPLES) -k "litellm or refused"
+	$(APART)/mlflow/bin/pytest -q tests/serve/integrations/test_mlflow.py $(EXAMPLES) -k mlflow
+	$(APART)/langfuse/bin/pytest -q tests/serve/integrations/test_langfuse.py $(EXAMPLES) -k langfuse
+	$(APART)/phoenix/bin/pytest -q tests/serve/integrations/test_phoenix.py $(EXAMPLES) -k phoenix
+	-npm install --silent --no-save --prefix build/promptfoo promptfoo@0.123.1
+	PROMPTFOO=$(CURDIR)/build/promptfoo/node_modules/.bin/promptfoo \
+	  $(APART)/phoenix/bin/pytest -q tests/serve/integrations/test_promptfoo.py
 	$(APART)/s3/bin/pytest -q tests/serve/ray/test_s3.py
 
 ## docs: the site into build/site, links strict, then its tests

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
-from typing import Literal
+from typing import Any, Literal
 
 from moonlynx.judge.contract.base import AsyncJudge, Judge
 from moonlynx.judge.contract.correction import Correction
@@ -70,6 +70,20 @@ def read_example(answer: str, context: str | Iterable[str], question: str = "") 
     """
     documents = context if isinstance(context, str) else list(context)
     return Example.from_row({"question": question, "context": documents, "answer": answer})
+
+
+def read_state(state: Mapping[str, Any]) -> Example:
+    """Build the row from a mapping with `answer`, `context` and, where there is one, `question`.
+
+    The context is a text, or a list of texts or of documents that have `page_content`.
+    """
+    context = state.get("context") or ()
+    documents = context if isinstance(context, str) else [_text(one) for one in context]
+    return read_example(state.get("answer") or "", documents, state.get("question") or "")
+
+
+def _text(document: Any) -> str:
+    return document if isinstance(document, str) else str(document.page_content)
 
 
 def faithfulness(verdict: Verdict) -> float:

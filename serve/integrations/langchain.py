@@ -15,10 +15,9 @@ from moonlynx.judge.contract.correction import Correction
 from moonlynx.judge.contract.types import Example, Unscored, Verdict
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
-from .grounding import Grounding, OnFail, Ungrounded, faithfulness, read_example, reason
+from .grounding import Grounding, OnFail, Ungrounded, faithfulness, read_state, reason
 
 try:
-    from langchain_core.documents import Document
     from langchain_core.runnables import Runnable, RunnableLambda
 except ImportError:
     raise MissingExtra("LangChain", "langchain") from None
@@ -51,13 +50,13 @@ def groundedness_guard(
         return {**state, "answer": made.answer, "correction": made, "verdict": verdict}
 
     def guard(state: State) -> dict[str, Any]:
-        example = _example(state)
+        example = read_state(state)
         if on_fail == "block":
             return let_pass(state, example, grounding.check(example))
         return replace(state, grounding.correct(example, on_fail))
 
     async def aguard(state: State) -> dict[str, Any]:
-        example = _example(state)
+        example = read_state(state)
         if on_fail == "block":
             return let_pass(state, example, await grounding.acheck(example))
         return replace(state, await grounding.acorrect(example, on_fail))
@@ -78,18 +77,8 @@ def groundedness_evaluator(judge: str | Judge = DEFAULT_JUDGE) -> Callable[..., 
         outputs: dict[str, Any],
         reference_outputs: dict[str, Any] | None = None,  # noqa: ARG001 (evaluators are given it)
     ) -> dict[str, Any]:
-        verdict = grounding.check(_example({**inputs, **outputs}))
+        verdict = grounding.check(read_state({**inputs, **outputs}))
         score = None if verdict.score is None else faithfulness(verdict)
         return {"key": "groundedness", "score": score, "comment": reason(verdict)}
 
     return groundedness
-
-
-def _example(state: State) -> Example:
-    context = state.get("context") or ()
-    documents = context if isinstance(context, str) else list(map(_text, context))
-    return read_example(state.get("answer") or "", documents, state.get("question") or "")
-
-
-def _text(document: str | Document) -> str:
-    return document if isinstance(document, str) else document.page_content

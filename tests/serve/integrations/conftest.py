@@ -1,6 +1,9 @@
 """The frameworks are loaded where the fast tier is not run: some of them bring torch and pandas."""
 
-_FRAMEWORKS = ("deepeval", "haystack", "langchain", "llama_index", "lm_eval", "ragas")
+_FRAMEWORKS = (
+    *("deepeval", "haystack", "langchain", "langfuse", "langgraph", "litellm", "llama_index"),
+    *("lm_eval", "mlflow", "openai_agents", "phoenix", "promptfoo", "ragas"),
+)
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -17,8 +17,14 @@ NEEDS = {
     "haystack_pipeline": "haystack",
     "langchain_evaluator": "langchain_core",
     "langchain_guard": "langchain_core",
+    "langfuse_evaluator": "langfuse",
+    "langgraph_guard": "langgraph",
+    "litellm_guardrail": "litellm",
     "llama_index_evaluator": "llama_index.core",
     "mcp_client": "mcp",
+    "mlflow_scorer": "mlflow",
+    "openai_agents_guardrail": "agents",
+    "phoenix_evaluator": "phoenix",
     "ragas_metric": "ragas",
 }
 
@@ -26,6 +32,7 @@ NEEDS = {
 def run(*command, folder, **environment):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     quiet = {"DEEPEVAL_TELEMETRY_OPT_OUT": "1", "HAYSTACK_TELEMETRY_ENABLED": "False"}
+    quiet |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENAI_AGENTS_DISABLE_TRACING": "1"}
     return subprocess.run(
         command,
         cwd=folder,
