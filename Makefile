@@ -52,7 +52,7 @@ test-frameworks: $(patsubst tests/frameworks/%.txt,$(APART)/%/.done,$(wildcard t
 	$(APART)/mlflow/bin/pytest -q tests/serve/integrations/test_mlflow.py $(EXAMPLES) -k mlflow
 	$(APART)/langfuse/bin/pytest -q tests/serve/integrations/test_langfuse.py $(EXAMPLES) -k langfuse
 	$(APART)/phoenix/bin/pytest -q tests/serve/integrations/test_phoenix.py $(EXAMPLES) -k phoenix
-	-npm install --silent --no-save --prefix build/promptfoo promptfoo@0.123.1
+	-npm install --silent --no-save --prefix build/promptfoo promptfoo@0.121.13
 	PROMPTFOO=$(CURDIR)/build/promptfoo/node_modules/.bin/promptfoo \
 	  $(APART)/phoenix/bin/pytest -q tests/serve/integrations/test_promptfoo.py
 	$(APART)/s3/bin/pytest -q tests/serve/ray/test_s3.py
