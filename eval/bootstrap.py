@@ -3,8 +3,6 @@
 All systems see the same draws, so that differences between them are paired.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

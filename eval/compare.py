@@ -10,8 +10,6 @@ An unscored row counts as wrong throughout; Wilcoxon and AUROC need a number fro
 are over the rows that have it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal

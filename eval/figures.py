@@ -1,7 +1,5 @@
 """Draw curves as SVG, in Okabe and Ito's colours, which colour-blind readers can tell apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple

@@ -5,8 +5,6 @@ those of highest raw score, and of its FAIL verdicts, those of lowest. The share
 all. So no gold label has a part in what is deferred, and no point of the curve is chosen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

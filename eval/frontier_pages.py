@@ -1,7 +1,5 @@
 """Run judges for a frontier and write it: `frontier.json`, `.md`, `.csv` and a figure a judge."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

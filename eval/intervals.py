@@ -1,7 +1,5 @@
 """Values with their 95 % intervals, and those that need no draws; without numpy, for commands."""
 
-from __future__ import annotations
-
 from math import sqrt
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Tables in Markdown: the only writer of them."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Sequence
 from typing import Literal
 

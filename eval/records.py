@@ -1,7 +1,5 @@
 """The records of `report.json`."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Literal
 

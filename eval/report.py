@@ -1,7 +1,5 @@
 """From verdicts to a report: every judge on every part of the benchmark, beside the baselines."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Run judges over a benchmark into a folder: verdicts, `report.json`, `report.md`, figures."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence

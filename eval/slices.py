@@ -4,8 +4,6 @@ Lengths are in tokens, estimated as one for every 4 bytes of UTF-8: judges count
 differently, and a slice has to hold the same rows for all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import ModuleType
 from typing import NamedTuple

@@ -5,8 +5,6 @@ a sheet that does not say which is which, files a verdict for each row, and only
 opened.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path

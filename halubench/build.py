@@ -9,8 +9,6 @@ finished by the same command. Nothing is dropped silently: what a source lacks i
 manifest, with the reason.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

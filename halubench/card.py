@@ -1,7 +1,5 @@
 """The card of a built set: what it holds, as the Hub and `datasets` read it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from string import Template

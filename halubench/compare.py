@@ -1,7 +1,5 @@
 """Compare a built benchmark with the released one, row by row."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """How many rows of each source and label HaluBench and Lynx's training set hold."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import count
 from typing import NamedTuple

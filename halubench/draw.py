@@ -1,7 +1,5 @@
 """Draw a source's rows for each part of a set: by seed, whole groups on one side."""
 
-from __future__ import annotations
-
 import hashlib
 from bisect import bisect
 from collections import Counter

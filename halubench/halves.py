@@ -1,7 +1,5 @@
 """Faithful answers made into a balanced set: one half stays as it is, the other is perturbed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice

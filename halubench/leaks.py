@@ -5,8 +5,6 @@ must find it out. So it may not name the prompt's sections, speak of a right ans
 judged, of annotators or labels, or say that the answer was altered (Lynx paper, appendix A.1).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """What a build is: what was asked for, what became of it, and the hashes of its files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal

@@ -1,7 +1,5 @@
 """The commands that perturb rows' answers by a chat model, and that explain labels."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path

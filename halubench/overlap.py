@@ -1,7 +1,5 @@
 """What two texts have in common, as near-duplicates and leaks do, and where they differ."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Rows, and what a source provides: a question with its documents and a faithful answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Count what a file of rows holds: sources and labels, lengths, kinds of change, rejections."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Verify a file of rows: schema, names, duplicates, labels, balance and the manifest's counts."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path

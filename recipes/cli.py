@@ -1,7 +1,5 @@
 """The commands that train judges: `moonlynx train`."""
 
-from __future__ import annotations
-
 import typer
 
 from .luna import cli as luna

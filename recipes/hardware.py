@@ -1,7 +1,5 @@
 """What a training run records of its machine: hardware and energy."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Runs as YAML files: found by name, read into their record; their log on the terminal."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """The web application: the routes, the middleware around them, and the life of the queue."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress

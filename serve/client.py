@@ -1,7 +1,5 @@
 """Clients of a moonlynx server, with the same records as judges in process."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

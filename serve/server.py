@@ -1,7 +1,5 @@
 """Run the server until SIGTERM or Ctrl-C, then drain in-flight requests."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

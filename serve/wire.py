@@ -1,7 +1,5 @@
 """What client and server exchange beside the contract's records: batch files, and feedback."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from typing import Annotated, Literal, Self

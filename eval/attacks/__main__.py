@@ -1,7 +1,5 @@
 """`python -m moonlynx.eval.attacks --judge NAME`: how often attacks flip a judge to PASS."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

@@ -6,8 +6,6 @@ harmless text of the same length at the same place; only what differs between th
 attack's doing.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from importlib.resources import files

@@ -3,8 +3,6 @@
 One module a benchmark; each opens with its source, its licence and how its labels are read.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections import Counter

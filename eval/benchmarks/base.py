@@ -1,7 +1,5 @@
 """What a benchmark is, and how one is read from a user's file or the Hugging Face Hub."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import hashlib

@@ -11,8 +11,6 @@ Each row has the outputs of eight published detectors: 1 or 0 for consistent or 
 HHEM models, a probability of being consistent, which is PASS from 0.5 as their publisher reads it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -15,8 +15,6 @@ which states no licence. Caveats of its DROP part:
 So DROP is FAIL only here, and the RAGTruth part of the sample is PASS only.
 """
 
-from __future__ import annotations
-
 import ast
 import csv
 import io

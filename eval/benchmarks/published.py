@@ -1,7 +1,5 @@
 """Numbers that papers report for a benchmark, to compare with measured ones."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 from typing import Annotated, Self

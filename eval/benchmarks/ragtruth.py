@@ -13,8 +13,6 @@ to. A data-to-text context is one JSON object, as the answering model saw it, an
 article.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

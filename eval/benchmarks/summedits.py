@@ -9,8 +9,6 @@ The files hold 8 of the 10 domains: BillSum and Shakespeare are missing. On the 
 not distinguished.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

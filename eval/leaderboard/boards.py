@@ -1,7 +1,5 @@
 """From reports, and verdict files of others, to boards: one a benchmark, with a row a system."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

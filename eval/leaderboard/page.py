@@ -1,7 +1,5 @@
 """Boards as a page: HTML that loads nothing from elsewhere, and Markdown."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """Quality against cost as SVG: a numbered dot a system, its interval, and a legend."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from html import escape
 from math import ceil, floor, log10

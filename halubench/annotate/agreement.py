@@ -1,7 +1,5 @@
 """How far annotators agree with each other and with the rows' own labels, in Markdown."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence

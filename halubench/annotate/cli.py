@@ -1,7 +1,5 @@
 """The commands that ask annotators for labels, and compare them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

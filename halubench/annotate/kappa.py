@@ -7,8 +7,6 @@ diagonal's share is the mean agreement of pairs and the margins are the labels' 
 is Fleiss' (1971, "Measuring nominal scale agreement among many raters").
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

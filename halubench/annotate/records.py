@@ -1,7 +1,5 @@
 """What an annotator says of a row."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

@@ -4,8 +4,6 @@ The row's own label, its change and its reasoning are shown once the annotator's
 file: they are written again, with what is said of the change, and the last record of a row counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar, get_args

@@ -3,8 +3,6 @@
 Such an answer is verified too: a small change, still an answer, and unsupported.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

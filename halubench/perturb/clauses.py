@@ -1,7 +1,5 @@
 """Invented clauses that no document is likely to hold, and flipped openings of yes and no."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ So RAGHalu's authors made hallucinated examples of Dolly's answers (appendix A.1
 context so that it either contradicts the answer or does not contain the answer".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

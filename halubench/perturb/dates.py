@@ -1,7 +1,5 @@
 """Dates: another year, month, weekday, day or time of day."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from random import Random

@@ -4,8 +4,6 @@ There is no list of names; a type is inferred from the words in and around a nam
 no clear type is left alone.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping

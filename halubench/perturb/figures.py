@@ -1,7 +1,5 @@
 """Figures in a text: how they are found, read and distinguished from codes and labels."""
 
-from __future__ import annotations
-
 import re
 
 from moonlynx.judge.text import content_tokens

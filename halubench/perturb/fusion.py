@@ -1,7 +1,5 @@
 """Two sentences fused: the head of one continues as another of the context does."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

@@ -4,8 +4,6 @@ An answer may say more than its context does: advice, an outlook, a figure of th
 the context neither holds nor denies cannot be shown to be wrong, changed or not.
 """
 
-from __future__ import annotations
-
 import re
 
 from moonlynx.judge.text import words

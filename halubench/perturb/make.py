@@ -1,7 +1,5 @@
 """Make changes of a text: all that the rules can make, or one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from random import Random
 

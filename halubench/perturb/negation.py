@@ -1,7 +1,5 @@
 """Negation: "not" put in or taken out, with the auxiliary that it needs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from random import Random

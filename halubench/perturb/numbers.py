@@ -1,7 +1,5 @@
 """Numbers: another figure of the same form, of the context or of shifted size."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from random import Random

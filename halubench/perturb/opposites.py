@@ -1,7 +1,5 @@
 """Words of order and of quantity: comparatives and other opposites, quantifiers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from random import Random

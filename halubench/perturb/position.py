@@ -5,8 +5,6 @@ still says what it said, and a "therefore" or a "however" has lost its sense. Su
 wrong: it says two things. Values can change by themselves, and so can what is beside them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

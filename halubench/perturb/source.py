@@ -4,8 +4,6 @@ Words are compared in a canonical form: number words as figures, months and week
 three letters, other words without their commonest endings.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Collection, Sequence

@@ -1,7 +1,5 @@
 """Two values of one sentence exchanged, and units: another of the same dimension."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations

@@ -1,7 +1,5 @@
 """What a perturbation is: an edit of a text that makes it say what its context does not."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

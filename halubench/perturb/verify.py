@@ -1,7 +1,5 @@
 """Make a draft's text and decide whether it may be used: well-formed, different and not stated."""
 
-from __future__ import annotations
-
 import re
 
 from moonlynx.judge.text import claims_nothing, content_tokens, words

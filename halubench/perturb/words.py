@@ -1,7 +1,5 @@
 """The words that the rules look for, from words.yaml, and how common verbs are inflected."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from importlib.resources import files

@@ -4,8 +4,6 @@ Each asks for what the paper's asks, under the same names of sections and keys o
 words of our own.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib.resources import files
 

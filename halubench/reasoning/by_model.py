@@ -4,8 +4,6 @@ The model is told what is wrong with an answer, and is to explain it to a reader
 that gives away what it was told is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

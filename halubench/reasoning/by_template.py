@@ -5,8 +5,6 @@ strings show; with them the chain from rows to a trained judge runs offline. The
 give the same trace.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

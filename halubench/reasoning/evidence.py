@@ -1,7 +1,5 @@
 """The claims of an answer, and the sentences of its context about them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from math import sqrt

@@ -1,7 +1,5 @@
 """Add a trace to its row, and write the row as the target that a judge is trained on."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ One module a source; each opens with its paper, licence, place on the Hub and wh
 fields.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a source is, the files of a data folder that it is read from, and rows to leave out."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

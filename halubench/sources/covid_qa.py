@@ -12,8 +12,6 @@ average; `excerpt` holds the paragraphs around the answer, a thousand characters
 side. The gold answer is the marked piece, stripped.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 

@@ -10,8 +10,6 @@ number is the answer as written, a date is written day, month, year. Rows of one
 group.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from ..records import QARow

@@ -9,8 +9,6 @@ The context is one document for each piece of evidence; the gold answer is the a
 Rows of one filing share a group. The paper trains on none of it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from ..records import QARow

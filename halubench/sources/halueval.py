@@ -13,8 +13,6 @@ from the question itself. 11 questions are in both files; the published row is k
 trains on none of it.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator
 

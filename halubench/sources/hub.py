@@ -1,7 +1,5 @@
 """Sources from the Hugging Face Hub, through `datasets`."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable

@@ -10,8 +10,6 @@ The context is the abstract without its conclusion, as one document. The gold an
 and the conclusion: "Yes. <long answer>". Every abstract is a group of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..records import QARow

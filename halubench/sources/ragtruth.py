@@ -12,8 +12,6 @@ Rows of one question share a group. A folder holds 855 of the 900 test rows (45 
 missing) and 265 rows of the train split.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from moonlynx.eval.benchmarks.ragtruth import Answer, read_answer, read_hub_answer

@@ -1,7 +1,5 @@
 """Chat models by backend, and by name for commands that judge nothing: MODEL@BACKEND?key=value."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ..contract.spec import JudgeSpec, SpecError, parse_spec

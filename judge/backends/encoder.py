@@ -4,8 +4,6 @@ A weights folder holds `model.onnx` (run by onnxruntime), or `config.json`, `mod
 `heads.safetensors` (run by torch), or both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path

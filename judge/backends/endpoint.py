@@ -4,8 +4,6 @@ Transient failures (429, 5xx, timeouts, a refused connection) are retried after 
 waits, never sooner than the server asks. A lasting failure is the error of that request alone.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -3,8 +3,6 @@
 It lets tests, examples and dry runs go through everything but the model. Its tokens are words.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path

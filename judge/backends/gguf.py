@@ -1,7 +1,5 @@
 """GGUF files: where one is, and what its header says of the model, its template and its tokens."""
 
-from __future__ import annotations
-
 import re
 import struct
 from pathlib import Path

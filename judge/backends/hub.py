@@ -4,8 +4,6 @@ A model of the Hub is `ORG/NAME`, a GGUF file `ORG/NAME/FILE.gguf`, each with `@
 a tag or a commit) behind it where one is asked for.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

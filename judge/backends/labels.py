@@ -1,7 +1,5 @@
 """Scoring a few tokens instead of writing text: what a metric of one token needs from a model."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

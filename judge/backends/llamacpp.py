@@ -5,8 +5,6 @@ weak model could otherwise go on in it until its tokens are used up. Logprobs ar
 before the grammar; where the reply chose among the words of an enum, those of these words alone.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 import threading

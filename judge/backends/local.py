@@ -1,7 +1,5 @@
 """What models in this process share: finding and hashing weights, and writing the prompt."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from importlib import import_module

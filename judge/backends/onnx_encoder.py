@@ -1,7 +1,5 @@
 """An encoder with support heads in onnxruntime: what the default judge runs on."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Chat models behind an OpenAI-compatible endpoint: vLLM first, and compatible servers."""
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Embedding models behind an OpenAI-compatible endpoint."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import chain
 

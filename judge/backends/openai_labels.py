@@ -6,8 +6,6 @@ scored is to the token what was trained on. A request of several places sends th
 beginnings, of which vLLM's prefix cache computes each token once for one adapter.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """Options of judges and backends, read from the text of a judge's name."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager

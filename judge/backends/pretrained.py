@@ -1,7 +1,5 @@
 """A causal language model in this process, by Hugging Face Transformers in 32, 16, 8 or 4 bits."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Mapping

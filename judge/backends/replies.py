@@ -1,7 +1,5 @@
 """Replies: their tokens with alternatives, their faults, what they cost."""
 
-from __future__ import annotations
-
 import math
 import re
 from bisect import bisect_right

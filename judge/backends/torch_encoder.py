@@ -5,8 +5,6 @@ token's state (Luna, eq. 2), `claim` and `conflict` the first token's. Weights a
 no code of the model's own is run.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

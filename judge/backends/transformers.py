@@ -6,8 +6,6 @@ model could otherwise go on in white space until its tokens are used up. Logprob
 this mask and before the temperature, as in vLLM.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence

@@ -6,8 +6,6 @@ each row's low-rank part apart. What attention keeps of a text (keys and values)
 adapters, since theirs change both from the first layer on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

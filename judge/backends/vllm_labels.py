@@ -1,7 +1,5 @@
 """Labels scored in this process by vLLM's offline engine, with its LoRA adapters."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ Verdicts are appended in the order of the rows, and a verdict is the same bytes 
 started again skips the rows that are done (`moonlynx.judge.files.journal`).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

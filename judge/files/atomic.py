@@ -1,7 +1,5 @@
 """Files that are written whole or not at all, or by one process at a time; and where they are."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator, Mapping

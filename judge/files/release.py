@@ -1,7 +1,5 @@
 """What a released folder is: its kind, the licences it is under, and the SHA-256 of every file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal

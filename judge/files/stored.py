@@ -1,7 +1,5 @@
 """Records kept as JSON files, and manifests of hashes that say whether files are unchanged."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable

@@ -5,8 +5,6 @@ Lynx paper (arXiv 2407.08488): the prompt is appendix A.2 word for word, decodin
 judged text in its sections is a change to that text, where it forges a mark of the prompt.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import unicodedata

@@ -5,8 +5,6 @@ It runs before any judge (`?rules=on`). A sentence with a literal that nothing h
 prove an answer right.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate

@@ -5,8 +5,6 @@ found. So a judge of several rounds reads from top to bottom, and the rounds of 
 the backend together, whether that waits on a network or not.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The folder is PEFT's own form (`adapter_config.json`, `adapter_model.safetensors
 it as it is, and holds the backbone's tokenizer, with which prompts become token ids for a server.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Mapping, Sequence

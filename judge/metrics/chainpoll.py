@@ -5,8 +5,6 @@ selection are those of Luna-2's appendix, which polls three times and takes the 
 "LLM judge"). Ours are the marks around what is judged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..backends.base import ChatBackend

@@ -4,8 +4,6 @@ Goel et al., "Luna-2: Scalable Single-Token Evaluation with Small Language Model
 section 3.1 and Table 1. A definition is a YAML file; those of `judge/metrics` ship.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import cache

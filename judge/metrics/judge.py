@@ -1,7 +1,5 @@
 """A metric of answers against their documents as a judge: `luna2:context_adherence`."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Sequence

@@ -9,8 +9,6 @@
   judge" rows, for the metrics that it prints a prompt of.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary

@@ -6,8 +6,6 @@ it (most vocabularies have " true" and "true"), so it is tried after the exact t
 follow: the end of the chat template, or of a label's line.
 """
 
-from __future__ import annotations
-
 import string
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any

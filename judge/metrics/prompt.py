@@ -8,8 +8,6 @@ the model. A line sees the text and the lines before it, which are the same for 
 no decision: none depends on another.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple

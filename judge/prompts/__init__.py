@@ -6,8 +6,6 @@ marks around it are lengthened until the text does not contain them; or, where a
 it was published (lynx-v1), lines of the text that forge a mark are quoted (`judge.judges.lynx`).
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from importlib.resources import files

@@ -13,8 +13,6 @@ string ends, a score of the other kind anywhere in there makes the reply contrad
 Time is linear in the reply's length: every look ahead is bounded or made of possessive runs.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

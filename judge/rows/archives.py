@@ -1,7 +1,5 @@
 """Read compressed files in pieces, so that none fills the memory."""
 
-from __future__ import annotations
-
 import io
 import zlib
 from bz2 import BZ2Decompressor

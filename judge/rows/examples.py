@@ -4,8 +4,6 @@ A row that cannot be judged comes out as a `BadInput` naming its line and field;
 Fields that an Example does not know are ignored.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator
 from functools import partial

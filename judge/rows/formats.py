@@ -4,8 +4,6 @@ Whatever the file, a few rows of it are in memory at once, and no row over `MAX_
 a large file nor a small archive of one fills the machine.
 """
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

@@ -1,7 +1,5 @@
 """What an error says about a missing field: which name of the row is probably meant."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from itertools import islice

@@ -1,7 +1,5 @@
 """The names that fields have in users' rows: docs/input.md shows these tables."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs over chat models on the command line: estimated first, counted at the end."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path

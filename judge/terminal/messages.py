@@ -1,7 +1,5 @@
 """What commands write to a terminal; errors that the user can fix as messages."""
 
-from __future__ import annotations
-
 import sys
 import traceback
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A progress bar for long runs, on standard error, where a person is watching."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext

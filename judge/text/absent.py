@@ -8,8 +8,6 @@ sums, differences and percentages of their numbers, what a number of theirs roun
 question says. Nothing here knows which thing a number belongs to.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Generator, Iterator, Sequence

@@ -5,8 +5,6 @@ a CSV file or a table of bars as a whole. All else stays prose: what merely look
 such as "[1] Smith et al.", is never taken for one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import chain

@@ -4,8 +4,6 @@ A line is the path and then members of one object, `hours Monday: 9:00 to 17:00;
 is small stays whole on one line, what is large is taken apart, and long texts go by sentence.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -7,8 +7,6 @@ be read in more than one way has all its readings: `3/4/2020` is in March and in
 quantulum3 does part of this, but gives one reading in floats, and disambiguates by a pickled model.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from fractions import Fraction

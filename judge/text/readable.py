@@ -5,8 +5,6 @@ has them. A word that the question or a document holds is language, whatever it 
 or a hash that was asked for is judged.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence, Set

@@ -6,8 +6,6 @@ in which the dots it is known to misread are rewritten. Long lines reach syntok 
 the whole linear in time.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

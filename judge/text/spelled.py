@@ -4,8 +4,6 @@ text2num and word2number read fewer of these, and say neither where in a text a 
 how exactly it is meant.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from fractions import Fraction

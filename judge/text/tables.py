@@ -3,8 +3,6 @@
 A row is `Team: Reds; Wins: 12`. A wide row goes over several lines, each led by its first cell.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest

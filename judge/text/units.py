@@ -5,8 +5,6 @@ pint's registry is no replacement: it computes in floats, knows no currencies an
 in a text.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction

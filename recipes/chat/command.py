@@ -1,7 +1,5 @@
 """What the commands that fine-tune a chat model share: options, and how a run is opened."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, TypeVar

@@ -1,7 +1,5 @@
 """What a run will take, before it is started: memory of a GPU and time, from shapes alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

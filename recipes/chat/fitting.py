@@ -1,7 +1,5 @@
 """Chats that a model is fine-tuned on, within the length of the run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The chat model that is trained: loaded whole or in nf4, with or without adapters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moonlynx.judge.backends.pretrained import nf4

@@ -1,7 +1,5 @@
 """What a run of fine-tuning was and took: `trained.json`, for the chain's report and the card."""
 
-from __future__ import annotations
-
 import datetime
 from collections import Counter
 from collections.abc import Sequence

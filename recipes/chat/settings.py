@@ -1,7 +1,5 @@
 """Settings of a run that fine-tunes a chat model, as its YAML file holds them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, Field, StrictInt, model_validator

@@ -1,7 +1,5 @@
 """Fine-tuning of a chat model with TRL: chats in, weights out."""
 
-from __future__ import annotations
-
 import datetime
 import logging
 from collections.abc import Mapping, Sequence

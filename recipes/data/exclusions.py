@@ -1,7 +1,5 @@
 """Rows that no training mix may hold, and data that is not there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

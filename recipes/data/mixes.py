@@ -4,8 +4,6 @@ Three mixes: `shipped` holds what the licence lets us ship weights of, `research
 test only, and `no-ragtruth` is `shipped` without any row over a source of RAGTruth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple

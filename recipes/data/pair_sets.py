@@ -3,8 +3,6 @@
 Licences are in README.md, rows to leave out in `exclusions`.
 """
 
-from __future__ import annotations
-
 import csv
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ a summary, an overview of a record, each in the forms that users ask for (a list
 hedged, short). Documents are those of the mix's training rows; test rows are never read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random

@@ -5,8 +5,6 @@ retrieved for each question. Its rows are answers, as a rule two a question; her
 comes once, and the published answers and labels are ignored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

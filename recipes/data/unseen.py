@@ -3,8 +3,6 @@
 No mix trains or validates on them; `moonlynx eval --benchmark FILE` shows how a judge generalises.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

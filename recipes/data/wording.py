@@ -1,7 +1,5 @@
 """Which words of a claim a change of it touched."""
 
-from __future__ import annotations
-
 import re
 from difflib import SequenceMatcher
 

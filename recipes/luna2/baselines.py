@@ -3,8 +3,6 @@
 All are fitted to the training rows and return P of every class, shape (rows, columns).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The commands that train Luna-2: `moonlynx train luna2` and `moonlynx train luna2-heads`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Labelled inputs as the model reads them: token ids, and the class that each place answers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What heads on the encoder are fitted to: each window read once and kept."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 from collections.abc import Mapping, Sequence

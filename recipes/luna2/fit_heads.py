@@ -4,8 +4,6 @@ The encoder is frozen. Both regressions are fitted to training rows; their share
 to validation rows, which neither has seen.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -7,8 +7,6 @@ folder, so that a stopped run resumes, and one for another encoder or by another
 the fit starts over. Remove the folder to fit to other data.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import math

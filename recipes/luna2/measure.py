@@ -4,8 +4,6 @@ Every kind of metric is measured in one form: a column for each class or label. 
 both classes are columns, so its macro F1 is the mean over them, and its AUROC the same in either.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

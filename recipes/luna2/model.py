@@ -1,7 +1,5 @@
 """The backbone, frozen except a fresh adapter, and the loss over the class tokens alone."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What is fitted on validation rows: temperature and bias of the probabilities, and thresholds."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ It takes any metric by its name: a head on a decoder, the backbone prompted as i
 embedded encoder. So the rows of the paper's Table 2 are two runs over the same test rows.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

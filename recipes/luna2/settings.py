@@ -1,7 +1,5 @@
 """Settings of a Luna-2 run, as its YAML file holds them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal, Self
 

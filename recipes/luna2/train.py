@@ -4,8 +4,6 @@ Goel et al., "Luna-2" (2025), section 3.3: the backbone stays frozen, an adapter
 projections learns the metric, by cross-entropy over the class tokens at the last position.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """Rows with reasoning traces as chats: what the judge is asked, and what it should reply."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

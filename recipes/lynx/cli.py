@@ -1,7 +1,5 @@
 """The commands that fine-tune Lynx: one for each bundled run, and one for a YAML file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -6,8 +6,6 @@ The judge itself decodes under a schema where the backend can. What fine-tuning 
 shows only without one (Lynx paper, appendix B.2, table 5).
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Fine-tuning of Lynx: rows with traces in, a judge's weights out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path

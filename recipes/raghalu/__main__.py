@@ -1,7 +1,5 @@
 """`python -m moonlynx.recipes.raghalu`: fits the weights that ship, and writes open sentences."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

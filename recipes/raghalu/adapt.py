@@ -5,8 +5,6 @@ on learning from the weights that ship, and tier 2 gets a regression of five wei
 encoder's logit and the words that are new to the documents. The encoder learns nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """A brand's own labelled sentences, one to a line of a JSONL file."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Self

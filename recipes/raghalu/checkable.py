@@ -1,7 +1,5 @@
 """Tier 1: fits the regression over words, and its threshold on sentences that may not be lost."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice

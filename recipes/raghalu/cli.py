@@ -1,7 +1,5 @@
 """The commands that train RAGHalu: fitted to a brand, and as the paper's decoder baseline."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated

@@ -5,8 +5,6 @@ only what is said separates them. `sentences/*.yaml` holds one family to a key; 
 says how they were written. The split goes by family and is fixed in those files.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from importlib.resources import files
 from typing import Annotated, Literal, NamedTuple

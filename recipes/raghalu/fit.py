@@ -1,7 +1,5 @@
 """The weights that ship: tier 1, and the decision threshold and probability of the whole judge."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

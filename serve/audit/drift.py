@@ -4,8 +4,6 @@ The share has Wilson's 95 % interval, the mean the normal one of its standard er
 stayed the same and two periods' intervals are disjoint, the answers or the documents moved.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import date, timedelta
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Corrections as labelled rows: what `moonlynx calibrate` and the recipes read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ One bounded queue: feedback finds the verdict returned just before; what does no
 written after some attempts, is counted and dropped.
 """
 
-from __future__ import annotations
-
 import logging
 import queue
 import threading

@@ -4,8 +4,6 @@
 verdicts, else one of those below; `param` names the field at fault, where one is.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any

@@ -5,8 +5,6 @@ the page's own in the header Origin. A site that lets its name lead here (DNS re
 under that name, which is in the header Host.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Sequence

@@ -4,8 +4,6 @@
 pipeline: Haystack asks that of every component which is not its own.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moonlynx.judge.backends.base import MissingExtra

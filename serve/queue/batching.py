@@ -5,8 +5,6 @@ Rows are put together up to a budget of characters, and judged in the judge's st
 does not wait for a long one; every fourth to the oldest, so that a long one is not starved.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import math

@@ -1,7 +1,5 @@
 """A connection to a Ray cluster, and what to say where something fails on it."""
 
-from __future__ import annotations
-
 import logging
 import os
 import sys

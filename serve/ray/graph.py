@@ -3,8 +3,6 @@
 `serve deploy serve.yaml` runs it, from the file beside this one, which names `build`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence

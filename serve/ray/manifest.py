@@ -5,8 +5,6 @@ Beside the output is a folder `OUTPUT.parts`: a file of verdicts for each finish
 judged again, so the folder may be copied, cut off or lose files.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ A partition is found by its place in the file; so each worker opens the file its
 more of it than it judges.
 """
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The commands that write a judge for other servers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """The encoder as another model of the same Triton, for the judge that runs there."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

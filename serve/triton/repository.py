@@ -1,7 +1,5 @@
 """Writes the folder from which Triton serves Luna: two models, and how to build and run them."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Luna's table 5 as switches, and how a device is filled: calls, copies and waiting."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple

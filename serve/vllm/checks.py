@@ -1,7 +1,5 @@
 """Checks before vLLM is started: vLLM itself, GPUs, memory, a port, the weights."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

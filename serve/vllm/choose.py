@@ -1,7 +1,5 @@
 """From what the command line names to a deployment, and the judge that asks it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from moonlynx.judge.contract.spec import JudgeSpec, Spec, parse_spec

@@ -1,7 +1,5 @@
 """A deployment of vLLM as its YAML file says it, and the command that it becomes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Self

@@ -4,8 +4,6 @@ The gateway listens meanwhile. Rows that come before vLLM is ready wait in its q
 gone, they get unscored verdicts with the code `backend`, as of any endpoint that is not there.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

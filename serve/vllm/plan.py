@@ -1,7 +1,5 @@
 """What a deployment takes, in words: the same lines open its YAML file and a dry run."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 

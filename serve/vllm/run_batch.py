@@ -5,8 +5,6 @@ verdicts that the Lynx judge over HTTP would give. A request's `custom_id` is th
 replies may come in any order.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -5,8 +5,6 @@ estimate: prompts are bound by arithmetic, replies by memory bandwidth, each at 
 the GPU's peak (the roofline of Williams et al. 2009).
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, StrictInt

@@ -12,8 +12,6 @@ BERTScore and then takes the cosine of whole-sentence embeddings, between each s
 differ, so each sentence is compared with all of them.
 """
 
-from __future__ import annotations
-
 from itertools import chain
 
 import numpy as np

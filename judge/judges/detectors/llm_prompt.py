@@ -8,8 +8,6 @@ each sentence has its own request, text that is no score leaves the answer unsco
 text is between marks that it does not contain.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any

@@ -9,8 +9,6 @@ an empty list says that there are no more questions (the paper asks for a yes or
 decision that cannot be read is no decision (the paper takes it for a rejection).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from typing_extensions import override

@@ -4,8 +4,6 @@ What cannot be read is an error of its own, never a score. A reply may be in a c
 else may be beside the object.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, NoReturn, TypeVar

@@ -6,8 +6,6 @@ the JSON of context adherence are those of Luna-2's appendix. Plain prompts are 
 reasoning: Luna asks once for a boolean (section 5.2), Luna-2 for a single token (section 4).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Literal

@@ -6,8 +6,6 @@ one minus faithfulness; the Lynx paper calls an answer hallucinated if less than
 (section 5).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ JSON object with one label by number: the paper's free list leaves sentences out
 A.5.2).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -7,8 +7,6 @@ neutral; a sample is the premise here. The paper draws 20 samples; the one of it
 no prompt and no entailment model is `bert-stochastic`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ the mean over the sentences. In a verdict one unsupported sentence is enough, as
 mean can be computed from `sentences`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

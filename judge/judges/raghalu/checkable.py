@@ -4,8 +4,6 @@ A logistic regression over words, pairs of words and parts of words, weighted by
 (section 3.1) uses a second DeBERTa. Training and judging read texts by `terms` and nothing else.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

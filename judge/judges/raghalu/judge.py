@@ -5,8 +5,6 @@ Generation in the Wild" (2024). Tier 2 is Luna's encoder, which reads a window o
 question and the claim; a claim's support is the greatest over its windows.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Generator
 

@@ -4,8 +4,6 @@ A folder holds `raghalu.json`, `manifest.json`, and where the judge is calibrate
 `calibration.json`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 

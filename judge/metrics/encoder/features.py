@@ -1,7 +1,5 @@
 """From a window to the numbers that a head weighs: pooled states, counts, and hashed words."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import NamedTuple

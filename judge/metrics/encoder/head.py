@@ -3,8 +3,6 @@
 A folder holds `METRIC.json` of each metric that has a head, and `manifest.json`.
 """
 
-from __future__ import annotations
-
 from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self

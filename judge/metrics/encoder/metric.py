@@ -4,8 +4,6 @@ Each window is read by itself, so that verdicts are independent; windows are joi
 metric's definition says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path

@@ -4,8 +4,6 @@ The weights are luna:mini's own file, byte for byte. That some inner tensors are
 appended to it: parts of one protocol buffer that follow each other are merged.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple

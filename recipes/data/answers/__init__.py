@@ -1,7 +1,5 @@
 """Answers with labels and documents, for stage 2 and for validation. Nothing test only is read."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path

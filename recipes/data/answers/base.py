@@ -1,7 +1,5 @@
 """What every set of labelled answers is read into, and the files it is read from."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Texts written from records and tables, with errors marked by people."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import io

@@ -4,8 +4,6 @@ A sentence's calibrated probability is a soft target (Hinton et al. 2015, "Disti
 in a neural network"); where the judge has none, its labels are the targets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

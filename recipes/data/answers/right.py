@@ -1,7 +1,5 @@
 """Sets of faithful answers alone, of which wrong claims are made (`load_right`)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Answers over retrieved passages, with spans, and single facts, labelled against a text."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 

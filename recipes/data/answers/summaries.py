@@ -1,7 +1,5 @@
 """Summaries judged against their document by people."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher

@@ -1,7 +1,5 @@
 """What is computed from the slots of a family: sums, dates, times of day, numbers in words."""
 
-from __future__ import annotations
-
 from calendar import day_name, month_name
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta

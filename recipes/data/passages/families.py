@@ -1,7 +1,5 @@
 """Families of passages and claims, one YAML file for each kind of error."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

@@ -4,8 +4,6 @@ How an answer is set (lists, headings, code, citation marks, polite openings) is
 claims are known, so that it says nothing about the label.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random

@@ -1,7 +1,5 @@
 """Which schemas and kinds of facts there are."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from .facts import Fact

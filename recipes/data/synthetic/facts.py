@@ -4,8 +4,6 @@ A fact makes claims that are right or wrong as asked. Both come from the same ph
 distribution of values, so that a claim's own words do not tell which it is.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

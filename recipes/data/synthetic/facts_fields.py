@@ -1,7 +1,5 @@
 """What can be said about single fields: values, states, profiles and lists."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from random import Random

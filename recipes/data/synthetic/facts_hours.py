@@ -1,7 +1,5 @@
 """What can be said about weekly opening hours."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What can be said about reviews and ratings."""
 
-from __future__ import annotations
-
 from typing_extensions import override
 
 from .facts import Dice, Fact, Statement, common

@@ -1,7 +1,5 @@
 """What can be said about the rows of a table: counts, comparisons, extremes, sums and ranges."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any

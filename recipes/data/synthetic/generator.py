@@ -1,7 +1,5 @@
 """Answers written from drawn records, with the truth of each sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random

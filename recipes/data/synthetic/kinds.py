@@ -1,7 +1,5 @@
 """Numbers, texts, names, flags and lists, and the table of all kinds of values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from random import Random
 from typing import Any

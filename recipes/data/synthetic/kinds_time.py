@@ -1,7 +1,5 @@
 """Times of day, dates and lengths of time."""
 
-from __future__ import annotations
-
 from datetime import date as calendar
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """How people write numbers, amounts, clock times, dates and lengths of time."""
 
-from __future__ import annotations
-
 from datetime import date as calendar
 from math import floor, log10
 from random import Random

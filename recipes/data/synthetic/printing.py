@@ -1,7 +1,5 @@
 """Prints a record as a program would: JSON, a Python literal, CSV or a table with pipes."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Short reviews put together from what they praise and blame, so that this is known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

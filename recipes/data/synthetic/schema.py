@@ -1,7 +1,5 @@
 """Schemas of records: their fields, tables, hours, reviews and facts, read from YAML files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

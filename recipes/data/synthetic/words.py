@@ -1,7 +1,5 @@
 """This package's YAML files, blocks of phrases, and coined names, which are no one's."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from importlib.resources import files

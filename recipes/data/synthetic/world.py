@@ -1,7 +1,5 @@
 """One drawn record: its values, its opening hours and reviews, and how it is printed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from random import Random
 from typing import Any

@@ -1,7 +1,5 @@
 """Labelled inputs of each metric: read from open sets or a user's file, and split by group."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from moonlynx.judge.contract.types import MoonlynxError

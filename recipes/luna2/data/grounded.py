@@ -1,7 +1,5 @@
 """Answers over documents: adherence from the grounding sets, relevance of documents and answers."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path

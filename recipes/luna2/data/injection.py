@@ -1,7 +1,5 @@
 """Prompt injection: carriers with and without an attack, jailbreaks, and harmful requests."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 As for Luna: none that forbids commercial use, none without a stated licence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple

@@ -1,7 +1,5 @@
 """A metric's labelled inputs, with their places in a split, and a user's own as JSON Lines."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

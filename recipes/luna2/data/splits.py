@@ -1,7 +1,5 @@
 """Three sides without a group in two of them, and without texts of one side in another."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 import re

@@ -1,7 +1,5 @@
 """Texts that are labelled by themselves: tone, toxicity, sexism, PII. The text is the output."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import re

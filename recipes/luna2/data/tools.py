@@ -5,8 +5,6 @@ quality): the tool must fit, required arguments must be there and right, no call
 and a call where one does.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections import defaultdict

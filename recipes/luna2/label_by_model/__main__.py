@@ -1,7 +1,5 @@
 """`python -m moonlynx.recipes.luna2.label_by_model label` and `… rewrite`: rows for a metric."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated

@@ -3,8 +3,6 @@
 OUTPUT holds the labelled or rewritten rows, OUTPUT.dropped.jsonl the others and why.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

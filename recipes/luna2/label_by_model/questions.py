@@ -1,7 +1,5 @@
 """What the chat models are asked, and how their replies are read."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

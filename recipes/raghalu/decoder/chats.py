@@ -1,7 +1,5 @@
 """Labelled sentences as chats: what the judge `raghalu-prompt` asks, and the reply."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby

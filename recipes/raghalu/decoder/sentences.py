@@ -4,8 +4,6 @@ FActScore and HaluEval, two of its four sets: TruthfulQA and Dolly were re-annot
 labels are not available. What claims nothing are our own training families (`../sentences`).
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Settings of a run of the decoder baseline: those of a chat model, and what is asked."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from ...chat.settings import Run

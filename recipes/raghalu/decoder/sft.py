@@ -4,8 +4,6 @@ Zimmerman et al. 2024, section 4.1: "using the same prompts developed for zero-s
 model is trained to produce one of the labels. TRL and the run's files are those of Lynx.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
