@@ -124,7 +124,7 @@ def kinds_of(verdict: Verdict) -> Iterator[str]:
     wrong = [one for one in verdict.sentences if one.label == "UNSUPPORTED"]
     found = {_KINDS[one.kind] for one in verdict.sentences if one.kind}
     cited = {one.status for one in verdict.citations or ()}
-    found.update(_CITED[status] for status in cited if status in _CITED)
+    found.update(text for status, text in _CITED.items() if status in cited)
     for span in verdict.spans:
         if any(
             _is_whole(one, span.end - span.start)
