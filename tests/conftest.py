@@ -50,6 +50,23 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def shipped_networks():
+    """Start onnxruntime once for each network that ships: a session keeps no state."""
+    from moonlynx.judge.backends import onnx_encoder
+    from moonlynx.judge.judges.luna.weights import EMBEDDED
+
+    start, started = onnx_encoder.open_session, cache(onnx_encoder.open_session)
+    shipped = {Path(folder) for folder in EMBEDDED.values()}
+
+    def share(path, network, threads):
+        return (started if path.parent in shipped else start)(path, network, threads)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(onnx_encoder, "open_session", share)
+        yield
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Keep tests of one engine, or else of one file, in one worker: `--dist loadscope`.

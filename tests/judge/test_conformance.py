@@ -90,7 +90,7 @@ FAST = cases(__file__, "fast_judges")
 HEAVY = cases(__file__, "heavy_judges")
 CASCADE = "cascade(token-similarity,lynx@fake?script={lynx})?policy={policy}"
 COMPOSED = [
-    *("token-similarity?rules=on", "luna?rules=on", "lynx@fake?script={lynx}&rules=on"),
+    *("token-similarity?rules=on", "luna:mini?rules=on", "lynx@fake?script={lynx}&rules=on"),
     *(CASCADE, f"{CASCADE}&on-failure=keep", f"{CASCADE}&rules=on"),
 ]
 ALL = [*FAST, *COMPOSED, *(pytest.param(name, marks=pytest.mark.heavy) for name in HEAVY)]

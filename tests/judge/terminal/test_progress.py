@@ -23,7 +23,7 @@ PROGRAM = (
 
 
 def on_terminal(*arguments):
-    program = ["-c", PROGRAM, "judge", *arguments]
+    program = ["-c", PROGRAM, "judge", "--judge", "luna:mini", *arguments]
     streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
     _, printed, shown = pseudo.on_terminal(program, columns=140, **streams)
     return printed, re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown)
@@ -41,13 +41,14 @@ def test_so_does_a_file_and_nothing_where_no_terminal_is(tmp_path):
     _, shown = on_terminal("--input", tmp_path / "in.jsonl", "--output", tmp_path / "out.jsonl")
     assert re.search(rf"\d+ of {2 * CLAIMS} claims", shown)
     assert "2 rows: " in shown
-    command = [sys.executable, "-c", PROGRAM, "judge", "--context", "a", "--answer", ANSWER]
+    command = [sys.executable, "-c", PROGRAM, "judge", "--judge", "luna:mini"]
+    command += ["--context", "a", "--answer", ANSWER]
     done = subprocess.run(command, capture_output=True)
     assert json.loads(done.stdout)["sentences"]
     assert done.stderr == b""
 
 
-@pytest.mark.parametrize("name", ["luna", "luna?rules=on", "raghalu"])
+@pytest.mark.parametrize("name", ["luna:mini", "luna:mini?rules=on", "raghalu"])
 def test_a_judge_tells_of_every_claim_that_it_reads(name):
     seen = []
     example = Example.from_row(EXAMPLE)
