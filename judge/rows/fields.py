@@ -44,8 +44,8 @@ class FieldMap:
         ignored: those of `IGNORED` that rows had, noted while rows are read.
     """
 
-    paths: Mapping[str, str] = field(default_factory=dict)
-    absent: Mapping[str, str] = field(default_factory=dict)
+    paths: Mapping[str, str] = field(default_factory=dict, hash=False)
+    absent: Mapping[str, str] = field(default_factory=dict, hash=False)
     ignored: set[str] = field(default_factory=set, compare=False)
 
     @classmethod

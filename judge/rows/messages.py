@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..contract.types import BadInput
-from ..text import split_sentences
 
 MESSAGES = "messages"
 _ROLES = ("system", "developer", "user", "assistant", "tool")
@@ -133,6 +132,8 @@ def _split(text: str) -> tuple[str, str]:
     It asks in its last paragraph, or in the first where only that has a question mark; a single
     paragraph asks from its first question on.
     """
+    from ..text import split_sentences  # reading rows of other forms loads no splitter
+
     paragraphs = _PARAGRAPHS.split(text.strip())
     if len(paragraphs) > 1:
         if "?" in paragraphs[0] and "?" not in paragraphs[-1]:

@@ -9,7 +9,6 @@ from rich.cells import cell_len
 from moonlynx.judge.contract.types import Example, Sentence, Verdict
 from moonlynx.judge.contract.visible import visible, visible_parts
 from moonlynx.judge.contract.wording import KINDS
-from moonlynx.judge.judges.findings import closest_evidence
 
 _WIDTH = 88  # terminal cells of a line, as pytest indents them
 _SHOWN = 240  # characters of evidence shown
@@ -45,6 +44,9 @@ def _by(verdict: Verdict) -> str:
 
 
 def _sentence_block(example: Example, verdict: Verdict, sentence: Sentence) -> str:
+    # pytest loads its plugin at every start, also where nothing is judged.
+    from moonlynx.judge.judges.findings import closest_evidence
+
     number = verdict.sentences.index(sentence) + 1
     kind = f", {KINDS[sentence.kind]}" if sentence.kind else ""
     lines = [f"sentence {number}, characters {sentence.start}–{sentence.end}{kind}:"]

@@ -18,6 +18,7 @@ from moonlynx.judge.batch.judging import judge_batch
 from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Verdict
 from moonlynx.judge.decision.calibration import apply_calibration, load_calibration
+from moonlynx.judge.judges.checks import Checked
 from moonlynx.judge.judges.luna.judge import LunaJudge
 from moonlynx.judge.judges.luna.weights import open_weights
 from moonlynx.judge.judges.screen import Screened
@@ -46,7 +47,7 @@ class TritonPythonModel:
             overlap=values["overlap"] == "true",
         )
         folder = Path(args["model_repository"], args["model_version"]).resolve()
-        self._judge = Screened(_load_judge(folder, encoder))
+        self._judge = Screened(Checked(_load_judge(folder, encoder)))
 
     def execute(self, requests: Sequence[Any]) -> list[Any]:
         """Answer each request, whose Examples are one tensor of texts, shape (rows, 1).

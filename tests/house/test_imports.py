@@ -23,16 +23,22 @@ HEAVY = {
     *("gradio", "ray", "sqlalchemy", "langchain_core", "llama_index", "haystack", "mcp"),
 }
 # Each is the border to a package, and imports it like whoever imports the border.
-_BORDERS = ("deepeval", "haystack", "langchain", "llama_index", "pytest_plugin", "ragas")
+_BORDERS = (
+    *("deepeval", "haystack", "langchain", "langfuse", "langgraph", "litellm", "llama_index"),
+    *("mlflow", "openai_agents", "phoenix", "pytest_plugin", "ragas"),
+)
 BORDERS = (
     *(f"serve/integrations/{name}.py" for name in _BORDERS),
     # To the packages of the extra `serve`: the command imports these only to serve.
     *("serve/app.py", "serve/server.py", "serve/service.py", "serve/http/", "serve/routes/"),
     *("serve/page/", "serve/queue/jobs.py", "serve/ray/graph.py"),
 )
-# What core dependencies load by themselves where it is there: httpx, to read compressed answers,
-# and jsonschema, to check formats.
-TAKEN_ALONG = {"brotli", "_brotli", "zstandard", "jsonpointer"}
+# What core dependencies load by themselves where it is there: httpx, to read compressed answers and
+# to run under trio, and jsonschema, to check formats.
+TAKEN_ALONG = {
+    *("brotli", "_brotli", "zstandard", "jsonpointer"),
+    *("trio", "outcome", "sniffio", "sortedcontainers"),
+}
 # What Cython's modules, such as PyYAML's, make up when they are loaded.
 MADE_UP = re.compile(r"cython_runtime|_cython_\w+|_sysconfigdata_\w+")
 

@@ -17,12 +17,10 @@ from moonlynx.judge.contract.types import Example, JudgeInfo, MoonlynxError, Ver
 from moonlynx.judge.decision.calibration import (
     Calibrated,
     Calibration,
-    CalibrationError,
-    Isotonic,
-    Temperature,
     fit_calibration,
     load_calibration,
 )
+from moonlynx.judge.decision.curves import CalibrationError, Isotonic, Temperature
 from moonlynx.judge.files.stored import save_record
 
 from ...cases import cases
@@ -314,6 +312,7 @@ def test_applying_needs_no_scikit_learn(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 sys.modules["sklearn"] = None
+from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.decision.calibration import *
 for method in {METHODS}:
     path = Path({str(tmp_path)!r}) / (method + ".json")
