@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, snapshot_download
-
 from moonlynx._version import __version__
 from moonlynx.judge.backends.hub import HubError, hub_errors
 from moonlynx.judge.files.release import RELEASE, Release, check_release
@@ -16,6 +14,8 @@ from .release import Plan, check_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
 _DATASETS = "datasets/"
 _HUBS_OWN = ".gitattributes"
@@ -63,6 +63,8 @@ def push(
     Raises:
         HubError: the Hub refuses, cannot be reached, or has something else under that name.
     """
+    from huggingface_hub import HfApi
+
     api = HfApi(library_name="moonlynx", library_version=__version__)
     place: dict[str, Any] = {"repo_id": repository, "repo_type": plan.repo_type}
     with hub_errors(repository):
@@ -89,6 +91,8 @@ def push(
 
 
 def _additions(plan: Plan) -> Iterator[CommitOperationAdd]:
+    from huggingface_hub import CommitOperationAdd
+
     for name in plan.release.files:
         yield CommitOperationAdd(name, plan.folder / name)
     manifest = plan.release.model_dump_json(indent=2) + "\n"
@@ -96,6 +100,8 @@ def _additions(plan: Plan) -> Iterator[CommitOperationAdd]:
 
 
 def _deletions(plan: Plan, there: set[str]) -> Iterator[CommitOperationDelete]:
+    from huggingface_hub import CommitOperationDelete
+
     for name in sorted(there - plan.release.files.keys() - {RELEASE, _HUBS_OWN}):
         yield CommitOperationDelete(name, is_folder=False)
 
@@ -151,6 +157,8 @@ def pull(
 def _download(
     repository: Repository, revision: str | None, wanted: list[str], options: dict[str, Any]
 ) -> Path:
+    from huggingface_hub import snapshot_download
+
     with hub_errors(repository.id):
         return Path(
             snapshot_download(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import yaml
-from huggingface_hub import DatasetCard, ModelCard
 
 from moonlynx._version import __version__
 from moonlynx.halubench.manifest import read_manifest
@@ -135,6 +134,8 @@ def _check_hashes(folder: Path, kind: Kind) -> None:
 
 def _licences(folder: Path, kind: Kind) -> Iterator[Licence]:
     """Yield the licences of the release, of its base and of the data that it was made from."""
+    from huggingface_hub import DatasetCard, ModelCard
+
     path = folder / CARD
     if not path.is_file():
         raise ReleaseError(f"{folder} has no card ({CARD}); write it with `moonlynx card`")
