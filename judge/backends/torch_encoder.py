@@ -110,16 +110,18 @@ def _added(trunk: Any, layer: int, marks: Any) -> Iterator[None]:
 def freeze(network: Any, layers: int) -> None:
     """Keep the word embeddings and the lowest layers as they are; token types enter above them.
 
-    What lies below the first trained layer then needs no gradient at all.
+    What lies below the first trained layer then needs no gradient at all. Of a network that was
+    trained before, token types enter where they did then.
 
     Args:
-        network: of `make_network`, not trained yet.
+        network: of `make_network`.
         layers: how many of `trunk.encoder.layer`; 0 trains everything.
     """
     if not layers:
         return
     trunk = network.trunk
-    trunk.config.marks_layer = layers
+    if not hasattr(trunk.config, "marks_layer"):
+        trunk.config.marks_layer = layers
     trained = {id(parameter) for parameter in trunk.encoder.layer[layers:].parameters()}
     for parameter in trunk.parameters():
         parameter.requires_grad_(id(parameter) in trained)

@@ -82,7 +82,8 @@ def run_recipe(name: str, run: Run, data: Path, out: Path, base: Path | None) ->
         folder = out / stage_name
         if not read_progress(folder).done:
             log.info("stage %s", stage_name)
-            make = partial(taught_items, stage, mix, data, reader, run.seed, folder)
+            seed = run.seed + stage.seed
+            make = partial(taught_items, stage, mix, data, reader, seed, folder)
             items = encode_items(kept_items(folder / ITEMS, make), tokenizer, specials, run.limits)
             network = start_network(start, run) if done is None else load_network(done)
             train(run, stage, items, network, folder, pad)

@@ -62,6 +62,8 @@ class Stage(Record):
         teacher: folder of a trained judge, larger than this one; what it believes of each claim is
             learned beside the label. "" without one.
         repeat: sources whose claims are read so many times in each epoch.
+        frozen: in place of the run's `frozen`; null takes that.
+        seed: added to the run's, so that a stage draws other rows than the stages before.
         budget_tokens: tokens to read, padding not counted, over as many epochs as that takes;
         epochs: or the epochs themselves. One of the two.
         batch_tokens: tokens of a batch, padding counted; `accumulate` batches make a step.
@@ -80,6 +82,8 @@ class Stage(Record):
     changed: dict[Change, Amount] = Field(default_factory=dict)
     teacher: str = ""
     repeat: dict[str, AtLeastOne] = Field(default_factory=dict)
+    frozen: Amount | None = None
+    seed: Amount = 0
     budget_tokens: AtLeastOne | None = None
     epochs: Positive | None = None
     batch_tokens: AtLeastOne = 2048

@@ -112,7 +112,7 @@ def _optimizer(network: nn.Module, run: Run, stage: Stage) -> optim.Optimizer:
     """Set dropout and freeze the lowest layers; return AdamW over the others and the heads."""
     import torch
 
-    freeze(network, run.frozen)
+    freeze(network, run.frozen if stage.frozen is None else stage.frozen)
     for module in network.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = run.dropout
