@@ -15,7 +15,7 @@ from .steps import Shape
 
 ENCODER = "luna_encoder"
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-OUTPUTS = ("token_logits", "claim_logit")
+OUTPUTS = ("token_logits", "claim_logit", "conflict_logit")  # the last where there are three heads
 
 
 class Batch(NamedTuple):
@@ -31,12 +31,13 @@ class TritonEncoder:
     name = "triton"
     at_once = 512
 
-    def __init__(self, version: str, shape: Shape, overlap: bool) -> None:
+    def __init__(self, version: str, shape: Shape, heads: int, overlap: bool) -> None:
         import triton_python_backend_utils
 
         self._triton: Any = triton_python_backend_utils
         self.version = version
         self._shape = shape
+        self._asked = OUTPUTS[:heads]
         self._overlap = overlap
 
     def encode(self, inputs: Sequence[Input]) -> list[EncoderOutput]:
@@ -49,17 +50,18 @@ class TritonEncoder:
             responses = [request.exec() for request in requests]
         outputs: dict[int, EncoderOutput] = {}
         for batch, response in zip(batches, responses, strict=True):
-            tokens, claims = self._logits(response)
+            tokens, *firsts = self._logits(response)
             for row, index in enumerate(batch.indices):
                 length = len(inputs[index][0])
-                outputs[index] = EncoderOutput(tokens[row, :length], float(claims[row].item()))
+                logits = (float(first[row].item()) for first in firsts)
+                outputs[index] = EncoderOutput(tokens[row, :length], *logits)
         return [outputs[index] for index in range(len(inputs))]
 
     def _request(self, batch: Batch) -> Any:
         triton = self._triton
         return triton.InferenceRequest(
             model_name=ENCODER,
-            requested_output_names=list(OUTPUTS),
+            requested_output_names=list(self._asked),
             inputs=[
                 triton.Tensor(name, array) for name, array in zip(INPUTS, batch.arrays, strict=True)
             ],
@@ -70,7 +72,7 @@ class TritonEncoder:
     def _logits(self, response: Any) -> Iterator[NDArray[np.float32]]:
         if response.has_error():
             raise BackendError(f"Triton's {ENCODER} failed: {response.error().message()}")
-        for name in OUTPUTS:
+        for name in self._asked:
             yield self._triton.get_output_tensor_by_name(response, name).as_numpy()
 
 

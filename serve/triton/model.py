@@ -44,6 +44,7 @@ class TritonPythonModel:
         encoder = TritonEncoder(
             values["encoder_version"],
             Shape(int(values["rows"]), int(values["step"]), int(values["window"])),
+            heads=int(values["heads"]),
             overlap=values["overlap"] == "true",
         )
         folder = Path(args["model_repository"], args["model_version"]).resolve()

@@ -112,13 +112,14 @@ def _read_tensors(onnx: Path, weights: WeightsFolder, window: int) -> dict[str, 
     session = onnxruntime.InferenceSession(onnx, options, providers=["CPUExecutionProvider"])
     ids = np.full((1, window), find_specials(weights.tokenizer).sep, dtype=np.int64)
     feed = dict(zip(INPUTS, (ids, np.ones_like(ids), np.zeros_like(ids)), strict=True))
+    asked = [node for node in session.get_outputs() if node.name in OUTPUTS]
     try:
-        session.run(list(OUTPUTS), feed)
+        session.run([node.name for node in asked], feed)
     except Exception:  # onnxruntime's errors share no other base
         message = f"{onnx} cannot read {window} tokens at once; give a smaller --window"
         raise ExportError(message) from None
-    asked = [node for node in session.get_outputs() if node.name in OUTPUTS]  # of three heads, two
     return {
+        "heads": str(len(asked)),
         "inputs": ",\n".join(_tensor(node, INPUTS) for node in session.get_inputs()),
         "outputs": ",\n".join(_tensor(node, OUTPUTS) for node in asked),
     }

@@ -64,9 +64,10 @@ def write_verdict(
             quoted = (f"“{clip(example.answer[start:end])}”" for start, end in marked)
             said += f", least at {', '.join(quoted)}"
             if support.conflict is not None:
-                kind = "contradicted" if support.conflict >= _CONTRADICTED else "not_mentioned"
-            if kind == "contradicted":
-                evidence = _evidence(claim, windows[support.window].blocks, "conflict")[:1]
+                if support.conflict >= _CONTRADICTED:
+                    evidence = _evidence(claim, windows[support.window].blocks, "conflict")[:1]
+                # What no passage speaks of is contradicted by none.
+                kind = "contradicted" if evidence else "not_mentioned"
         else:
             evidence = _evidence(claim, windows[support.window].blocks, "support")
         findings.append(Finding(piece, score, said, evidence, tuple(marked), kind))

@@ -84,7 +84,7 @@ def evaluate(answer, judge=JUDGE):
 def test_the_evaluator_runs_in_langsmith():
     assert (evaluate(RIGHT).key, evaluate(RIGHT).score) == ("groundedness", 1.0)
     wrong = evaluate(WRONG)
-    assert wrong.score == 0.0
+    assert wrong.score == 0.5  # one of two claims is supported
     assert "Peter Smith" in wrong.comment
     result = evaluate(RIGHT, Silent())
     assert result.score is None

@@ -139,7 +139,7 @@ def test_a_sentence_pointed_at_shows_its_evidence(browser):
     assert find(browser, ".mx-said").text.startswith("Sentence 1: supported")
     assert "evidence in document 2" in find(browser, ".mx-said").text
     ActionChains(browser).move_to_element(find(browser, ".mx-sentence", "Glasgow")).perform()
-    assert find(browser, ".mx-said").text.startswith("Sentence 2: unsupported")
+    assert find(browser, ".mx-said").text.startswith("Sentence 2: not mentioned")
     assert len(browser.find_elements("css selector", ".mx-sentence.mx-on")) == 1
 
 
@@ -155,7 +155,7 @@ def test_the_page_is_used_by_keys_alone(browser):
     step_to(browser, ".mx-sentence")
     assert "built in 1849" in lit(browser)
     press(browser, Keys.TAB)
-    assert find(browser, ".mx-said").text.startswith("Sentence 2: unsupported")
+    assert find(browser, ".mx-said").text.startswith("Sentence 2: not mentioned")
     names = [one.text for one in browser.find_elements("css selector", ".mx-result footer")]
     assert names[0].startswith("luna ")
     assert names[1].startswith("token-similarity ")

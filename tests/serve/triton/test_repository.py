@@ -32,7 +32,7 @@ def test_the_configuration_names_the_tensors_of_the_weights_that_are_shipped(exp
     session = onnxruntime.InferenceSession(encoder / "1" / "model.onnx")
     for nodes, said in (
         (session.get_inputs(), config.input),
-        (session.get_outputs()[:2], config.output),  # the judge asks for no conflict
+        (session.get_outputs(), config.output),
     ):
         assert [node.name for node in nodes] == [tensor.name for tensor in said]
         assert [types[node.type] for node in nodes] == [
