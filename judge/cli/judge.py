@@ -188,7 +188,7 @@ def judges() -> None:
     table.add_row("cascade", CASCADE)
     table.add_row(
         "",
-        "needs judges that abstain, or a policy: cascade(luna?abstain=0.1,lynx@URL)",
+        "needs judges that abstain, or a policy: cascade(luna?abstain=0.2,lynx@URL)",
         style="dim",
     )
     Terminal().print(table)

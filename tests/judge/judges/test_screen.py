@@ -92,7 +92,7 @@ def test_the_stage_is_in_json_only_where_there_is_a_warning() -> None:
 
 
 def test_a_cascade_hands_on_what_its_first_judge_does_not_read() -> None:
-    cascade = load_judge("cascade(luna?abstain=0.1,token-similarity)?languages=strict")
+    cascade = load_judge("cascade(luna?abstain=0.2,token-similarity)?languages=strict")
     noise, chinese = cascade([NOISE, CHINESE])
     assert noise.error.code == "bad_input"
     assert [(s.judge, s.score, s.decided) for s in chinese.stages] == [
@@ -100,7 +100,7 @@ def test_a_cascade_hands_on_what_its_first_judge_does_not_read() -> None:
         ("luna", None, False),
         ("token-similarity", "PASS", True),
     ]
-    own = load_judge("cascade(luna?abstain=0.1&languages=warn,token-similarity)?languages=strict")
+    own = load_judge("cascade(luna?abstain=0.2&languages=warn,token-similarity)?languages=strict")
     (chinese,) = own([CHINESE])
     assert chinese.stages[1].usage.windows == 1
 
@@ -112,7 +112,7 @@ def test_a_calibrated_judge_keeps_its_calibration(tmp_path: Path) -> None:
     fitted = load_judge(f"luna?calibration={path}")
     assert fitted.calibration == bare.calibration
     assert fitted([ENGLISH, CHINESE]) == bare([ENGLISH, CHINESE])
-    (strict,) = load_judge("luna?abstain=0.1&languages=strict")([CHINESE])
+    (strict,) = load_judge("luna?abstain=0.2&languages=strict")([CHINESE])
     assert strict.error.message == WARNING
 
 

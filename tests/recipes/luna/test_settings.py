@@ -23,6 +23,7 @@ def write(folder, **changes):
 def test_the_recipes_that_there_are_and_the_papers_settings():
     assert {name: read_run(find_recipe(name, settings.RECIPES), Run).mix for name in RECIPES} == {
         "base": "shipped",
+        "base-continued": "shipped",
         "deberta-v3-large": "shipped",
         "mini": "shipped",
         "mini-no-ragtruth": "no-ragtruth",
