@@ -87,9 +87,9 @@ def _bias(name: str, users: dict[str, list[Any]], values: dict[str, NDArray[Any]
     reached = [name, f"{name}.int8"]
     while reached:
         for node in users.get(reached.pop(), ()):
-            biases = [each for each in node.input if each.endswith(".bias") and each in values]
-            if node.op_type == "Add" and biases:
-                return biases[0]
+            for each in values.keys() & set(node.input) if node.op_type == "Add" else ():
+                if each.endswith(".bias"):
+                    return each
             if node.op_type in ("MatMul", "MatMulInteger", "Cast", "Mul", "Add"):
                 reached += node.output
     return None
