@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from ..contract.base import Judge
 from ..contract.steps import Progress, Stepped, Steps, steps_of
-from ..contract.types import Citation, CitationStatus, Example, Usage, Verdict
+from ..contract.types import Citation, CitationStatus, Example, Verdict
+from ..decision.cost import total_usage
 from ..text import Mark, Piece, read_markup
 from ..text.sources import find_document
 from .cited import Unit, read_units
@@ -80,7 +81,7 @@ class Checked(Stepped):
                 verdict = mark_false_refusals(example, verdict)
             if reading is not None:
                 read = {key: next(found) for key in reading.asked}
-                usage = _sum([verdict.usage, *(one.usage for one in read.values())])
+                usage = total_usage([verdict.usage, *(one.usage for one in read.values())])
                 said = _Found(reading, read, len(example.context))
                 verdict = _cite(verdict, reading, said, required=self._required)
                 verdict = verdict.model_copy(update={"usage": usage})
@@ -213,7 +214,3 @@ def _said(citation: Citation) -> str:
         return "a document that does not exist"
     where = "another does" if citation.status == "supported_elsewhere" else "none does"
     return f"document {citation.document + 1}, which does not support it ({where})"
-
-
-def _sum(usages: Sequence[Usage]) -> Usage:
-    return Usage(**{name: sum(getattr(one, name) for one in usages) for name in Usage.model_fields})
