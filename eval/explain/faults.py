@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from math import inf
 from typing import NamedTuple
 
 from moonlynx.judge.contract.types import Sentence, Verdict
@@ -197,5 +198,9 @@ def _when(one: Judged) -> float:
 
 
 def _sureness(one: Judged) -> tuple[float, float]:
-    verdict = one.verdict
-    return verdict.probability or 0.0, verdict.raw_score or 0.0
+    # What has no score is no 0: raw scores in log-odds may be below it.
+    first, second = (
+        -inf if value is None else value
+        for value in (one.verdict.probability, one.verdict.raw_score)
+    )
+    return first, second
