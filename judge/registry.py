@@ -10,6 +10,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 
 from .backends.chat import load_chat_model, parse_chat_model
 from .backends.hub import find_commit, is_on_hub
@@ -40,6 +41,7 @@ _OF_JUDGES: Mapping[str, Reader] = {
     "revision": str,
     "citations": one_of("required"),
     "translate": str,
+    "common-knowledge": str,
     **_SHARED,
 }
 _OF_CASCADES: Mapping[str, Reader] = {
@@ -60,9 +62,10 @@ def load_judge(spec: str | Spec) -> Judge:
     of `lynx` and `luna2` are log-odds), `preset=guard` (or balanced, audit) where it is calibrated,
     `abstain=RISK` with `confidence=P` (0.95), `rules=on`, `languages=strict`, `index=DIR`, and
     `translate=MODEL@BACKEND` where it does not read every language; one that checks citations takes
-    `citations=required`; one whose model is on the Hub `revision=REVISION`, a branch, a tag or a
-    commit. A cascade takes `policy=FILE`, `on-failure=unscored` (or keep), `rules=on`, `index=DIR`,
-    and `languages=strict` for each of its judges.
+    `citations=required` and `common-knowledge=MODEL@BACKEND`; one whose model is on the Hub
+    `revision=REVISION`, a branch, a tag or a commit. A cascade takes `policy=FILE`,
+    `on-failure=unscored` (or keep), `rules=on`, `index=DIR`, and `languages=strict` for each of its
+    judges.
 
     Raises:
         SpecError: the name does not follow the grammar, or an option has a wrong value.
@@ -81,7 +84,6 @@ def load_judge(spec: str | Spec) -> Judge:
     from .decision.policy import load_policy
     from .judges.rules import RuleTier
     from .judges.screen import Screened
-    from .judges.translated import Translated
 
     if isinstance(spec, str):
         spec = parse_spec(spec)
@@ -109,8 +111,7 @@ def load_judge(spec: str | Spec) -> Judge:
         if calibration is not None:
             judge = apply_calibration(judge, calibration, options.get("preset"))
         checks = bool(getattr(judge, "checks", False))
-        if "translate" in options:
-            judge = Translated(judge, load_chat_model(parse_chat_model(options["translate"])))
+        judge = _helped(judge, spec.name, checks, options)
         judge = _checked(judge, spec.name, checks, required="citations" in options)
         served = spec.backend not in (None, *LOCAL_BACKENDS)
         commit = None if model is None or served else find_commit(model)
@@ -139,6 +140,23 @@ def _indexed(judge: Judge, folder: Path) -> Judge:
 def fields_for(spec: Spec, fields: FieldMap = AS_NAMED) -> FieldMap:
     """Return how rows are read for a judge: with an index, a row may lack its context."""
     return replace(fields, absent={"context": ALL_DOCUMENTS}) if "index" in spec.options else fields
+
+
+def _helped(judge: Judge, name: str, checks: bool, options: Mapping[str, Any]) -> Judge:
+    """Let chat models translate before the judge, and say after it what is common knowledge."""
+    from .judges.common_knowledge import LettingPass
+    from .judges.translated import Translated
+
+    if "translate" in options:
+        judge = Translated(judge, load_chat_model(parse_chat_model(options["translate"])))
+    if "common-knowledge" in options:
+        if not checks:
+            raise SpecError(
+                f"{name} does not say what is not mentioned; use luna, nli or a similarity"
+            )
+        model = load_chat_model(parse_chat_model(options["common-knowledge"]))
+        judge = LettingPass(judge, model)
+    return judge
 
 
 def _checked(judge: Judge, name: str, checks: bool, required: bool) -> Judge:

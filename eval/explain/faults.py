@@ -123,7 +123,7 @@ def kinds_of(verdict: Verdict) -> Iterator[str]:
     if verdict.score != "FAIL":
         return
     wrong = [one for one in verdict.sentences if one.label == "UNSUPPORTED"]
-    found = {_KINDS[one.kind] for one in verdict.sentences if one.kind}
+    found = {_KINDS[one.kind] for one in wrong if one.kind}
     cited = {one.status for one in verdict.citations or ()}
     found.update(text for status, text in _CITED.items() if status in cited)
     for span in verdict.spans:

@@ -33,7 +33,7 @@ SCHEMA_VERSION: Literal["1.1"] = "1.1"
 
 Score = Literal["PASS", "FAIL"]
 SentenceLabel = Literal["SUPPORTED", "UNSUPPORTED", "NO_INFO"]
-SentenceKind = Literal["contradicted", "not_mentioned", "false_refusal"]
+SentenceKind = Literal["contradicted", "not_mentioned", "false_refusal", "common_knowledge"]
 Relation = Literal["support", "conflict"]
 CitationStatus = Literal["supported", "supported_elsewhere", "unsupported", "dangling"]
 Role = Literal["system", "user", "assistant"]
@@ -297,7 +297,7 @@ class Sentence(Range):
     the calibrated P(unsupported); each is null where the judge has none. `kind` says more of what
     is wrong: of an UNSUPPORTED sentence whether the documents contradict it or do not mention it,
     where the judge can tell; "false_refusal" where it says that the documents do not say what they
-    do say.
+    do say. A NO_INFO sentence of the kind "common_knowledge" was let pass.
     """
 
     label: SentenceLabel

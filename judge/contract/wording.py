@@ -10,6 +10,7 @@ KINDS: Mapping[SentenceKind, str] = {
     "contradicted": "contradicted by the documents",
     "not_mentioned": "not mentioned in the documents",
     "false_refusal": "a false refusal: the documents say it",
+    "common_knowledge": "common knowledge, let pass",
 }
 STATUSES: Mapping[CitationStatus | None, str] = {
     "supported": "supports it",

@@ -1,0 +1,91 @@
+import json
+
+import pytest
+
+from moonlynx import Example, load_judge
+from moonlynx.judge.backends.fake import FakeBackend
+from moonlynx.judge.contract.spec import SpecError
+from moonlynx.judge.contract.types import Verdict
+from moonlynx.judge.judges.checks import Checked
+from moonlynx.judge.judges.common_knowledge import LettingPass
+
+CONTEXT = "The museum in Lyon opens at nine and closes at five."
+RIGHT, KNOWN, INVENTED, WRONG = (
+    "The museum opens at nine.",
+    "Bees make honey.",
+    "It was founded by Ada Brandt in 1931.",
+    "The museum in Lyon opens at six and closes at five.",
+)
+
+
+def know(request):
+    """Know one sentence: the one that the prompt holds in its section, without its mark."""
+    section = request.messages[0].content.split("===== SENTENCE\n")[1].split("\n===== END")[0]
+    assert section in (KNOWN, INVENTED)
+    return json.dumps({"common_knowledge": section == KNOWN})
+
+
+@pytest.fixture(scope="module")
+def luna():
+    return load_judge("luna")._judge._judge
+
+
+@pytest.fixture(scope="module")
+def judge(luna):
+    return LettingPass(luna, FakeBackend(know))
+
+
+def test_an_answer_whose_rest_is_common_knowledge_passes(luna, judge):
+    answer = f"- {RIGHT}\n- {KNOWN}"
+    example = Example(context=CONTEXT, answer=answer)
+    (own,), (verdict,) = luna([example]), judge([example])
+    assert (own.score, verdict.score) == ("FAIL", "PASS")
+    first, second = verdict.sentences
+    assert (first.label, second.label, second.kind) == ("SUPPORTED", "NO_INFO", "common_knowledge")
+    assert (verdict.spans, verdict.faithfulness, verdict.probability) == ((), 1.0, None)
+    assert verdict.raw_score == own.raw_score
+    assert verdict.reasoning[0] == f"COMMON KNOWLEDGE: “{KNOWN}” as fake finds."
+    assert not any(one.startswith("UNSUPPORTED") for one in verdict.reasoning)
+    stages = [(one.judge, one.score, one.decided) for one in verdict.stages]
+    assert stages == [("common knowledge", "PASS", True), ("luna", "FAIL", False)]
+    assert verdict.usage.calls == 1
+    assert Verdict.model_validate_json(verdict.model_dump_json()) == verdict
+
+
+def test_another_unsupported_sentence_keeps_the_answer_a_fail(judge):
+    (verdict,) = judge([Example(context=CONTEXT, answer=f"{RIGHT} {KNOWN} {INVENTED}")])
+    assert verdict.score == "FAIL"
+    assert [one.kind for one in verdict.sentences] == [None, "common_knowledge", "not_mentioned"]
+    assert all(span.text in INVENTED for span in verdict.spans)
+
+
+def test_what_the_documents_contradict_is_not_asked_about(luna):
+    example = Example(context=CONTEXT, answer=WRONG)
+    (own,) = luna([example])
+    assert (own.score, own.sentences[0].kind) == ("FAIL", "contradicted")
+    (verdict,) = LettingPass(luna, FakeBackend(lambda _: pytest.fail("asked")))([example])
+    assert verdict.model_copy(update={"judge": own.judge}) == own
+    assert verdict.judge.version == f"{own.judge.version}+common-knowledge-v1"
+
+
+@pytest.mark.parametrize("reply", ["Yes, it is.", '{"common_knowledge": "true"}', ""])
+def test_a_reply_that_cannot_be_read_lets_nothing_pass(luna, reply):
+    broken = LettingPass(luna, FakeBackend(lambda _: reply))
+    (verdict,) = broken([Example(context=CONTEXT, answer=KNOWN)])
+    assert (verdict.score, verdict.sentences[0].label) == ("FAIL", "UNSUPPORTED")
+    assert verdict.stages[0].warning.startswith("fake: ")
+
+
+def test_a_judge_that_labels_no_sentences_is_refused():
+    model = "m@http://localhost:1"
+    with pytest.raises(SpecError, match="use luna, nli or a similarity"):
+        load_judge(f"lynx:{model}?common-knowledge={model}")
+
+
+def test_citations_of_what_is_let_pass_are_not_checked(luna):
+    answer = f"{RIGHT} {KNOWN[:-1]} [1]."
+    knowing = FakeBackend(lambda _: '{"common_knowledge": true}')
+    example = Example(context=CONTEXT, answer=answer)
+    (verdict,) = Checked(LettingPass(luna, knowing))([example])
+    (citation,) = verdict.citations
+    assert (verdict.score, citation.status) == ("PASS", None)
