@@ -13,11 +13,13 @@ from ..decision.cost import add_usage
 from ..prompts import messages
 from ..text import Piece
 from .findings import body, clip, share_supported
-from .prompted.objects import keyed_schema, read_flag, read_object
+from .prompted.objects import keyed_schema, read_object, read_text
 
 NAME, PROMPT = "common knowledge", "common-knowledge-v1"
-_SCHEMA = keyed_schema({"common_knowledge": {"type": "boolean"}})
-_TOKENS = 20
+_KNOWN = "common knowledge"
+_KINDS = ("false", "particular", _KNOWN)
+_SCHEMA = keyed_schema({"fact": {"type": "string"}, "kind": {"enum": [*_KINDS]}})
+_TOKENS = 80
 
 
 class LettingPass(Stepped):
@@ -65,10 +67,10 @@ class LettingPass(Stepped):
         )
         known, faults = list[Piece](), list[JudgeError]()
         for piece, reply in zip(unmentioned, replies, strict=True):
-            found = read_flag(read_object(reply), "common_knowledge")
+            found = read_text(read_object(reply), "kind")
             if isinstance(found, JudgeError):
                 faults.append(found)
-            elif found:
+            elif found == _KNOWN:
                 known.append(piece)
         score: Score = "PASS" if _all_known(verdict, known) else "FAIL"
         warning = f"{self._model.name}: {faults[0].message}" if faults else None

@@ -22,7 +22,8 @@ def know(request):
     """Know one sentence: the one that the prompt holds in its section, without its mark."""
     section = request.messages[0].content.split("===== SENTENCE\n")[1].split("\n===== END")[0]
     assert section in (KNOWN, INVENTED)
-    return json.dumps({"common_knowledge": section == KNOWN})
+    kind = "common knowledge" if section == KNOWN else "particular"
+    return json.dumps({"fact": "one would have to look it up", "kind": kind})
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def test_what_the_documents_contradict_is_not_asked_about(luna):
     assert verdict.judge.version == f"{own.judge.version}+common-knowledge-v1"
 
 
-@pytest.mark.parametrize("reply", ["Yes, it is.", '{"common_knowledge": "true"}', ""])
+@pytest.mark.parametrize("reply", ["Yes, it is.", '{"fact": "It is.", "kind": true}', ""])
 def test_a_reply_that_cannot_be_read_lets_nothing_pass(luna, reply):
     broken = LettingPass(luna, FakeBackend(lambda _: reply))
     (verdict,) = broken([Example(context=CONTEXT, answer=KNOWN)])
@@ -84,7 +85,7 @@ def test_a_judge_that_labels_no_sentences_is_refused():
 
 def test_citations_of_what_is_let_pass_are_not_checked(luna):
     answer = f"{RIGHT} {KNOWN[:-1]} [1]."
-    knowing = FakeBackend(lambda _: '{"common_knowledge": true}')
+    knowing = FakeBackend(lambda _: '{"fact": "They do.", "kind": "common knowledge"}')
     example = Example(context=CONTEXT, answer=answer)
     (verdict,) = Checked(LettingPass(luna, knowing))([example])
     (citation,) = verdict.citations
