@@ -49,19 +49,15 @@ class CertifiedPoint(Record):
 
 
 class Curves(Record):
-    """The curves of one judge over all rows.
-
-    Attributes:
-        reliability: bins of equal width, those of the ECE, except empty ones.
-        coverage_risk: by rising threshold; a row without a raw score is never passed.
-        decided: at the judge's own PASS, null where it passes nothing.
-        certified: at the risks in `RISKS`; empty where the judge's calibration has no curve.
-    """
+    """The curves of one judge over all rows."""
 
     system: str
+    # bins of equal width, those of the ECE, except empty ones
     reliability: tuple[ReliabilityBin, ...]
+    # by rising threshold; a row without a raw score is never passed
     coverage_risk: tuple[CoverageRisk, ...]
-    decided: CoverageRisk | None
+    decided: CoverageRisk | None  # at the judge's own PASS, null where it passes nothing
+    # at the risks in `RISKS`; empty where the judge's calibration has no curve
     certified: tuple[CertifiedPoint, ...]
 
 

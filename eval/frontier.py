@@ -26,19 +26,12 @@ NAMES = ("accuracy", "balanced_accuracy", "gain")
 
 
 class Point(Record):
-    """Two judges where a share of the rows is deferred.
+    """Two judges where a share of the rows is deferred."""
 
-    Attributes:
-        handed_on: the share deferred, in [0, 1]; rows of one raw score go together.
-        accuracy: a row left unscored is wrong.
-        balanced_accuracy: mean over the labels.
-        gain: accuracy less the average of deferring as many rows at random.
-    """
-
-    handed_on: float
-    accuracy: Value
-    balanced_accuracy: Value
-    gain: Value
+    handed_on: float  # the share deferred, in [0, 1]; rows of one raw score go together
+    accuracy: Value  # a row left unscored is wrong
+    balanced_accuracy: Value  # mean over the labels
+    gain: Value  # accuracy less the average of deferring as many rows at random
 
 
 class Frontier(Record):

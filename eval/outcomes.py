@@ -26,35 +26,26 @@ _SAID: dict[Score | None, int] = {"FAIL": 1, "PASS": 0, None: -1}
 
 @dataclass(frozen=True)
 class Outcomes:
-    """What was said of n rows.
+    """What was said of n rows."""
 
-    Attributes:
-        fail: whether the gold label is FAIL, shape (n,).
-        said: 1 for FAIL, 0 for PASS, -1 for unscored, shape (n,).
-        raw_score: higher = more hallucinated, NaN where there is none, shape (n,).
-        probability: of FAIL, in [0, 1], NaN where there is none, shape (n,).
-        characters: of the answer in both gold and said spans, in said ones, in gold ones; shape
-            (n, 3), zeros where the gold spans are not known.
-        sentences: the same of unsupported sentences.
-        shares: an answer's faithfulness, citation recall and citation precision, in [0, 1], NaN
-            where there is none, shape (n, 3).
-        kinds: its unsupported sentences that the documents contradict, and all those of which the
-            judge knows whether they do, shape (n, 2).
-        gives_spans: whether any verdict of the whole run has a span; without one the judge is taken
-            to mark none, and it has no span F1.
-        gives_sentences: the same of sentences.
-    """
-
-    fail: _Flags
-    said: NDArray[np.int8]
-    raw_score: Floats
-    probability: Floats
+    fail: _Flags  # whether the gold label is FAIL, shape (n,)
+    said: NDArray[np.int8]  # 1 for FAIL, 0 for PASS, -1 for unscored, shape (n,)
+    raw_score: Floats  # higher = more hallucinated, NaN where there is none, shape (n,)
+    probability: Floats  # of FAIL, in [0, 1], NaN where there is none, shape (n,)
+    # of the answer in both gold and said spans, in said ones, in gold ones; shape (n, 3), zeros
+    # where the gold spans are not known
     characters: Floats
-    sentences: Floats
+    sentences: Floats  # the same of unsupported sentences
+    # an answer's faithfulness, citation recall and citation precision, in [0, 1], NaN where there
+    # is none, shape (n, 3)
     shares: Floats
+    # its unsupported sentences that the documents contradict, and all those of which the judge
+    # knows whether they do, shape (n, 2)
     kinds: Floats
+    # whether any verdict of the whole run has a span; without one the judge is taken to mark none,
+    # and it has no span F1
     gives_spans: bool
-    gives_sentences: bool
+    gives_sentences: bool  # the same of sentences
 
     def __len__(self) -> int:
         return len(self.fail)
@@ -136,17 +127,11 @@ class Gold:
 
 @dataclass(frozen=True)
 class _GoldAnswer:
-    """An answer whose gold spans are known.
+    """An answer whose gold spans are known."""
 
-    Attributes:
-        characters: whether each character is in a gold span.
-        pieces: the ranges of the answer's sentences.
-        sentences: whether each sentence is unsupported.
-    """
-
-    characters: _Flags
-    pieces: list[tuple[int, int]]
-    sentences: _Flags
+    characters: _Flags  # whether each character is in a gold span
+    pieces: list[tuple[int, int]]  # the ranges of the answer's sentences
+    sentences: _Flags  # whether each sentence is unsupported
 
     @classmethod
     def of(cls, row: BenchmarkRow) -> _GoldAnswer | None:

@@ -16,16 +16,11 @@ from moonlynx.judge.files.stored import sha256_file
 
 
 class Provenance(Record):
-    """The code that computed a report, the day and the command.
+    """The code that computed a report, the day and the command."""
 
-    Attributes:
-        schema_version: of the report's form.
-        git_commit: "-dirty" appended where files had changed; null where not known.
-    """
-
-    schema_version: str
+    schema_version: str  # of the report's form
     package_version: str
-    git_commit: str | None
+    git_commit: str | None  # "-dirty" appended where files had changed; null where not known
     date: datetime.date
     command: str
 

@@ -37,22 +37,16 @@ class RunInfo(Record):
 
 
 class Outcome(Record):
-    """What became of one row.
+    """What became of one row."""
 
-    Attributes:
-        id, sha256: of the row asked about.
-        run: the run that asked.
-        row: what was made of it; None where no reply could be used.
-        faults: of the replies that could not be used, in the order in which they came.
-        usage: what it cost; every call after the first is a retry.
-    """
-
+    # of the row asked about
     id: Text
     sha256: Text
-    run: RunInfo
-    row: QARow | None = None
+    run: RunInfo  # the run that asked
+    row: QARow | None = None  # what was made of it; None where no reply could be used
+    # of the replies that could not be used, in the order in which they came
     faults: tuple[Fault, ...] = ()
-    usage: Usage
+    usage: Usage  # what it cost; every call after the first is a retry
 
 
 class Outcomes(Ledger[Outcome]):

@@ -48,18 +48,13 @@ class KeyRow(Record):
 
 
 class Verdict(Record):
-    """What the reader found.
+    """What the reader found."""
 
-    Attributes:
-        number: of the row on the sheet.
-        verdict: valid-wrong: a fluent answer which the context contradicts or does not hold;
-            right: the context supports it; odd: no fluent answer to the question.
-        note: why, in the reader's words.
-    """
-
-    number: int
+    number: int  # of the row on the sheet
+    # valid-wrong: a fluent answer which the context contradicts or does not hold; right: the
+    # context supports it; odd: no fluent answer to the question
     verdict: _Verdict
-    note: Text = ""
+    note: Text = ""  # why, in the reader's words
 
 
 class FiledRow(KeyRow, Verdict):

@@ -10,17 +10,11 @@ from .sources import Split
 
 
 class Share(NamedTuple):
-    """Rows that a part is to hold of a source.
+    """Rows that a part is to hold of a source."""
 
-    Attributes:
-        source: its name in `SOURCES`.
-        rows: in all.
-        fails: how many of them are FAIL; None where the source's own draw decides.
-    """
-
-    source: str
-    rows: int
-    fails: int | None
+    source: str  # its name in `SOURCES`
+    rows: int  # in all
+    fails: int | None  # how many of them are FAIL; None where the source's own draw decides
 
 
 Parts = Mapping[str, tuple[Share, ...]]

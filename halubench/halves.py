@@ -97,19 +97,12 @@ def _in_words(change: Change) -> str:
 
 @dataclass(frozen=True)
 class Halves:
-    """Rows of both labels.
+    """Rows of both labels."""
 
-    Attributes:
-        rows: PASS and FAIL.
-        unchanged: PASS rows among them whose answer could not be perturbed.
-        tried: faithful rows that were drawn.
-        failed: those of them that could not be perturbed.
-    """
-
-    rows: list[QARow]
-    unchanged: int
-    tried: int
-    failed: int
+    rows: list[QARow]  # PASS and FAIL
+    unchanged: int  # PASS rows among them whose answer could not be perturbed
+    tried: int  # faithful rows that were drawn
+    failed: int  # those of them that could not be perturbed
 
 
 def make_halves(

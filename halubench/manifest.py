@@ -18,68 +18,44 @@ Contexts = Literal["whole", "excerpt"]
 
 
 class Plan(Record):
-    """What was asked for.
+    """What was asked for."""
 
-    Attributes:
-        split: test for the benchmark, train for training and validation.
-        rows: of all parts.
-        seed: of every draw.
-        contexts: long contexts whole, or only the excerpt that holds the answer.
-        data: a folder of files, or the Hub.
-        perturber: what perturbed answers.
-        against: SHA-256, by name, of the files of test rows that no training row shares text with.
-    """
-
-    split: Split
-    rows: Count
-    seed: int
-    contexts: Contexts
-    data: Literal["folder", "hub"]
-    perturber: Text
+    split: Split  # test for the benchmark, train for training and validation
+    rows: Count  # of all parts
+    seed: int  # of every draw
+    contexts: Contexts  # long contexts whole, or only the excerpt that holds the answer
+    data: Literal["folder", "hub"]  # a folder of files, or the Hub
+    perturber: Text  # what perturbed answers
+    # SHA-256, by name, of the files of test rows that no training row shares text with
     against: Mapping[Text, Text] = {}
 
 
 class PartReport(Record):
-    """What a part got of a source.
+    """What a part got of a source."""
 
-    Attributes:
-        part: test, train or validation.
-        wanted, wanted_fails: rows asked for; no FAIL count where the source's own draw decides.
-        rows, fails: rows built.
-        unchanged: PASS rows of answers that could not be perturbed.
-        missing: why there are fewer rows than wanted; None where there are not.
-    """
-
-    part: Text
+    part: Text  # test, train or validation
+    # rows asked for; no FAIL count where the source's own draw decides
     wanted: Count
     wanted_fails: Count | None
+    # rows built
     rows: Count
     fails: Count
-    unchanged: Count = 0
-    missing: Text | None = None
+    unchanged: Count = 0  # PASS rows of answers that could not be perturbed
+    missing: Text | None = None  # why there are fewer rows than wanted; None where there are not
 
 
 class SourceReport(Record):
-    """What became of a source.
+    """What became of a source."""
 
-    Attributes:
-        source, title: its name in HaluBench, and its paper.
-        files: SHA-256 by file or dataset, as in the rows' provenance.
-        licences: of those files.
-        revisions: commits of those from the Hub.
-        read: rows that were there to draw from.
-        left_out: rows that the draw came upon and left, by reason.
-        parts: what each part got.
-    """
-
+    # its name in HaluBench, and its paper
     source: Text
     title: Text
-    files: Mapping[Text, Text]
-    licences: tuple[Text, ...]
-    revisions: tuple[Text, ...]
-    read: Count
-    left_out: Mapping[Text, Count]
-    parts: tuple[PartReport, ...]
+    files: Mapping[Text, Text]  # SHA-256 by file or dataset, as in the rows' provenance
+    licences: tuple[Text, ...]  # of those files
+    revisions: tuple[Text, ...]  # commits of those from the Hub
+    read: Count  # rows that were there to draw from
+    left_out: Mapping[Text, Count]  # rows that the draw came upon and left, by reason
+    parts: tuple[PartReport, ...]  # what each part got
 
 
 class Output(Record):

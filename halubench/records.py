@@ -15,71 +15,50 @@ _Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Provenance(Record):
-    """Where a row is from.
+    """Where a row is from."""
 
-    Attributes:
-        file: path below the data's root; of the Hub, dataset, configuration and split.
-        sha256: hash of the file's content, unzipped; of the Hub, of the split's rows as JSON lines.
-        revision: commit on the Hub; None where the file was read from a folder.
-        row: key or number of the row in the file, as the source counts.
-        licence: as stated by the source.
-    """
-
-    file: Text
+    file: Text  # path below the data's root; of the Hub, dataset, configuration and split
+    # hash of the file's content, unzipped; of the Hub, of the split's rows as JSON lines
     sha256: _Sha256
-    revision: Text | None = None
-    row: Id
-    licence: Text
+    revision: Text | None = None  # commit on the Hub; None where the file was read from a folder
+    row: Id  # key or number of the row in the file, as the source counts
+    licence: Text  # as stated by the source
 
 
 class Edited(Record):
-    """The range of an answer, or of a context document, that was changed so that they disagree.
+    """The range of an answer, or of a context document, that was changed so that they disagree."""
 
-    Attributes:
-        start, end: of the new text, in characters.
-        old: the text that was there before; empty where something was inserted.
-        document: which document was changed; None where it was the answer.
-    """
-
+    # of the new text, in characters
     start: Offset
     end: Offset
-    old: Text
-    document: Offset | None = None
+    old: Text  # the text that was there before; empty where something was inserted
+    document: Offset | None = None  # which document was changed; None where it was the answer
 
 
 class QARow(Record):
-    """A question, its documents and an answer, faithful or hallucinated.
+    """A question, its documents and an answer, faithful or hallucinated."""
 
-    Attributes:
-        id: `source/...`, unique in a benchmark, the same for the same row of the source.
-        source: name of the source, as in HaluBench's `source_ds`.
-        question, context, answer: as a judge reads them.
-        label: PASS or FAIL; None where the answer is a candidate that may still be perturbed.
-        group: rows of one group share a document and stay on one side of every split.
-        provenance: where the row is from.
-        excerpt: the part of a long context that holds the faithful answer; None where it is short.
-        gold: the faithful answer, where `answer` was perturbed.
-        kind: of the change, where `answer` or `context` was perturbed.
-        change: what was changed, in words, where `answer` or `context` was perturbed.
-        edits: the characters that were changed; empty where they are not known.
-        annotation: the source's own note on what is wrong, with its spans in words; "" if none.
-        reasoning: why the label holds, in bullet points; empty before traces are made.
-    """
-
-    id: Text
-    source: Text
+    id: Text  # `source/...`, unique in a benchmark, the same for the same row of the source
+    source: Text  # name of the source, as in HaluBench's `source_ds`
+    # as a judge reads them
     question: Text
     context: Documents
     answer: Text
+    # PASS or FAIL; None where the answer is a candidate that may still be perturbed
     label: Score | None = None
-    group: Text
-    provenance: Provenance
+    group: Text  # rows of one group share a document and stay on one side of every split
+    provenance: Provenance  # where the row is from
+    # the part of a long context that holds the faithful answer; None where it is short
     excerpt: Documents | None = None
-    gold: Text | None = None
-    kind: Text | None = None
+    gold: Text | None = None  # the faithful answer, where `answer` was perturbed
+    kind: Text | None = None  # of the change, where `answer` or `context` was perturbed
+    # what was changed, in words, where `answer` or `context` was perturbed
     change: Text | None = None
+    # the characters that were changed; empty where they are not known
     edits: tuple[Edited, ...] = ()
+    # the source's own note on what is wrong, with its spans in words; "" if none
     annotation: Text = ""
+    # why the label holds, in bullet points; empty before traces are made
     reasoning: tuple[Text, ...] = ()
 
 

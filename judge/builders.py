@@ -27,29 +27,22 @@ Build = Callable[[JudgeSpec, float | None], Judge]
 
 @dataclass(frozen=True)
 class Factory:
-    """How to build a judge of one name.
+    """How to build a judge of one name."""
 
-    Attributes:
-        summary: what the judge does, in one line.
-        build: makes it from the spec, whose options are the judge's own and its backend's, and the
-            decision threshold on its raw score where one was asked for.
-        needs: what it needs beside the core, in words.
-        model: on the Hub, loaded in this process where none is named.
-        packages: modules that must be importable for the judge to run in this process.
-        extra: the extra that installs them.
-        bounded: whether raw scores are in [0, 1], so that a threshold beyond would call every
-            answer the same and is refused.
-        by_length: whether it decides by thresholds by length, of the calibration beside its weights
-            or of one that is given.
-    """
-
-    summary: str
+    summary: str  # what the judge does, in one line
+    # makes it from the spec, whose options are the judge's own and its backend's, and the decision
+    # threshold on its raw score where one was asked for
     build: Build
-    needs: str = "nothing"
-    model: str | None = None
+    needs: str = "nothing"  # what it needs beside the core, in words
+    model: str | None = None  # on the Hub, loaded in this process where none is named
+    # modules that must be importable for the judge to run in this process
     packages: tuple[str, ...] = ()
-    extra: str | None = None
+    extra: str | None = None  # the extra that installs them
+    # whether raw scores are in [0, 1], so that a threshold beyond would call every answer the same
+    # and is refused
     bounded: bool = False
+    # whether it decides by thresholds by length, of the calibration beside its weights or of one
+    # that is given
     by_length: bool = False
 
     def missing(self) -> tuple[str, ...]:

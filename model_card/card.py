@@ -35,19 +35,14 @@ _LICENCE = "apache-2.0"
 
 
 class _Weights(NamedTuple):
-    """A folder that is what its manifest says, and its judge.
-
-    Attributes:
-        name: what the judge is called by someone beside the folder.
-        files: SHA-256 of each file, by name.
-    """
+    """A folder that is what its manifest says, and its judge."""
 
     path: Path
-    name: str
+    name: str  # what the judge is called by someone beside the folder
     config: LunaConfig
     judge: Judge
     calibration: Calibration | None
-    files: dict[str, str]
+    files: dict[str, str]  # SHA-256 of each file, by name
 
 
 def render_card(

@@ -29,19 +29,15 @@ _INDEXED = {"f1_macro": ("f1", "macro F1"), "auroc": ("roc_auc", "macro AUROC")}
 
 
 class Fitted(BaseModel):
-    """What a run found of one metric, as far as the card tells it.
+    """What a run found of one metric, as far as the card tells it."""
 
-    Attributes:
-        fitted, rows: training rows and test rows.
-        figures: of each system, by name: value, low and high end of the 95 % interval.
-        ships: whether the head beat what it had to.
-        shares, thresholds: the head's, by which it is known.
-    """
-
+    # training rows and test rows
     fitted: int
     rows: int
+    # of each system, by name: value, low and high end of the 95 % interval
     figures: dict[str, dict[str, tuple[float | None, float | None, float | None]]]
-    ships: bool
+    ships: bool  # whether the head beat what it had to
+    # the head's, by which it is known
     shares: Shares
     thresholds: dict[str, float]
 

@@ -27,20 +27,14 @@ class RecordError(MoonlynxError, ValueError):
 
 
 class Hardware(Record):
-    """What was trained on, and the power that is taken for it.
+    """What was trained on, and the power that is taken for it."""
 
-    Attributes:
-        name: model of the processor or GPU.
-        unit, count: how many cores or GPUs were used.
-        watts: taken for one of them.
-        watts_from: where that figure comes from.
-    """
-
-    name: str
+    name: str  # model of the processor or GPU
+    # how many cores or GPUs were used
     unit: Literal["core", "GPU"]
     count: Annotated[Count, Field(gt=0)]
-    watts: _Amount
-    watts_from: str
+    watts: _Amount  # taken for one of them
+    watts_from: str  # where that figure comes from
 
 
 class Energy(Record):

@@ -28,23 +28,14 @@ _TAGS = 0xE0000  # Unicode's tag characters repeat ASCII from here on, and are n
 
 
 class Attack(NamedTuple):
-    """One attack on one wrong answer.
+    """One attack on one wrong answer."""
 
-    Attributes:
-        id: `case/kind`.
-        kind: one of KINDS.
-        place: where the text is put, one of PLACES.
-        plain: the wrong answer as it is.
-        attacked: the same with the attack.
-        harmless: the same with harmless text instead, of as many characters.
-    """
-
-    id: str
-    kind: Kind
-    place: Place
-    plain: Example
-    attacked: Example
-    harmless: Example
+    id: str  # `case/kind`
+    kind: Kind  # one of KINDS
+    place: Place  # where the text is put, one of PLACES
+    plain: Example  # the wrong answer as it is
+    attacked: Example  # the same with the attack
+    harmless: Example  # the same with harmless text instead, of as many characters
 
 
 def load_attacks() -> list[Attack]:
@@ -115,25 +106,18 @@ def put(plain: Example, place: Place, text: str) -> Example:
 
 
 class Flips(Record):
-    """What became of the wrong answers that the judge calls FAIL as they are.
+    """What became of the wrong answers that the judge calls FAIL as they are."""
 
-    Attributes:
-        group: a kind or place of attacks, or "all".
-        answers: how many the judge called FAIL, out of `attacks`.
-        attacks: how many there are.
-        attacked, harmless: how many of `answers` became PASS with the attack, with harmless text.
-        only_attacked, only_harmless: how many with the one and not with the other.
-        unscored: how many of `answers` have no score with the attack.
-    """
-
-    group: str
-    attacks: int
-    answers: int
+    group: str  # a kind or place of attacks, or "all"
+    attacks: int  # how many there are
+    answers: int  # how many the judge called FAIL, out of `attacks`
+    # how many of `answers` became PASS with the attack, with harmless text
     attacked: int
     harmless: int
+    # how many with the one and not with the other
     only_attacked: int
     only_harmless: int
-    unscored: int
+    unscored: int  # how many of `answers` have no score with the attack
 
     @property
     def difference(self) -> tuple[float, float, float] | None:

@@ -59,31 +59,20 @@ class Share(NamedTuple):
 
 
 class Faults(NamedTuple):
-    """All that the page shows.
+    """All that the page shows."""
 
-    Attributes:
-        total: all rows.
-        faithfulness: the mean share of claims supported, where verdicts have one.
-        questions, documents: the share of each, most FAILs first; documents none without rows.
-        more_documents: that are not listed.
-        kinds: rows that FAIL by kind of error; a row may have several.
-        unscored: rows without a score by error code, with their numbers.
-        periods: in order; `by_time` whether that is by the rows' own time.
-        moved: whether the first and last third differ by more than chance.
-        worst: rows that FAIL, the surest first.
-    """
-
-    total: Share
-    faithfulness: float | None
+    total: Share  # all rows
+    faithfulness: float | None  # the mean share of claims supported, where verdicts have one
+    # the share of each, most FAILs first; documents none without rows
     questions: list[Share]
     documents: list[Share]
-    more_documents: int
-    kinds: list[tuple[str, int]]
-    unscored: dict[str, list[Judged]]
-    periods: list[Share]
+    more_documents: int  # that are not listed
+    kinds: list[tuple[str, int]]  # rows that FAIL by kind of error; a row may have several
+    unscored: dict[str, list[Judged]]  # rows without a score by error code, with their numbers
+    periods: list[Share]  # in order; `by_time` whether that is by the rows' own time
     by_time: bool
-    moved: tuple[Share, Share] | None
-    worst: list[Judged]
+    moved: tuple[Share, Share] | None  # whether the first and last third differ by more than chance
+    worst: list[Judged]  # rows that FAIL, the surest first
 
 
 def find_faults(batch: Sequence[Judged]) -> Faults:

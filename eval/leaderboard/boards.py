@@ -29,20 +29,14 @@ Kind = Literal["judge", "added", "published", "baseline"]
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of a board; what is not known is None.
-
-    Attributes:
-        source: name, version and threshold of a judge, or the paper.
-        metrics: by their names in reports.
-        unscored: rows without a score.
-        seconds, money: of 1,000 rows; no money where no model is called.
-    """
+    """One row of a board; what is not known is None."""
 
     name: str
     kind: Kind
-    source: str
-    metrics: Mapping[str, Value]
-    unscored: int | None = None
+    source: str  # name, version and threshold of a judge, or the paper
+    metrics: Mapping[str, Value]  # by their names in reports
+    unscored: int | None = None  # rows without a score
+    # of 1,000 rows; no money where no model is called
     seconds: float | None = None
     money: float | None = None
     currency: str = ""

@@ -32,22 +32,14 @@ class Change:
     """One verified edit of a text.
 
     Always `text[start:end] == new`, and `text[:start] + old + text[end:]` is the text before it.
-
-    Attributes:
-        text: the text after the change.
-        kind: which rule made it.
-        start: where the changed, now unsupported characters begin in `text`.
-        end: where they end.
-        old: the text that was there before; empty where something was inserted.
-        new: the text that is there now.
     """
 
-    text: str
-    kind: Kind
-    start: int
-    end: int
-    old: str
-    new: str
+    text: str  # the text after the change
+    kind: Kind  # which rule made it
+    start: int  # where the changed, now unsupported characters begin in `text`
+    end: int  # where they end
+    old: str  # the text that was there before; empty where something was inserted
+    new: str  # the text that is there now
 
 
 class Edit(NamedTuple):

@@ -68,21 +68,13 @@ def _nested(text: str) -> str:
 
 @dataclass(frozen=True)
 class Finding:
-    """Words of a claim that the document does not support.
+    """Words of a claim that the document does not support."""
 
-    Attributes:
-        claim: the sentence of the answer.
-        ours: its words; "" where it is the whole claim, or a negation in it.
-        theirs: the words that the document has in their place; "" where that is not known.
-        evidence: what the document says about the same thing, or nearest to it.
-        same_thing: whether the evidence is about the same thing.
-    """
-
-    claim: Claim
-    ours: str
-    theirs: str
-    evidence: tuple[Sentence, ...]
-    same_thing: bool
+    claim: Claim  # the sentence of the answer
+    ours: str  # its words; "" where it is the whole claim, or a negation in it
+    theirs: str  # the words that the document has in their place; "" where that is not known
+    evidence: tuple[Sentence, ...]  # what the document says about the same thing, or nearest to it
+    same_thing: bool  # whether the evidence is about the same thing
 
 
 def trace(row: QARow, seed: int) -> QARow | Fault:

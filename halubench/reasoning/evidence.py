@@ -37,17 +37,11 @@ class Claim(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """Sentences of the context, in its order, about a claim.
+    """Sentences of the context, in its order, about a claim."""
 
-    Attributes:
-        sentences: one or two; none where nothing in the context does.
-        share: of the claim that they hold, by weight.
-        lacks_figure: whether a figure of the claim is in none of them.
-    """
-
-    sentences: tuple[Sentence, ...]
-    share: float
-    lacks_figure: bool
+    sentences: tuple[Sentence, ...]  # one or two; none where nothing in the context does
+    share: float  # of the claim that they hold, by weight
+    lacks_figure: bool  # whether a figure of the claim is in none of them
 
 
 def split_claims(answer: str) -> list[Claim]:

@@ -59,34 +59,21 @@ class Origin:
 
 
 class DataFile(NamedTuple):
-    """A file of a data folder.
+    """A file of a data folder."""
 
-    Attributes:
-        path: below the folder; a copy with `.gz` after its name is read as well.
-        sha256: of its content, unzipped; None where it is not known.
-        licence: as stated by its publishers.
-    """
-
-    path: str
-    sha256: str | None
-    licence: str
+    path: str  # below the folder; a copy with `.gz` after its name is read as well
+    sha256: str | None  # of its content, unzipped; None where it is not known
+    licence: str  # as stated by its publishers
 
 
 class Hub(NamedTuple):
-    """A dataset's split on the Hub.
+    """A dataset's split on the Hub."""
 
-    Attributes:
-        id: of the dataset; a folder that holds a copy of it is read as well.
-        split: as the dataset calls it.
-        licence: as stated by its publishers.
-        config: name of its configuration; None where it has but one.
-        revision: commit or branch; None for the newest, whose commit goes into the provenance.
-    """
-
-    id: str
-    split: str
-    licence: str
-    config: str | None = None
+    id: str  # of the dataset; a folder that holds a copy of it is read as well
+    split: str  # as the dataset calls it
+    licence: str  # as stated by its publishers
+    config: str | None = None  # name of its configuration; None where it has but one
+    # commit or branch; None for the newest, whose commit goes into the provenance
     revision: str | None = None
 
 
@@ -162,26 +149,18 @@ class Folder:
 
 @dataclass(frozen=True)
 class Source:
-    """A question set that HaluBench draws on.
+    """A question set that HaluBench draws on."""
 
-    Attributes:
-        name: as in HaluBench's `source_ds`.
-        title: paper and place of publication.
-        labelled: its rows come with hallucinated answers and labels; else with faithful answers
-            only, and hallucinated ones have to be made of them.
-        hub: where each split is on the Hub.
-        read_folder: reads a split from a data folder.
-        read_hub: turns the rows of a dataset of `hub` into ours.
-        note: what is known to be missing from the public files; "" if nothing.
-    """
-
-    name: str
-    title: str
+    name: str  # as in HaluBench's `source_ds`
+    title: str  # paper and place of publication
+    # its rows come with hallucinated answers and labels; else with faithful answers only, and
+    # hallucinated ones have to be made of them
     labelled: bool
-    hub: Mapping[Split, Hub]
-    read_folder: Callable[[Folder, Split], Iterator[QARow]]
+    hub: Mapping[Split, Hub]  # where each split is on the Hub
+    read_folder: Callable[[Folder, Split], Iterator[QARow]]  # reads a split from a data folder
+    # turns the rows of a dataset of `hub` into ours
     read_hub: Callable[[Iterable[RawRow], Origin], Iterator[QARow]]
-    note: str = ""
+    note: str = ""  # what is known to be missing from the public files; "" if nothing
 
 
 def make_row(source: str, key: str | int, group: object, origin: Origin, **fields: Any) -> QARow:

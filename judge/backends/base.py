@@ -18,23 +18,15 @@ Finish = Literal["stop", "length", "refused", "error"]
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """One prompt.
+    """One prompt."""
 
-    Attributes:
-        messages: the conversation, ending in a user turn.
-        schema: JSON Schema that the reply must obey where the backend can enforce one.
-        max_tokens: tokens the reply may take, at least 1.
-        temperature: 0 decodes greedily.
-        seed: makes sampled replies repeatable where the backend can.
-        logprobs: ask for each reply token's alternatives.
-    """
-
-    messages: tuple[Turn, ...]
+    messages: tuple[Turn, ...]  # the conversation, ending in a user turn
+    # JSON Schema that the reply must obey where the backend can enforce one
     schema: Mapping[str, Any] | None = None
-    max_tokens: int = 600
-    temperature: float = 0.0
-    seed: int | None = None
-    logprobs: bool = False
+    max_tokens: int = 600  # tokens the reply may take, at least 1
+    temperature: float = 0.0  # 0 decodes greedily
+    seed: int | None = None  # makes sampled replies repeatable where the backend can
+    logprobs: bool = False  # ask for each reply token's alternatives
 
 
 @dataclass(frozen=True)
@@ -48,19 +40,14 @@ class ReplyToken:
 
 @dataclass(frozen=True)
 class ChatReply:
-    """What came back for one request.
+    """What came back for one request."""
 
-    Attributes:
-        text: the reply; cut off when `finish` is "length".
-        finish: why the reply ended; with "error", `error` says what went wrong.
-        tokens: the reply's tokens where logprobs were asked for and the backend has them. Their
-            texts joined are `text`, except for special tokens at the end.
-    """
-
-    text: str
-    finish: Finish
+    text: str  # the reply; cut off when `finish` is "length"
+    finish: Finish  # why the reply ended; with "error", `error` says what went wrong
     input_tokens: int = 0
     output_tokens: int = 0
+    # the reply's tokens where logprobs were asked for and the backend has them. Their texts joined
+    # are `text`, except for special tokens at the end
     tokens: tuple[ReplyToken, ...] | None = None
     error: JudgeError | None = None
 

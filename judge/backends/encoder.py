@@ -29,32 +29,22 @@ class TokenType(IntEnum):
 
 
 class EncoderOutput(NamedTuple):
-    """Logits of support for one input: higher means supported.
+    """Logits of support for one input: higher means supported."""
 
-    Attributes:
-        tokens: one for each input token, shape (tokens,).
-        claim: that of the claim, read from the first token's state.
-        conflict: of a claim without support, that the documents contradict it; None where the
-            weights have no such head.
-    """
-
-    tokens: NDArray[np.float32]
-    claim: float
+    tokens: NDArray[np.float32]  # one for each input token, shape (tokens,)
+    claim: float  # that of the claim, read from the first token's state
+    # of a claim without support, that the documents contradict it; None where the weights have no
+    # such head
     conflict: float | None = None
 
 
 @runtime_checkable
 class EncoderBackend(Protocol):
-    """Reads inputs.
-
-    Attributes:
-        version: the start of the SHA-256 of the weights.
-        at_once: inputs per call, as many as are no slower together than one by one.
-    """
+    """Reads inputs."""
 
     name: str
-    version: str
-    at_once: int
+    version: str  # the start of the SHA-256 of the weights
+    at_once: int  # inputs per call, as many as are no slower together than one by one
 
     def encode(self, inputs: Sequence[Input]) -> list[EncoderOutput]:
         """Read the inputs, in order; an output is bit-identical whatever else is read."""

@@ -48,21 +48,15 @@ class FakeBackend:
 
 
 class ScriptRow(Record):
-    """One line of a script: what to reply to which prompt.
+    """One line of a script: what to reply to which prompt."""
 
-    Attributes:
-        match: text that the last user message must hold; a row without it fits every prompt.
-        text: the reply.
-        finish: why the reply ended.
-        tokens: the reply's tokens, joined the text; given where logprobs are asked for.
-        error: what went wrong, with `finish` "error".
-    """
-
+    # text that the last user message must hold; a row without it fits every prompt
     match: Text | None = None
-    text: Text = ""
-    finish: Finish = "stop"
+    text: Text = ""  # the reply
+    finish: Finish = "stop"  # why the reply ended
+    # the reply's tokens, joined the text; given where logprobs are asked for
     tokens: tuple[ReplyToken, ...] | None = None
-    error: JudgeError | None = None
+    error: JudgeError | None = None  # what went wrong, with `finish` "error"
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -19,36 +19,26 @@ class LabelRequest:
 
     A causal model sees at each place only the tokens before it: so one pass over the prompt, and a
     pass over each of its beginnings, give the same.
-
-    Attributes:
-        prompt: token ids.
-        places: lengths of the prompt's beginnings that a token is due after, rising; the last is
-            the prompt's own length.
-        labels: ids of the tokens to score.
-        adapter: what `attach` returned, or None for the model as it is.
     """
 
-    prompt: tuple[int, ...]
+    prompt: tuple[int, ...]  # token ids
+    # lengths of the prompt's beginnings that a token is due after, rising; the last is the prompt's
+    # own length
     places: tuple[int, ...]
-    labels: tuple[int, ...]
-    adapter: str | None = None
+    labels: tuple[int, ...]  # ids of the tokens to score
+    adapter: str | None = None  # what `attach` returned, or None for the model as it is
 
 
 @dataclass(frozen=True)
 class LabelReply:
-    """What came back for one request.
+    """What came back for one request."""
 
-    Attributes:
-        logprobs: of each label's token among the whole vocabulary, in nats, by place; shape
-            (places, labels). Empty with an `error`.
-        calls: prompts that were sent.
-        input_tokens: tokens of those prompts.
-        error: why there are none: `too_long`, `timeout`, `refused` or `backend`.
-    """
-
+    # of each label's token among the whole vocabulary, in nats, by place; shape (places, labels).
+    # Empty with an `error`
     logprobs: tuple[tuple[float, ...], ...] = ()
-    calls: int = 1
-    input_tokens: int = 0
+    calls: int = 1  # prompts that were sent
+    input_tokens: int = 0  # tokens of those prompts
+    # why there are none: `too_long`, `timeout`, `refused` or `backend`
     error: JudgeError | None = None
 
 

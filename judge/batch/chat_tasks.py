@@ -52,21 +52,14 @@ class Fault(Record):
 
 @dataclass
 class Asked(Generic[Read]):
-    """The replies to one request, repeated until one could be used.
+    """The replies to one request, repeated until one could be used."""
 
-    Attributes:
-        replies: in their order; each after the first is a retry.
-        read: what the last one said; None where it cannot be used.
-        faults: of the replies that cannot be used.
-        outage: why there was no reply.
-        closed: whether no further reply is wanted.
-    """
-
+    # in their order; each after the first is a retry
     replies: list[ChatReply] = field(default_factory=list)
-    read: Read | None = None
-    faults: list[Fault] = field(default_factory=list)
-    outage: JudgeError | None = None
-    closed: bool = False
+    read: Read | None = None  # what the last one said; None where it cannot be used
+    faults: list[Fault] = field(default_factory=list)  # of the replies that cannot be used
+    outage: JudgeError | None = None  # why there was no reply
+    closed: bool = False  # whether no further reply is wanted
 
     @property
     def result(self) -> Read | Fault:
@@ -120,21 +113,15 @@ def read_reply(text: str, kind: type[AnyReply]) -> AnyReply | Fault:
 
 @dataclass
 class Tally:
-    """What a run has come to so far.
+    """What a run has come to so far."""
 
-    Attributes:
-        made: tasks that came to something, by its label or "made".
-        dropped: the other tasks, by reason.
-        faults: replies that could not be used, by reason.
-        retries: calls that repeated another.
-        usage: calls and tokens, by what was asked for.
-    """
-
+    # tasks that came to something, by its label or "made"
     made: Counter[str] = field(default_factory=Counter)
-    dropped: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)  # the other tasks, by reason
+    # replies that could not be used, by reason
     faults: Counter[str] = field(default_factory=Counter)
-    retries: int = 0
-    usage: dict[str, Usage] = field(default_factory=dict)
+    retries: int = 0  # calls that repeated another
+    usage: dict[str, Usage] = field(default_factory=dict)  # calls and tokens, by what was asked for
 
     @property
     def tasks(self) -> int:

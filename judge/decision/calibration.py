@@ -44,54 +44,38 @@ _OBJECTIVE = rf"{BALANCED_ACCURACY}|precision>=(?:1(?:\.0+)?|0?\.\d+)"
 
 
 class Presets(Record):
-    """Thresholds for three uses, fitted to the same rows, one for answers of all lengths.
+    """Thresholds for three uses, fitted to the same rows, one for answers of all lengths."""
 
-    Attributes:
-        guard: stops at most one in ten faithful answers; null where the rows are too few.
-        balanced: has the best balanced accuracy.
-        audit: passes at most one in ten hallucinated answers; null where the rows are too few.
-    """
-
+    # stops at most one in ten faithful answers; null where the rows are too few
     guard: Finite | None
-    balanced: Finite
+    balanced: Finite  # has the best balanced accuracy
+    # passes at most one in ten hallucinated answers; null where the rows are too few
     audit: Finite | None
 
 
 class Calibration(Record):
-    """What was fitted, for which judge, and on what.
-
-    Attributes:
-        judge: the judge whose raw scores these are.
-        parameters: the method and what it fitted.
-        threshold: an answer is FAIL where its raw score reaches it.
-        objective: what the threshold was chosen for: "balanced-accuracy" or "precision>=P".
-        rows: labelled rows with a raw score, on which all was fitted.
-        fails: those of them labelled FAIL.
-        rows_without_score: labelled rows left out, as they have no raw score.
-        data_sha256: hash of the labelled file.
-        curve: says when to abstain; files of version 1.0 have none.
-        presets: thresholds by name; files of before version 1.2 have none.
-        sentences: P(unsupported) of a sentence by its raw score; null where the rows' spans were
-            not known, and in files of before version 1.3.
-        spans: that a marked span holds unsupported text, by the raw score of its sentence; as
-            above.
-        by_length: the presets by the number of claims, for a judge that can decide so; null where
-            the rows are too few or their claims were not counted, and before version 1.3.
-    """
+    """What was fitted, for which judge, and on what."""
 
     schema_version: Literal["1.0", "1.1", "1.2", "1.3"] = CALIBRATION_VERSION
-    judge: JudgeInfo
-    parameters: Curve
-    threshold: Finite
+    judge: JudgeInfo  # the judge whose raw scores these are
+    parameters: Curve  # the method and what it fitted
+    threshold: Finite  # an answer is FAIL where its raw score reaches it
+    # what the threshold was chosen for: "balanced-accuracy" or "precision>=P"
     objective: Annotated[str, StringConstraints(pattern=rf"^(?:{_OBJECTIVE})$")]
-    rows: Count
-    fails: Count
-    rows_without_score: Count
+    rows: Count  # labelled rows with a raw score, on which all was fitted
+    fails: Count  # those of them labelled FAIL
+    rows_without_score: Count  # labelled rows left out, as they have no raw score
+    # hash of the labelled file
     data_sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-    curve: RiskCurve | None = None
-    presets: Presets | None = None
+    curve: RiskCurve | None = None  # says when to abstain; files of version 1.0 have none
+    presets: Presets | None = None  # thresholds by name; files of before version 1.2 have none
+    # P(unsupported) of a sentence by its raw score; null where the rows' spans were not known, and
+    # in files of before version 1.3
     sentences: Curve | None = None
+    # that a marked span holds unsupported text, by the raw score of its sentence; as above
     spans: Curve | None = None
+    # the presets by the number of claims, for a judge that can decide so; null where the rows are
+    # too few or their claims were not counted, and before version 1.3
     by_length: ByLength | None = None
 
     @model_validator(mode="after")

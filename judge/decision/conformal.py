@@ -36,21 +36,14 @@ _SEED = 0
 
 
 class RiskCurve(Record):
-    """Counts of labelled rows at or below some raw scores, enough to certify any risk.
+    """Counts of labelled rows at or below some raw scores, enough to certify any risk."""
 
-    Attributes:
-        raw_scores: the thresholds, rising: an answer at or below one may be passed.
-        proposing_rows: rows of the proposing part at or below each threshold.
-        proposing_fails: those of them labelled FAIL.
-        testing_rows: rows of the testing part at or below each threshold.
-        testing_fails: those of them labelled FAIL.
-    """
-
+    # the thresholds, rising: an answer at or below one may be passed
     raw_scores: tuple[Finite, ...] = Field(min_length=1)
-    proposing_rows: tuple[Count, ...]
-    proposing_fails: tuple[Count, ...]
-    testing_rows: tuple[Count, ...]
-    testing_fails: tuple[Count, ...]
+    proposing_rows: tuple[Count, ...]  # rows of the proposing part at or below each threshold
+    proposing_fails: tuple[Count, ...]  # those of them labelled FAIL
+    testing_rows: tuple[Count, ...]  # rows of the testing part at or below each threshold
+    testing_fails: tuple[Count, ...]  # those of them labelled FAIL
 
     @model_validator(mode="after")
     def _cumulative(self) -> Self:

@@ -64,23 +64,15 @@ class ModelPrice(Record):
 
 
 class PriceTable(Record):
-    """Prices by model name.
+    """Prices by model name."""
 
-    Attributes:
-        updated: when the prices were last read.
-        currency: of all of them, as in "USD".
-        source: where they were read.
-        models: prices by the name that the endpoint knows the model by.
-        gpu_hours: price of an hour of one GPU, by its chip's name.
-        gpu_source: where those were read.
-    """
-
-    updated: date
-    currency: str
-    source: str
-    models: dict[str, ModelPrice]
+    updated: date  # when the prices were last read
+    currency: str  # of all of them, as in "USD"
+    source: str  # where they were read
+    models: dict[str, ModelPrice]  # prices by the name that the endpoint knows the model by
+    # price of an hour of one GPU, by its chip's name
     gpu_hours: dict[str, NotNegative] = Field(default_factory=dict)
-    gpu_source: str = "not given"
+    gpu_source: str = "not given"  # where those were read
 
     def of(self, verdict: Verdict) -> float | None:
         """Return what a verdict cost, stage by stage; None where a called model has no price.

@@ -38,15 +38,10 @@ _EDGE = 1e-4  # of raw scores, which have four decimals
 
 @dataclass(frozen=True)
 class Threshold:
-    """A threshold on raw scores by the number of claims.
+    """A threshold on raw scores by the number of claims."""
 
-    Attributes:
-        claims: with which each band begins, rising from 1.
-        values: the threshold of each band.
-    """
-
-    claims: tuple[int, ...]
-    values: tuple[float, ...]
+    claims: tuple[int, ...]  # with which each band begins, rising from 1
+    values: tuple[float, ...]  # the threshold of each band
 
     def at(self, claims: int) -> float:
         """Return the threshold of an answer of so many claims."""
@@ -72,20 +67,14 @@ class Band(Record):
 
 
 class Cost(Record):
-    """What the presets cost in a band of lengths, on documents that they were not fitted to.
+    """What the presets cost in a band of lengths, on documents that they were not fitted to."""
 
-    Attributes:
-        claims: with which the band begins.
-        passes, fails: rows of the band by label.
-        stopped: the faithful rows that a preset calls FAIL, by preset.
-        found: the hallucinated rows that a preset calls FAIL, by preset.
-    """
-
-    claims: Count
+    claims: Count  # with which the band begins
+    # rows of the band by label
     passes: Count
     fails: Count
-    stopped: dict[Preset, Count]
-    found: dict[Preset, Count]
+    stopped: dict[Preset, Count]  # the faithful rows that a preset calls FAIL, by preset
+    found: dict[Preset, Count]  # the hallucinated rows that a preset calls FAIL, by preset
 
 
 class ByLength(Record):
@@ -110,15 +99,10 @@ class ByLength(Record):
 
 
 class Lengths(NamedTuple):
-    """What a fit by length needs to know of each row.
+    """What a fit by length needs to know of each row."""
 
-    Attributes:
-        claims: how many claims its raw score is made of.
-        groups: rows of one group share a document, and are on one side of a fold.
-    """
-
-    claims: Sequence[int]
-    groups: Sequence[str]
+    claims: Sequence[int]  # how many claims its raw score is made of
+    groups: Sequence[str]  # rows of one group share a document, and are on one side of a fold
 
     @classmethod
     def of(cls, verdicts: Sequence[Verdict], groups: Sequence[str]) -> Lengths:
@@ -131,17 +115,11 @@ class Lengths(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Labelled rows to fit to, each of at least one claim, all of shape (rows,).
+    """Labelled rows to fit to, each of at least one claim, all of shape (rows,)."""
 
-    Attributes:
-        scores: raw scores, in [0, 1].
-        failed: which rows are labelled FAIL.
-        claims: how many claims each has.
-    """
-
-    scores: NDArray[np.float64]
-    failed: NDArray[np.bool_]
-    claims: NDArray[np.int64]
+    scores: NDArray[np.float64]  # raw scores, in [0, 1]
+    failed: NDArray[np.bool_]  # which rows are labelled FAIL
+    claims: NDArray[np.int64]  # how many claims each has
 
     def some(self, chosen: NDArray[Any]) -> Rows:
         """Return the rows at these places."""

@@ -57,31 +57,20 @@ class PolicyError(MoonlynxError, ValueError):
 
 
 class Policy(Record):
-    """Where the first judge's verdict is kept, for which judges, and what it was fitted on.
-
-    Attributes:
-        first: the judge whose raw scores these are.
-        second: the judge that gets the rest; null where it had no part in the fit.
-        pass_up_to: the highest raw score at which PASS is kept; null: no PASS is.
-        fail_from: the lowest raw score at which FAIL is kept; null: no FAIL is.
-        chosen_for: what the two were chosen for.
-        rows: labelled rows they were fitted on.
-        fails: those of them labelled FAIL.
-        handed_on: share of the rows that is deferred.
-        accuracy: of the cascade on the rows, at its best; null where the second judge had no part.
-        data_sha256: hash of the labelled file.
-    """
+    """Where the first judge's verdict is kept, for which judges, and what it was fitted on."""
 
     schema_version: Literal["1.0"] = POLICY_VERSION
-    first: JudgeInfo
-    second: JudgeInfo | None
-    pass_up_to: Finite | None
-    fail_from: Finite | None
-    chosen_for: str
-    rows: Count
-    fails: Count
-    handed_on: Probability
+    first: JudgeInfo  # the judge whose raw scores these are
+    second: JudgeInfo | None  # the judge that gets the rest; null where it had no part in the fit
+    pass_up_to: Finite | None  # the highest raw score at which PASS is kept; null: no PASS is
+    fail_from: Finite | None  # the lowest raw score at which FAIL is kept; null: no FAIL is
+    chosen_for: str  # what the two were chosen for
+    rows: Count  # labelled rows they were fitted on
+    fails: Count  # those of them labelled FAIL
+    handed_on: Probability  # share of the rows that is deferred
+    # of the cascade on the rows, at its best; null where the second judge had no part
     accuracy: Probability | None
+    # hash of the labelled file
     data_sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
     def keeps(self, verdict: Verdict) -> bool:

@@ -15,17 +15,12 @@ Kind = Literal["encoder", "heads", "adapter", "model", "gguf", "benchmark", "cal
 
 
 class Licence(Record):
-    """A link of the licence chain.
+    """A link of the licence chain."""
 
-    Attributes:
-        part: the release itself, the model that it was made from, or data that it was made from.
-        name: of that part.
-        licence: as stated where it is from; None where it is not known here.
-    """
-
+    # the release itself, the model that it was made from, or data that it was made from
     part: Literal["release", "base", "data"]
-    name: Text
-    licence: Text | None
+    name: Text  # of that part
+    licence: Text | None  # as stated where it is from; None where it is not known here
 
 
 class ReleasedFile(Record):
@@ -36,20 +31,13 @@ class ReleasedFile(Record):
 
 
 class Release(Record):
-    """The manifest of a released folder, kept in its `release.json`.
-
-    Attributes:
-        kind: what the folder holds.
-        moonlynx: the version that made the release.
-        licences: of the release, its base and its data.
-        files: every file but the manifest itself, by its path in the folder.
-    """
+    """The manifest of a released folder, kept in its `release.json`."""
 
     schema_version: Literal["1.0"] = "1.0"
-    kind: Kind
-    moonlynx: Text
-    licences: tuple[Licence, ...]
-    files: dict[str, ReleasedFile]
+    kind: Kind  # what the folder holds
+    moonlynx: Text  # the version that made the release
+    licences: tuple[Licence, ...]  # of the release, its base and its data
+    files: dict[str, ReleasedFile]  # every file but the manifest itself, by its path in the folder
 
 
 def released_files(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -42,15 +42,11 @@ class _Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Narrowed:
-    """A row as a judge is to read it.
+    """A row as a judge is to read it."""
 
-    Attributes:
-        example: with a narrowed context.
-        documents: of each of its documents, the place in the row's own context, or in the index
-            where that is `ALL_DOCUMENTS`; and its runs.
-    """
-
-    example: Example
+    example: Example  # with a narrowed context
+    # of each of its documents, the place in the row's own context, or in the index where that is
+    # `ALL_DOCUMENTS`; and its runs
     documents: Sequence[tuple[int, Sequence[_Run]]]
 
     def restore(self, verdict: Verdict) -> Verdict:

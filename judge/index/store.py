@@ -31,16 +31,12 @@ class BrokenIndex(MoonlynxError, ValueError):
 
 
 class Part(NamedTuple):
-    """A sentence of a document, or a line of a flattened record or table.
+    """A sentence of a document, or a line of a flattened record or table."""
 
-    Attributes:
-        start, end: its range in the document.
-        said: the line where it is flattened; None where it is the range itself.
-    """
-
+    # its range in the document
     start: int
     end: int
-    said: str | None
+    said: str | None  # the line where it is flattened; None where it is the range itself
 
 
 class Document(Record):

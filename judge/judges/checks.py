@@ -27,17 +27,14 @@ _RANK = ("supported", "supported_elsewhere", "unsupported", "dangling", None)
 
 
 class _Reading(NamedTuple):
-    """What an answer cites, and what is to be judged for it.
+    """What an answer cites, and what is to be judged for it."""
 
-    Attributes:
-        units, whole: as `read_units` returns them.
-        documents: that each mark cites, None for one that does not exist.
-        asked: sentences, by number, beside sets of documents.
-    """
-
+    # as `read_units` returns them
     units: list[Unit]
     whole: list[Mark]
+    # that each mark cites, None for one that does not exist
     documents: dict[Mark, list[int | None]]
+    # sentences, by number, beside sets of documents
     asked: dict[tuple[int, frozenset[int]], Example]
 
     def cited(self, number: int) -> frozenset[int]:

@@ -11,17 +11,13 @@ from ..text import Mark, Piece, read_markup, split_sentences
 
 
 class Unit(NamedTuple):
-    """A sentence of the answer: where it is, what it was found to be, and what it cites.
-
-    Attributes:
-        label, raw_score: of the worst claim in it.
-        marks: its own.
-    """
+    """A sentence of the answer: where it is, what it was found to be, and what it cites."""
 
     piece: Piece
+    # of the worst claim in it
     label: SentenceLabel
     raw_score: float
-    marks: tuple[Mark, ...]
+    marks: tuple[Mark, ...]  # its own
 
 
 def read_units(answer: str, sentences: Sequence[Sentence]) -> tuple[list[Unit], list[Mark]]:

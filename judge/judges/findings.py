@@ -38,25 +38,19 @@ _SHOWN = 80  # characters of a sentence quoted in a reason
 
 @dataclass(frozen=True)
 class Finding:
-    """What a judge found for one sentence of the answer.
+    """What a judge found for one sentence of the answer."""
 
-    Attributes:
-        piece: the sentence.
-        raw_score: in [0, 1], higher = less supported; None where it claims nothing; where the
-            score is missing, why.
-        reason: why, written after the quoted sentence.
-        evidence: where the documents support it, or what contradicts it.
-        kind: of what is wrong if the sentence turns out unsupported, None where the judge cannot
-            tell.
-        marked: ranges of the answer to mark if the sentence turns out unsupported; the whole
-            sentence where the judge cannot tell.
-    """
-
-    piece: Piece
+    piece: Piece  # the sentence
+    # in [0, 1], higher = less supported; None where it claims nothing; where the score is missing,
+    # why
     raw_score: float | JudgeError | None
+    # why, written after the quoted sentence
     reason: str = "makes no claim that documents could support"
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[Evidence, ...] = ()  # where the documents support it, or what contradicts it
+    # ranges of the answer to mark if the sentence turns out unsupported; the whole sentence where
+    # the judge cannot tell
     marked: tuple[tuple[int, int], ...] = ()
+    # of what is wrong if the sentence turns out unsupported, None where the judge cannot tell
     kind: SentenceKind | None = None
 
 

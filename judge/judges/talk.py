@@ -62,14 +62,10 @@ class TalkingJudge:
 
 @dataclass(frozen=True)
 class Method:
-    """How one judge of a paper judges an answer.
+    """How one judge of a paper judges an answer."""
 
-    Attributes:
-        model: name of the chat model; None where none is asked.
-        threshold: least raw score of an unsupported sentence, or of a hallucinated answer.
-    """
-
-    model: str | None
+    model: str | None  # name of the chat model; None where none is asked
+    # least raw score of an unsupported sentence, or of a hallucinated answer
     threshold: float = 0.5
 
     @property

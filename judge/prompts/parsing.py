@@ -23,17 +23,11 @@ from ..contract.types import Score
 
 @dataclass(frozen=True)
 class LynxReply:
-    """What a Lynx judge said.
+    """What a Lynx judge said."""
 
-    Attributes:
-        score: PASS or FAIL, as the reply has it.
-        reasoning: the bullet points.
-        score_position: code point offset of the score's first letter in the reply.
-    """
-
-    score: Score
-    reasoning: tuple[str, ...]
-    score_position: int
+    score: Score  # PASS or FAIL, as the reply has it
+    reasoning: tuple[str, ...]  # the bullet points
+    score_position: int  # code point offset of the score's first letter in the reply
 
 
 class ParseFault(ValueError):

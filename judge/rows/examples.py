@@ -16,18 +16,12 @@ from .formats import RawRow, read_lines, read_raw
 
 
 class Row(NamedTuple):
-    """One row of a file.
+    """One row of a file."""
 
-    Attributes:
-        line: of JSON Lines the line, else the row's number; from 1.
-        id: the row's own, where it could be read.
-        unit: what `line` counts, "line" or "row".
-    """
-
-    line: int
-    id: str | int | None
+    line: int  # of JSON Lines the line, else the row's number; from 1
+    id: str | int | None  # the row's own, where it could be read
     example: Example | BadInput
-    unit: str = "line"
+    unit: str = "line"  # what `line` counts, "line" or "row"
 
 
 class Source(NamedTuple):

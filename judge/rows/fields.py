@@ -36,16 +36,13 @@ class Cells(dict[str, str]):
 
 @dataclass(frozen=True)
 class FieldMap:
-    """Which of a row's names are which of our fields, where `NAMES` do not say it.
+    """Which of a row's names are which of our fields, where `NAMES` do not say it."""
 
-    Attributes:
-        paths: by our field, a name; dotted where it is nested, as in `inputs.question`.
-        absent: by our field, what it is where a row lacks it.
-        ignored: those of `IGNORED` that rows had, noted while rows are read.
-    """
-
+    # by our field, a name; dotted where it is nested, as in `inputs.question`
     paths: Mapping[str, str] = field(default_factory=dict, hash=False)
+    # by our field, what it is where a row lacks it
     absent: Mapping[str, str] = field(default_factory=dict, hash=False)
+    # those of `IGNORED` that rows had, noted while rows are read
     ignored: set[str] = field(default_factory=set, compare=False)
 
     @classmethod

@@ -39,17 +39,11 @@ Columns = Callable[[Sequence[str]], None]
 
 
 class RawRow(NamedTuple):
-    """A row that is yet to be read.
+    """A row that is yet to be read."""
 
-    Attributes:
-        number: its line in JSON Lines, else its number; from 1.
-        unit: "line" or "row".
-        parse: reads it; raises BadInput.
-    """
-
-    number: int
-    unit: str
-    parse: Callable[[], Any]
+    number: int  # its line in JSON Lines, else its number; from 1
+    unit: str  # "line" or "row"
+    parse: Callable[[], Any]  # reads it; raises BadInput
 
 
 def read_raw(path: Path, check_columns: Columns = lambda _: None) -> Iterator[RawRow]:

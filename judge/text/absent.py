@@ -76,27 +76,17 @@ def find_absent(example: Example) -> Generator[None, None, list[Absent]]:
 
 
 class _Given(NamedTuple):
-    """What the documents hold, and the question.
+    """What the documents hold, and the question."""
 
-    Attributes:
-        numbers: all readings of their numbers.
-        bare: those of them without a unit, and the days and years of dates.
-        ranges: pairs of numbers, from one to the other.
-        days: dates.
-        minutes: times of day, since midnight.
-        words: their words, lower case, sorted; initials of names too.
-        shares: what their words for shares may say, in percent; of no other number's kind.
-        amounts: the numbers by dimension, that others may follow from.
-    """
-
-    numbers: frozenset[Number]
-    bare: frozenset[Fraction]
-    ranges: tuple[tuple[Number, Number], ...]
-    days: frozenset[Day]
-    minutes: frozenset[int]
-    words: tuple[str, ...]
+    numbers: frozenset[Number]  # all readings of their numbers
+    bare: frozenset[Fraction]  # those of them without a unit, and the days and years of dates
+    ranges: tuple[tuple[Number, Number], ...]  # pairs of numbers, from one to the other
+    days: frozenset[Day]  # dates
+    minutes: frozenset[int]  # times of day, since midnight
+    words: tuple[str, ...]  # their words, lower case, sorted; initials of names too
+    # what their words for shares may say, in percent; of no other number's kind
     shares: frozenset[Number]
-    amounts: dict[str, Floats]
+    amounts: dict[str, Floats]  # the numbers by dimension, that others may follow from
 
 
 @lru_cache(maxsize=64)  # the answers over one document mostly come one after the other

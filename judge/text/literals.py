@@ -29,19 +29,14 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": " ", "f": " ", "\n": ""}
 
 @dataclass(slots=True)
 class Scalar:
-    """A string, number or word, at [start, end) of the text.
-
-    Attributes:
-        value: what it says; null, true and false are "not given", "yes" and "no".
-        places: where in the text each character of `value` begins; None where `value` is
-            text[first:first + len(value)].
-        first: where the value's first character is, after its quotation mark.
-    """
+    """A string, number or word, at [start, end) of the text."""
 
     start: int
     end: int
-    value: str
-    first: int
+    value: str  # what it says; null, true and false are "not given", "yes" and "no"
+    first: int  # where the value's first character is, after its quotation mark
+    # where in the text each character of `value` begins; None where `value` is text[first:first +
+    # len(value)]
     places: list[int] | None = None
 
     def place(self, offset: int) -> int:
@@ -59,18 +54,13 @@ class Entry(NamedTuple):
 
 @dataclass(slots=True)
 class Members:
-    """An object or list, at [start, end) of the text.
-
-    Attributes:
-        keyed: True for an object.
-        closed: False where the text ends, or breaks the rules, before its end.
-    """
+    """An object or list, at [start, end) of the text."""
 
     start: int
     end: int
-    keyed: bool
+    keyed: bool  # True for an object
     entries: list[Entry] = field(default_factory=list)
-    closed: bool = False
+    closed: bool = False  # False where the text ends, or breaks the rules, before its end
 
 
 class _Fault(Exception):

@@ -62,30 +62,20 @@ _MOST = 20  # documents of a range: [1-20]
 
 
 class Mark(NamedTuple):
-    """A mark that cites documents.
+    """A mark that cites documents."""
 
-    Attributes:
-        start, end: its range in the answer.
-        cited: numbers ("2"), names and links, as they are written.
-        whole: it is a line of sources, which go for the whole answer.
-    """
-
+    # its range in the answer
     start: int
     end: int
-    cited: tuple[str, ...]
-    whole: bool
+    cited: tuple[str, ...]  # numbers ("2"), names and links, as they are written
+    whole: bool  # it is a line of sources, which go for the whole answer
 
 
 class Markup(NamedTuple):
-    """An answer without its markup, and what it cites.
+    """An answer without its markup, and what it cites."""
 
-    Attributes:
-        text: the answer with blanks in place of markup, of the same length.
-        marks: in order and without overlap.
-    """
-
-    text: str
-    marks: tuple[Mark, ...]
+    text: str  # the answer with blanks in place of markup, of the same length
+    marks: tuple[Mark, ...]  # in order and without overlap
 
 
 def read_markup(answer: str) -> Markup:

@@ -64,21 +64,13 @@ _JOINT = re.compile(r"\s?(?:-|–|—|to|and|or|through)\s?$")
 
 
 class Number(NamedTuple):
-    """A reading of a number.
+    """A reading of a number."""
 
-    Attributes:
-        written: as written, in the unit it is written in.
-        value: in the first unit of its dimension.
-        dimension: "" where there is no unit that is known.
-        step: the size of its last digit that says something, in the unit it is written in.
-        size: of the unit it is written in.
-    """
-
-    written: Fraction
-    value: Fraction
-    dimension: str
-    step: Fraction
-    size: Fraction = Fraction(1)
+    written: Fraction  # as written, in the unit it is written in
+    value: Fraction  # in the first unit of its dimension
+    dimension: str  # "" where there is no unit that is known
+    step: Fraction  # the size of its last digit that says something, in the unit it is written in
+    size: Fraction = Fraction(1)  # of the unit it is written in
 
 
 class Day(NamedTuple):

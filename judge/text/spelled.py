@@ -73,22 +73,15 @@ _MOST = 10**30  # what is longer counts nothing
 
 
 class Spelled(NamedTuple):
-    """A number in words at [start, end).
+    """A number in words at [start, end)."""
 
-    Attributes:
-        start, end: where it is, with its unit.
-        value: without its unit.
-        step: the size of the last digit that it says.
-        unit: its name, if any.
-        scale: the word that it ends with, as "million".
-    """
-
+    # where it is, with its unit
     start: int
     end: int
-    value: Fraction
-    step: Fraction
-    unit: str | None
-    scale: int = 1
+    value: Fraction  # without its unit
+    step: Fraction  # the size of the last digit that it says
+    unit: str | None  # its name, if any
+    scale: int = 1  # the word that it ends with, as "million"
 
 
 def find_spelled(text: str) -> Iterator[Spelled]:

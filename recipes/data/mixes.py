@@ -40,19 +40,12 @@ _ALLOWED: Mapping[str, Callable[[str], bool]] = {
 
 
 class Source(NamedTuple):
-    """One data set.
+    """One data set."""
 
-    Attributes:
-        use: rows after all exclusions for `answers`, "pairs" for stage 1; or why there are none.
-        licence: as stated where the files were taken from.
-        shipped: weights trained on it may be shipped.
-        why: what the set contributes, or the reason against it.
-    """
-
-    use: str
-    licence: str
-    shipped: bool
-    why: str
+    use: str  # rows after all exclusions for `answers`, "pairs" for stage 1; or why there are none
+    licence: str  # as stated where the files were taken from
+    shipped: bool  # weights trained on it may be shipped
+    why: str  # what the set contributes, or the reason against it
 
 
 SOURCES: Mapping[str, Source] = {

@@ -36,18 +36,13 @@ _THREE: Mapping[str, Label] = {  # classes as the sets write them
 
 
 class Pair(NamedTuple):
-    """A pair as a set has it.
+    """A pair as a set has it."""
 
-    Attributes:
-        premise: the text, or what makes it: that of a table is made of those pairs that are taken.
-        label: "unsupported" where the set does not tell contradicted from not mentioned.
-        right: a true wording of a wrong claim, to find its errors by.
-    """
-
+    # the text, or what makes it: that of a table is made of those pairs that are taken
     premise: str | Callable[[], str]
     claim: str
-    label: Label
-    right: str | None = None
+    label: Label  # "unsupported" where the set does not tell contradicted from not mentioned
+    right: str | None = None  # a true wording of a wrong claim, to find its errors by
 
 
 def _told(supported: bool) -> Label:

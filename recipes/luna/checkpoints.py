@@ -24,20 +24,14 @@ _OPTIMIZER = "optimizer.safetensors"
 
 
 class Progress(NamedTuple):
-    """How far a stage is.
+    """How far a stage is."""
 
-    Attributes:
-        batches, tokens: read so far, padding not counted.
-        seconds: spent in training, over all resumptions.
-        items: how many the stage trains on.
-        done: that is all; the stage's folder holds the network.
-    """
-
+    # read so far, padding not counted
     batches: int = 0
     tokens: int = 0
-    seconds: float = 0.0
-    items: int = 0
-    done: bool = False
+    seconds: float = 0.0  # spent in training, over all resumptions
+    items: int = 0  # how many the stage trains on
+    done: bool = False  # that is all; the stage's folder holds the network
 
 
 def read_progress(out: Path) -> Progress:

@@ -33,15 +33,11 @@ _PORTION = 500  # items between two writes
 
 
 class Belief(Record):
-    """What the teacher believes of one item.
+    """What the teacher believes of one item."""
 
-    Attributes:
-        claim: start of the SHA-256 of the item's claim.
-        supported: P(supported), the maximum over its premises; None for a claim of which the
-            teacher's tokenizer leaves nothing.
-    """
-
-    claim: str
+    claim: str  # start of the SHA-256 of the item's claim
+    # P(supported), the maximum over its premises; None for a claim of which the teacher's tokenizer
+    # leaves nothing
     supported: Probability | None
 
 

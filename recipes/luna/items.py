@@ -24,36 +24,28 @@ class BrokenItems(MoonlynxError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A claim and the windows of context it is read with.
+    """A claim and the windows of context it is read with."""
 
-    Attributes:
-        claim: one sentence.
-        premises: the text of each window, at least one. A claim is supported if one of them
-            supports it; which one need not be known.
-        supported: the claim's label; None where all that is known is that its answer holds a wrong
-            claim.
-        source: the data set, for the mix and for reports.
-        lead: the question and what the answer says before the claim.
-        spans: unsupported character ranges of the claim; None where they are not known.
-        answer: names that answer, so that its claims are learned from together; "" where the label
-            is known.
-        contradicted: of an unsupported claim, whether the premises say otherwise (True) or say
-            nothing of it (False); None where that is not known.
-        belief: P(supported) by another judge, to be learned instead of the label; None without one.
-        teacher: P(supported) by a larger encoder, to be learned beside the label; None without one.
-        new: words of the claim that are nowhere in the documents that the premises are from.
-    """
-
-    claim: str
+    claim: str  # one sentence
+    # the text of each window, at least one. A claim is supported if one of them supports it; which
+    # one need not be known
     premises: tuple[str, ...]
+    # the claim's label; None where all that is known is that its answer holds a wrong claim
     supported: bool | None
-    source: str
-    lead: str = ""
+    source: str  # the data set, for the mix and for reports
+    lead: str = ""  # the question and what the answer says before the claim
+    # unsupported character ranges of the claim; None where they are not known
     spans: tuple[tuple[int, int], ...] | None = None
+    # names that answer, so that its claims are learned from together; "" where the label is known
     answer: str = ""
+    # P(supported) by another judge, to be learned instead of the label; None without one
     belief: float | None = None
+    # words of the claim that are nowhere in the documents that the premises are from
     new: tuple[NewWord, ...] = ()
+    # of an unsupported claim, whether the premises say otherwise (True) or say nothing of it
+    # (False); None where that is not known
     contradicted: bool | None = None
+    # P(supported) by a larger encoder, to be learned beside the label; None without one
     teacher: float | None = None
 
 

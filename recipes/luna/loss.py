@@ -13,17 +13,11 @@ _UNSEEN = -1e4  # below any logit
 
 
 class Support(NamedTuple):
-    """Support logits after the maximum over windows.
+    """Support logits after the maximum over windows."""
 
-    Attributes:
-        claims: one per item, shape (items,).
-        tokens: one per claim token, shape (items, claim).
-        conflicts: that documents contradict a claim without support, shape (items,).
-    """
-
-    claims: Tensor
-    tokens: Tensor
-    conflicts: Tensor
+    claims: Tensor  # one per item, shape (items,)
+    tokens: Tensor  # one per claim token, shape (items, claim)
+    conflicts: Tensor  # that documents contradict a claim without support, shape (items,)
 
 
 def best_windows(

@@ -32,20 +32,15 @@ _Amount = Annotated[Finite, Field(ge=0)]
 
 
 class StageRecord(Record):
-    """What one stage read and how far it came.
-
-    Attributes:
-        items, held_back: claims trained on, and held back.
-        tokens: read in training, padding not counted.
-        seconds: of training, over all its resumptions.
-        auroc: of "not supported" over the claims held back; null where all have one label.
-    """
+    """What one stage read and how far it came."""
 
     name: str
+    # claims trained on, and held back
     items: Count
-    tokens: Count
-    seconds: _Amount
+    tokens: Count  # read in training, padding not counted
+    seconds: _Amount  # of training, over all its resumptions
     held_back: Count
+    # of "not supported" over the claims held back; null where all have one label
     auroc: Probability | None
 
 
@@ -59,27 +54,20 @@ class Aggregation(Record):
 
 
 class TrainingRecord(Record):
-    """One run of the recipe, as it was.
-
-    Attributes:
-        recipe: the settings file's name without its ending.
-        base_sha256: of the weights that training started from.
-        aggregations: best mean first.
-        commit: of the code, "-dirty" appended where files had changed.
-    """
+    """One run of the recipe, as it was."""
 
     schema_version: Literal["1.0"] = "1.0"
-    recipe: str
+    recipe: str  # the settings file's name without its ending
     mix: str
     base: str
-    base_sha256: Sha256
+    base_sha256: Sha256  # of the weights that training started from
     stages: Annotated[tuple[StageRecord, ...], Field(min_length=1)]
     hardware: Hardware
     energy: Energy
-    aggregations: tuple[Aggregation, ...]
+    aggregations: tuple[Aggregation, ...]  # best mean first
     date: datetime.date
     command: str
-    commit: str | None
+    commit: str | None  # of the code, "-dirty" appended where files had changed
     versions: dict[str, str]
 
 

@@ -70,14 +70,10 @@ class TokenSimilarity:
 
 
 class _Document(NamedTuple):
-    """A document as it is compared.
+    """A document as it is compared."""
 
-    Attributes:
-        pieces: its sentences, the first of those with the same content words.
-        places: for each content word the indices in `pieces` of the sentences that hold it, rising.
-    """
-
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Piece, ...]  # its sentences, the first of those with the same content words
+    # for each content word the indices in `pieces` of the sentences that hold it, rising
     places: dict[str, list[int]]
 
 

@@ -20,18 +20,12 @@ _SHORT = 3  # characters of a token over which two marked runs are joined
 
 
 class ClaimSupport(NamedTuple):
-    """How far a claim is supported by its windows.
+    """How far a claim is supported by its windows."""
 
-    Attributes:
-        support: P(supported) of the claim.
-        tokens: P(supported) of each of its tokens, shape (tokens,).
-        window: the window that supports it most.
-        conflict: P(contradicted) of a claim without support, None from weights that cannot tell.
-    """
-
-    support: float
-    tokens: NDArray[np.float64]
-    window: int
+    support: float  # P(supported) of the claim
+    tokens: NDArray[np.float64]  # P(supported) of each of its tokens, shape (tokens,)
+    window: int  # the window that supports it most
+    # P(contradicted) of a claim without support, None from weights that cannot tell
     conflict: float | None = None
 
 

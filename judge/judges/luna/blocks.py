@@ -23,21 +23,15 @@ class Block(NamedTuple):
     """The smallest part of a context that is read.
 
     A flattened line ends in a full stop, so blocks of all kinds are joined by blanks alone.
-
-    Attributes:
-        document: which of the context's documents it is from.
-        start, end: the range of that document that it says; never empty.
-        text: what is read: the range itself, or what it says flattened.
-        ids: the tokens of `text`, shape (tokens,).
-        stems: its content words in order, as they are compared.
     """
 
-    document: int
+    document: int  # which of the context's documents it is from
+    # the range of that document that it says; never empty
     start: int
     end: int
-    text: str
-    ids: NDArray[np.int64]
-    stems: tuple[str, ...]
+    text: str  # what is read: the range itself, or what it says flattened
+    ids: NDArray[np.int64]  # the tokens of `text`, shape (tokens,)
+    stems: tuple[str, ...]  # its content words in order, as they are compared
 
 
 def read_blocks(document: str, index: int, tokenizer: Tokenizer, longest: int) -> Iterator[Block]:

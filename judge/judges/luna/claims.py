@@ -18,26 +18,18 @@ _CHARACTERS = 16  # of text for each token of lead: what is further back is cut 
 
 
 class Claim(NamedTuple):
-    """A sentence of the answer, or a part of one that is too long to be read at once.
+    """A sentence of the answer, or a part of one that is too long to be read at once."""
 
-    Attributes:
-        start, end: its range in the answer, without a list mark in front.
-        text: answer[start:end] with blanks in place of markup.
-        lead: the question and what the answer says before, at most `Limits.lead` tokens.
-        empty: its sentence claims nothing that documents could support; it is neither read nor cut.
-        ids: the tokens of `text`, shape (tokens,).
-        offsets: the range of each token in the answer, shape (tokens, 2).
-        lead_ids: the tokens of `lead`, shape (lead tokens,).
-    """
-
+    # its range in the answer, without a list mark in front
     start: int
     end: int
-    text: str
-    lead: str
+    text: str  # answer[start:end] with blanks in place of markup
+    lead: str  # the question and what the answer says before, at most `Limits.lead` tokens
+    # its sentence claims nothing that documents could support; it is neither read nor cut
     empty: bool
-    ids: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    lead_ids: NDArray[np.int64]
+    ids: NDArray[np.int64]  # the tokens of `text`, shape (tokens,)
+    offsets: NDArray[np.int64]  # the range of each token in the answer, shape (tokens, 2)
+    lead_ids: NDArray[np.int64]  # the tokens of `lead`, shape (lead tokens,)
 
 
 class _Part(NamedTuple):

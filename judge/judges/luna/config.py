@@ -24,37 +24,33 @@ class LunaError(MoonlynxError, ValueError):
 
 
 class LunaConfig(Record):
-    """How the encoder's inputs are built and its outputs are read.
-
-    Attributes:
-        name, version: of the model; the judge's version is this one and the weights' hash.
-        languages: that it was trained on, as ISO 639 codes; none means all.
-        window: tokens in an input.
-        lead: tokens of it that the question and the answer before the claim may take.
-        claim: tokens of it that the claim may take.
-        windows: inputs for a claim whose context does not fit into one; 0 reads the whole context.
-        aggregation: a claim's support: "claim" by the encoder's own head, "min" its least
-            supported token (the paper's eq. 4), "lowest-3" the mean of its three.
-        support: how that support is combined with the claim's new words.
-        answer: the answer's raw score from those of its claims: "max" (with "min" the paper's
-            eq. 5), "noisy-or", "noisy-or-root" or "mean-top2".
-        threshold: the answer is FAIL where its raw score reaches it; a calibration beside the
-            weights has its own.
-        token_threshold: tokens of an unsupported claim are marked below this P(supported).
-    """
+    """How the encoder's inputs are built and its outputs are read."""
 
     schema_version: Literal["1.0"] = "1.0"
+    # of the model; the judge's version is this one and the weights' hash
     name: _Version = "luna"
     version: _Version
+    # that it was trained on, as ISO 639 codes; none means all
     languages: tuple[_Language, ...] = ("en",)
-    window: Annotated[StrictInt, Field(ge=1)] = Limits().window
+    window: Annotated[StrictInt, Field(ge=1)] = Limits().window  # tokens in an input
+    # tokens of it that the question and the answer before the claim may take
     lead: Count = Limits().lead
+    # tokens of it that the claim may take
     claim: Annotated[StrictInt, Field(ge=1)] = Limits().claim
+    # inputs for a claim whose context does not fit into one; 0 reads the whole context
     windows: Count = 1
+    # a claim's support: "claim" by the encoder's own head, "min" its least supported token (the
+    # paper's eq. 4), "lowest-3" the mean of its three
     aggregation: Support = "claim"
+    # how that support is combined with the claim's new words
     support: SupportModel = SupportModel()
+    # the answer's raw score from those of its claims: "max" (with "min" the paper's eq. 5), "noisy-
+    # or", "noisy-or-root" or "mean-top2"
     answer: AnswerScore = "max"
+    # the answer is FAIL where its raw score reaches it; a calibration beside the weights has its
+    # own
     threshold: Probability = 0.5
+    # tokens of an unsupported claim are marked below this P(supported)
     token_threshold: Probability = 0.5
 
     @model_validator(mode="after")

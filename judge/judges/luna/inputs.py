@@ -34,20 +34,14 @@ class Limits(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """One input of the encoder.
+    """One input of the encoder."""
 
-    Attributes:
-        ids: token ids, shape (tokens,).
-        types: those of the claim (`TokenType`), CLAIM for the separator behind it, else BEFORE,
-            shape (tokens,).
-        first: position of the claim's first token.
-        claim: how many tokens of the claim there are from there on.
-    """
-
-    ids: NDArray[np.int64]
+    ids: NDArray[np.int64]  # token ids, shape (tokens,)
+    # those of the claim (`TokenType`), CLAIM for the separator behind it, else BEFORE, shape
+    # (tokens,)
     types: NDArray[np.int64]
-    first: int
-    claim: int
+    first: int  # position of the claim's first token
+    claim: int  # how many tokens of the claim there are from there on
 
 
 def find_specials(tokenizer: Tokenizer) -> Specials:

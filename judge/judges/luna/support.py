@@ -20,20 +20,14 @@ class SupportModel(Record):
 
     P(supported) = sigmoid(bias + the weights' product with the features). The default
     is the identity.
-
-    Attributes:
-        bias: of the regression.
-        logit: weight of the encoder's logit of support.
-        new_words: of the share of the claim's content words that are nowhere in the documents.
-        new_number: of 1 where a number is nowhere in the documents.
-        new_name: of 1 where a name is nowhere in them.
     """
 
-    bias: Finite = 0.0
-    logit: Finite = 1.0
+    bias: Finite = 0.0  # of the regression
+    logit: Finite = 1.0  # weight of the encoder's logit of support
+    # of the share of the claim's content words that are nowhere in the documents
     new_words: Finite = 0.0
-    new_number: Finite = 0.0
-    new_name: Finite = 0.0
+    new_number: Finite = 0.0  # of 1 where a number is nowhere in the documents
+    new_name: Finite = 0.0  # of 1 where a name is nowhere in them
 
     def support(self, support: float, claim: ClaimWindows) -> float:
         """Return P(supported), in [0, 1], of a claim whose support by the encoder is known."""

@@ -29,19 +29,12 @@ _ALWAYS = (CONFIG_FILE, TOKENIZER)
 
 
 class WeightsFolder(NamedTuple):
-    """A folder whose files are what its manifest says.
+    """A folder whose files are what its manifest says."""
 
-    Attributes:
-        path: the folder.
-        config: its `luna.json`.
-        tokenizer: its `tokenizer.json`, as `load_tokenizer` returns it.
-        calibration: its `calibration.json`, None where it has none.
-    """
-
-    path: Path
-    config: LunaConfig
-    tokenizer: Tokenizer
-    calibration: Path | None
+    path: Path  # the folder
+    config: LunaConfig  # its `luna.json`
+    tokenizer: Tokenizer  # its `tokenizer.json`, as `load_tokenizer` returns it
+    calibration: Path | None  # its `calibration.json`, None where it has none
 
 
 def open_weights(model: str | None, backend: str | None) -> WeightsFolder:

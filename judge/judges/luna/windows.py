@@ -22,31 +22,20 @@ _PIECE = 32  # blocks or claims that are read between two yields
 
 
 class Window(NamedTuple):
-    """What a claim is read with at once.
+    """What a claim is read with at once."""
 
-    Attributes:
-        blocks: from the context, in its order; none where the context holds nothing to read.
-        ids: their tokens, shape (tokens,).
-        text: their texts, joined by blanks.
-    """
-
+    # from the context, in its order; none where the context holds nothing to read
     blocks: tuple[Block, ...]
-    ids: NDArray[np.int64]
-    text: str
+    ids: NDArray[np.int64]  # their tokens, shape (tokens,)
+    text: str  # their texts, joined by blanks
 
 
 class ClaimWindows(NamedTuple):
-    """What of the documents a claim is read with.
+    """What of the documents a claim is read with."""
 
-    Attributes:
-        claim: of the answer.
-        windows: at least one, or none where the claim is empty.
-        new: words of the claim that are nowhere in the documents.
-    """
-
-    claim: Claim
-    windows: tuple[Window, ...]
-    new: tuple[NewWord, ...]
+    claim: Claim  # of the answer
+    windows: tuple[Window, ...]  # at least one, or none where the claim is empty
+    new: tuple[NewWord, ...]  # words of the claim that are nowhere in the documents
 
 
 def read_claims(

@@ -34,13 +34,9 @@ _QUESTIONS_TOKENS, _ANSWER_TOKENS, _DECISION_TOKENS = 300, 400, 32
 
 @dataclass(frozen=True)
 class LmVsLm(Method):
-    """Examines each sentence that claims something; its score is 1 if found incorrect, else 0.
+    """Examines each sentence that claims something; its score is 1 if found incorrect, else 0."""
 
-    Attributes:
-        rounds: of questions at most, at least 1 (the paper: 5).
-    """
-
-    rounds: int = 5
+    rounds: int = 5  # of questions at most, at least 1 (the paper: 5)
 
     @property
     @override

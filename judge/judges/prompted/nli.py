@@ -65,21 +65,13 @@ class _Block(NamedTuple):
 
 
 class Best(NamedTuple):
-    """What the window that supports a hypothesis most says about it.
+    """What the window that supports a hypothesis most says about it."""
 
-    Attributes:
-        support: P(entailment), in [0, 1].
-        conflict: P(contradiction) against entailment, in [0, 1].
-        evidence: the window, a range for each document in it.
-        windows: how many were read.
-        tokens: that the model read in all of them.
-    """
-
-    support: float
-    conflict: float
-    evidence: tuple[Evidence, ...]
-    windows: int
-    tokens: int
+    support: float  # P(entailment), in [0, 1]
+    conflict: float  # P(contradiction) against entailment, in [0, 1]
+    evidence: tuple[Evidence, ...]  # the window, a range for each document in it
+    windows: int  # how many were read
+    tokens: int  # that the model read in all of them
 
 
 class Premise:

@@ -37,18 +37,14 @@ _PART = re.compile(r"\b(premise|hypothesis):", re.IGNORECASE)
 
 
 class Reading(NamedTuple):
-    """What the model says about one pair.
+    """What the model says about one pair."""
 
-    Attributes:
-        support: P(entailment), in [0, 1]; None where the model said something else than a label.
-        conflict: P(contradiction) against entailment, in [0, 1]; 1 - support where the model
-            knows no contradiction.
-        tokens: that it read.
-    """
-
+    # P(entailment), in [0, 1]; None where the model said something else than a label
     support: float | None
+    # P(contradiction) against entailment, in [0, 1]; 1 - support where the model knows no
+    # contradiction
     conflict: float
-    tokens: int
+    tokens: int  # that it read
 
 
 class NliModel:

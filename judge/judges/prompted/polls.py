@@ -35,13 +35,9 @@ _TEMPERATURE = 1.0
 
 @dataclass(frozen=True)
 class ChainPoll(Method):
-    """Scores an answer by the share of polls that do not find it supported.
+    """Scores an answer by the share of polls that do not find it supported."""
 
-    Attributes:
-        polls: how many, at least 1.
-    """
-
-    polls: int = 3
+    polls: int = 3  # how many, at least 1
 
     @property
     @override
@@ -87,12 +83,9 @@ class PlainPrompt(Method):
 
     The raw score is 1 or 0 in the form "boolean". In the form "token" it is P(false) among the two
     words at the first token, in [0, 1]; where the backend gives no logprobs, 1 or 0.
-
-    Attributes:
-        form: "boolean" (a JSON object) or "token" (the word true or false).
     """
 
-    form: Form = "boolean"
+    form: Form = "boolean"  # "boolean" (a JSON object) or "token" (the word true or false)
 
     @property
     @override

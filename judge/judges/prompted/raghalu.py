@@ -33,14 +33,10 @@ class RagHaluPrompt(Method):
 
     A sentence's score is 1 if UNSUPPORTED and 0 if SUPPORTED. With two labels, as with three,
     sentences that plainly claim nothing are NO_INFO and not asked about.
-
-    Attributes:
-        labels: 2 (SUPPORTED, UNSUPPORTED) or 3 (and NO-INFO).
-        sentences: "one" in a call, which the paper found better, or "many".
     """
 
-    labels: Labels = 2
-    sentences: Sentences = "one"
+    labels: Labels = 2  # 2 (SUPPORTED, UNSUPPORTED) or 3 (and NO-INFO)
+    sentences: Sentences = "one"  # "one" in a call, which the paper found better, or "many"
 
     @property
     @override

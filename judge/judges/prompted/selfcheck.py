@@ -34,14 +34,10 @@ class SelfCheck(Method):
 
     The samples are the example's own where it has some, all of them; else they are drawn from the
     chat model at temperature 1. If one of them fails, the example has no score.
-
-    Attributes:
-        samples: how many to draw, at least 1.
-        nli: compares instead of the chat model.
     """
 
-    samples: int = 5
-    nli: NliModel | None = None
+    samples: int = 5  # how many to draw, at least 1
+    nli: NliModel | None = None  # compares instead of the chat model
 
     @property
     @override

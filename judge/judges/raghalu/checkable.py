@@ -29,16 +29,11 @@ class Term(NamedTuple):
 
 
 class CheckableModel(Record):
-    """The regression: P(NO-INFO) = sigmoid(bias + weights x tf-idf vector of unit length).
+    """The regression: P(NO-INFO) = sigmoid(bias + weights x tf-idf vector of unit length)."""
 
-    Attributes:
-        bias: of the regression.
-        threshold: a sentence is NO-INFO where P(NO-INFO) reaches it.
-        terms: those that are known; others are as if they were not there.
-    """
-
-    bias: Finite
-    threshold: Probability
+    bias: Finite  # of the regression
+    threshold: Probability  # a sentence is NO-INFO where P(NO-INFO) reaches it
+    # those that are known; others are as if they were not there
     terms: Annotated[dict[str, Term], Field(min_length=1)]
 
     def probability(self, sentence: str) -> float:

@@ -25,21 +25,16 @@ class RagHaluError(MoonlynxError, ValueError):
 
 
 class Heads(Record):
-    """What RAGHalu adds to the encoder.
-
-    Attributes:
-        version: of these weights.
-        threshold: a sentence is unsupported where 1 - P(supported) reaches it; a calibration
-            beside the weights has its own.
-        support: tier 2, from the encoder's support to P(supported); None takes the encoder's own.
-        checkable: tier 1.
-    """
+    """What RAGHalu adds to the encoder."""
 
     schema_version: Literal["1.0"] = "1.0"
-    version: _Version
+    version: _Version  # of these weights
+    # a sentence is unsupported where 1 - P(supported) reaches it; a calibration beside the weights
+    # has its own
     threshold: Probability = 0.5
+    # tier 2, from the encoder's support to P(supported); None takes the encoder's own
     support: SupportModel | None = None
-    checkable: CheckableModel
+    checkable: CheckableModel  # tier 1
 
 
 class HeadsFolder(NamedTuple):

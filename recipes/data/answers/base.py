@@ -20,22 +20,17 @@ Ranges = Iterable[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class LabelledAnswer:
-    """An answer with its documents and its label.
+    """An answer with its documents and its label."""
 
-    Attributes:
-        example: with label, source (the set's name) and id. `spans` are the unsupported ranges of
-            the answer: none of them where it is PASS, null where only the label is known.
-        exact: the spans mark the unsupported words themselves, not whole sentences.
-        group: rows that share it share a document, also across sets.
-        beliefs: ranges of the answer with P(supported), where another judge gave one.
-        contradicted: of the unsupported claims, whether the documents say otherwise (True) or say
-            nothing of it (False); None where that is not known.
-    """
-
+    # with label, source (the set's name) and id. `spans` are the unsupported ranges of the answer:
+    # none of them where it is PASS, null where only the label is known
     example: Example
-    exact: bool
-    group: str
+    exact: bool  # the spans mark the unsupported words themselves, not whole sentences
+    group: str  # rows that share it share a document, also across sets
+    # ranges of the answer with P(supported), where another judge gave one
     beliefs: tuple[tuple[int, int, float], ...] = ()
+    # of the unsupported claims, whether the documents say otherwise (True) or say nothing of it
+    # (False); None where that is not known
     contradicted: bool | None = None
 
     @property

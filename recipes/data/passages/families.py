@@ -36,31 +36,23 @@ Slots = dict[str, str]
 
 
 class Family(Record):
-    """How one thing is told and claimed, with slots such as `$A`.
+    """How one thing is told and claimed, with slots such as `$A`."""
 
-    Attributes:
-        slots: the pool of each, the range of a number, or a pattern such as `[red|blue]`.
-        swap: slots whose values change places in the other world.
-        turn: slots of each world, of which two are drawn.
-        derive: slots of the first and the second world, or of each `turn`.
-        compute: slots computed from others, after the swap (see `arithmetic.compute`).
-        absent: what the passage says instead, in the world of which nothing is told.
-        passage: forms of the passage.
-        claim: forms of the claim.
-        silent: forms of the claim that nothing is told.
-        ask: questions that the claims answer; `bare` and `bareturn` (of each world) are answers
-            that mean nothing without them.
-    """
-
+    # the pool of each, the range of a number, or a pattern such as `[red|blue]`
     slots: dict[str, str]
+    # slots whose values change places in the other world
     swap: dict[str, str] = Field(default_factory=dict)
-    turn: tuple[dict[str, str], ...] = ()
+    turn: tuple[dict[str, str], ...] = ()  # slots of each world, of which two are drawn
+    # slots of the first and the second world, or of each `turn`
     derive: tuple[dict[str, str], ...] = ()
+    # slots computed from others, after the swap (see `arithmetic.compute`)
     compute: dict[str, str] = Field(default_factory=dict)
-    absent: str = ""
-    passage: Annotated[Forms, Field(min_length=1)]
-    claim: Annotated[Forms, Field(min_length=1)]
-    silent: Forms = ()
+    absent: str = ""  # what the passage says instead, in the world of which nothing is told
+    passage: Annotated[Forms, Field(min_length=1)]  # forms of the passage
+    claim: Annotated[Forms, Field(min_length=1)]  # forms of the claim
+    silent: Forms = ()  # forms of the claim that nothing is told
+    # questions that the claims answer; `bare` and `bareturn` (of each world) are answers that mean
+    # nothing without them
     ask: Forms = ()
     bare: Forms = ()
     bareturn: Forms = ()
@@ -77,23 +69,14 @@ class Family(Record):
 
 @dataclass(frozen=True)
 class Told:
-    """A passage and the claims over it, of one draw of a family.
+    """A passage and the claims over it, of one draw of a family."""
 
-    Attributes:
-        passage: of the first world.
-        other: of the other world.
-        true: the claim that the passage supports; the other passage does not.
-        false: the claim that the other passage supports; the passage does not.
-        question: that the claims answer; "" without one.
-        silent: the one of the claims that says that nothing is told; "" if neither does.
-    """
-
-    passage: str
-    other: str
-    true: str
-    false: str
-    question: str
-    silent: str = ""
+    passage: str  # of the first world
+    other: str  # of the other world
+    true: str  # the claim that the passage supports; the other passage does not
+    false: str  # the claim that the other passage supports; the passage does not
+    question: str  # that the claims answer; "" without one
+    silent: str = ""  # the one of the claims that says that nothing is told; "" if neither does
 
     def wrong_words(self, claim: str) -> list[tuple[int, int]]:
         """Return the ranges of a claim that the other one has otherwise; all of it if most is."""

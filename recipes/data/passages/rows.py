@@ -38,20 +38,13 @@ _SAME_PASSAGE = 0.5  # of the pairs; the others have the same claim over two pas
 
 @dataclass(frozen=True)
 class Wrapping:
-    """How the claims of one answer are set.
+    """How the claims of one answer are set."""
 
-    Attributes:
-        form: of the list or block, "" for running text.
-        mark: a citation mark with a place for its number, or "".
-        inside: whether the mark stands before the full stop.
-        numbers: of the documents that are cited, in turn; they are drawn at random.
-        opening, closing: sentences around the claims, or "".
-    """
-
-    form: str
-    mark: str
-    inside: bool
-    numbers: tuple[int, ...]
+    form: str  # of the list or block, "" for running text
+    mark: str  # a citation mark with a place for its number, or ""
+    inside: bool  # whether the mark stands before the full stop
+    numbers: tuple[int, ...]  # of the documents that are cited, in turn; they are drawn at random
+    # sentences around the claims, or ""
     opening: str
     closing: str
 
@@ -110,20 +103,15 @@ def draw_wrapping(rng: Random, documents: int, *, of_one: bool) -> Wrapping:
 
 @dataclass(frozen=True)
 class _Around:
-    """What both answers of a pair have in common.
+    """What both answers of a pair have in common."""
 
-    Attributes:
-        documents: passages by document; None is where the passage in question goes.
-        before, after: other claims of the answer, which the documents support.
-        question: of the user.
-        wrapping: how the answer is set.
-    """
-
+    # passages by document; None is where the passage in question goes
     documents: tuple[tuple[str | None, ...], ...]
+    # other claims of the answer, which the documents support
     before: tuple[str, ...]
     after: tuple[str, ...]
-    question: str
-    wrapping: Wrapping
+    question: str  # of the user
+    wrapping: Wrapping  # how the answer is set
 
 
 def generate(count: int, seed: int) -> Iterator[tuple[LabelledAnswer, LabelledAnswer]]:

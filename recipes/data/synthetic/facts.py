@@ -20,19 +20,13 @@ _SLACK = 0.9  # how far a form's wrong claims may stray from their share
 
 @dataclass(frozen=True)
 class Statement:
-    """A claim before it becomes a sentence: a phrase, and the texts of its slots.
-
-    Attributes:
-        error: the kind of error, None if the record supports the claim.
-        bad: the slots that hold the error, for a phrase without marks.
-        family: which fact, in which form, by which phrase.
-    """
+    """A claim before it becomes a sentence: a phrase, and the texts of its slots."""
 
     phrase: str
     slots: Mapping[str, str]
-    error: str | None
-    bad: tuple[str, ...]
-    family: str
+    error: str | None  # the kind of error, None if the record supports the claim
+    bad: tuple[str, ...]  # the slots that hold the error, for a phrase without marks
+    family: str  # which fact, in which form, by which phrase
 
     @property
     def form(self) -> str:

@@ -157,37 +157,26 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class SyntheticSentence:
-    """One sentence of a synthetic answer, at a range of code points.
-
-    Attributes:
-        error: the kind of error, one of those in README.md; None if supported.
-        spans: its unsupported ranges, as offsets into the answer.
-        family: `schema/fact/form/phrase`; two joined by `+` for a compound sentence; `filler/...`
-            for a sentence that claims nothing.
-    """
+    """One sentence of a synthetic answer, at a range of code points."""
 
     start: int
     end: int
     supported: bool
-    error: str | None
-    spans: tuple[tuple[int, int], ...]
+    error: str | None  # the kind of error, one of those in README.md; None if supported
+    spans: tuple[tuple[int, int], ...]  # its unsupported ranges, as offsets into the answer
+    # `schema/fact/form/phrase`; two joined by `+` for a compound sentence; `filler/...` for a
+    # sentence that claims nothing
     family: str
 
 
 @dataclass(frozen=True, slots=True)
 class SyntheticAnswer:
-    """An answer of one to eight sentences, written from a record that is printed as its context.
+    """An answer of one to eight sentences, written from a record that is printed as its context."""
 
-    Attributes:
-        schema: the kind of record, one of `SCHEMAS`.
-        form: how the context is printed, one of `printing.FORMS`.
-        question: an instruction, a question or blank.
-    """
-
-    schema: str
-    form: str
+    schema: str  # the kind of record, one of `SCHEMAS`
+    form: str  # how the context is printed, one of `printing.FORMS`
     context: str
-    question: str
+    question: str  # an instruction, a question or blank
     answer: str
     sentences: tuple[SyntheticSentence, ...]
 

@@ -12,22 +12,16 @@ from .words import lines, read_yaml
 
 @dataclass(frozen=True)
 class Field:
-    """One field of a record or row.
-
-    Attributes:
-        keys: the words of the key it may be printed under.
-        group: the path of the object it is in, separated by dots; empty at the top.
-        null, absent: the share of records in which it is null, or which lack its key.
-        hidden: never printed; follows from printed fields.
-    """
+    """One field of a record or row."""
 
     name: str
     kind: Kind
-    keys: tuple[str, ...]
-    group: str
+    keys: tuple[str, ...]  # the words of the key it may be printed under
+    group: str  # the path of the object it is in, separated by dots; empty at the top
+    # the share of records in which it is null, or which lack its key
     null: float
     absent: float
-    hidden: bool
+    hidden: bool  # never printed; follows from printed fields
 
 
 @dataclass(frozen=True)
@@ -45,27 +39,18 @@ class Table:
 
 @dataclass(frozen=True)
 class Schema:
-    """One kind of record, as its YAML file describes it.
-
-    Attributes:
-        nouns: what a record may be called ("hotel", "property").
-        title: the field that names it.
-        overviews: instructions that ask for an overview.
-        groups: the share of records in which a group is null.
-        reviews: the name of the set of review aspects, or empty.
-        facts: what can be said about a record.
-    """
+    """One kind of record, as its YAML file describes it."""
 
     name: str
-    nouns: tuple[str, ...]
-    title: str
-    overviews: tuple[str, ...]
-    groups: Mapping[str, float]
+    nouns: tuple[str, ...]  # what a record may be called ("hotel", "property")
+    title: str  # the field that names it
+    overviews: tuple[str, ...]  # instructions that ask for an overview
+    groups: Mapping[str, float]  # the share of records in which a group is null
     fields: tuple[Field, ...]
     tables: tuple[Table, ...]
     hours: bool
-    reviews: str
-    facts: Mapping[str, Mapping[str, Any]]
+    reviews: str  # the name of the set of review aspects, or empty
+    facts: Mapping[str, Mapping[str, Any]]  # what can be said about a record
 
     def field(self, path: str) -> tuple[Table | None, Field]:
         """Find a field by its name or `table.name`."""

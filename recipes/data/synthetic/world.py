@@ -18,18 +18,12 @@ _WEEK_SHAPES = ((5, 1, 1), (5, 2), (1, 4, 1, 1), (4, 2, 1), (7,), (1, 6), (3, 2,
 
 @dataclass(frozen=True)
 class World:
-    """A record that answers are written about.
-
-    Attributes:
-        record: the top level; tables are lists of rows in it.
-        units: the unit of each field that has one, by `name` or `table.name`.
-        null_groups: groups that are null as a whole.
-    """
+    """A record that answers are written about."""
 
     schema: Schema
-    record: Values
-    units: dict[str, str]
-    null_groups: frozenset[str]
+    record: Values  # the top level; tables are lists of rows in it
+    units: dict[str, str]  # the unit of each field that has one, by `name` or `table.name`
+    null_groups: frozenset[str]  # groups that are null as a whole
     hours: Hours
     reviews: tuple[Review, ...]
     style: Style

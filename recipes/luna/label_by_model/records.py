@@ -45,21 +45,13 @@ class RunInfo(Record):
 
 
 class Provenance(Record):
-    """Where an answer and its label come from, and what they cost.
+    """Where an answer and its label come from, and what they cost."""
 
-    Attributes:
-        run: the run that made it.
-        line: of its question in the input, from 1.
-        generator: which of the run's generators answered, from 0.
-        generation: what the answer cost.
-        annotation: what its label cost; every call after the first is a re-annotation.
-    """
-
-    run: RunInfo
-    line: Count
-    generator: Count
-    generation: Usage
-    annotation: Usage
+    run: RunInfo  # the run that made it
+    line: Count  # of its question in the input, from 1
+    generator: Count  # which of the run's generators answered, from 0
+    generation: Usage  # what the answer cost
+    annotation: Usage  # what its label cost; every call after the first is a re-annotation
 
 
 class AnnotatedAnswer(Example):
