@@ -29,7 +29,8 @@ BenchmarkOption = Annotated[
     typer.Option(
         "--benchmark",
         help="ragtruth, halubench, summedits or faithbench; a dataset of the Hub, such as "
-        "PatronusAI/HaluBench; or a file of labelled rows (.jsonl, .csv, .parquet, ...).",
+        "PatronusAI/HaluBench, or a part of one, such as rungalileo/ragbench/techqa; or a file of "
+        "labelled rows (.jsonl, .csv, .parquet, ...).",
     ),
 ]
 SplitOption = Annotated[

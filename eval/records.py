@@ -13,6 +13,9 @@ from .slices import Correlation, LengthBin
 
 MAJORITY = "majority class"
 ALWAYS_FAIL = "always FAIL"
+TFIDF = "TF-IDF of the answer"
+WRITER = "which model wrote it"
+BASELINES = (MAJORITY, ALWAYS_FAIL, TFIDF, WRITER)
 
 
 class SystemScores(Record):
@@ -125,7 +128,7 @@ class Bootstrap(Record):
 class Report(Provenance):
     """All of `report.json`."""
 
-    schema_version: Literal["1.3"] = "1.3"
+    schema_version: Literal["1.4"] = "1.4"
     benchmark: BenchmarkFacts
     judges: tuple[JudgeFacts, ...]
     bootstrap: Bootstrap
@@ -135,6 +138,7 @@ class Report(Provenance):
     subsets: tuple[Group, ...]
     context_length: tuple[Group, ...]
     answer_length: tuple[Group, ...]
+    generators: tuple[Group, ...]
     length_and_error: tuple[LengthError, ...]
     bounds: tuple[Bounds, ...]
     curves: tuple[Curves, ...]

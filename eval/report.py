@@ -35,11 +35,13 @@ from .records import (
     Report,
     SystemScores,
 )
+from .shortcuts import shortcuts
 from .slices import (
     Lengths,
     Slice,
     by_answer_length,
     by_context_length,
+    by_generator,
     length_bins,
     measure,
     spearman,
@@ -71,18 +73,19 @@ def build_report(
     seed: int,
     prices: PriceTable | None = None,
 ) -> Report:
-    """Score judges on a benchmark, beside the majority class and always FAIL.
+    """Score judges on a benchmark, beside the majority class, always FAIL and fitted shortcuts.
 
     Costs are by `prices`, or the package's own table.
 
     Raises:
         BenchmarkError: the verdicts are not those of the benchmark's rows.
-        MissingExtra: scipy is not installed.
+        MissingExtra: scipy or scikit-learn is not installed.
     """
     table = load_prices() if prices is None else prices
     gold = Gold(benchmark.rows)
     scorer = _Scorer(
         judges={each.run.spec: gold.outcomes(each.verdicts) for each in judged},
+        shortcuts=shortcuts(benchmark.training, gold),
         constant={"PASS": gold.constant("PASS"), "FAIL": gold.constant("FAIL")},
         gold=gold,
         resamples=resamples,
@@ -107,6 +110,7 @@ def build_report(
         subsets=tuple(group for group, _ in scored) if len(parts) > 1 else (),
         context_length=scorer.score_all(by_context_length(lengths), 2),
         answer_length=scorer.score_all(by_answer_length(lengths), 3),
+        generators=scorer.score_all(by_generator(benchmark.rows), 4),
         length_and_error=tuple(
             _length_error(name, outcomes, lengths)
             for name, outcomes in scorer.systems(micro.majority).items()
@@ -131,6 +135,7 @@ class _Scorer:
     """Scores every system on parts of the benchmark, all by the same draws of the rows."""
 
     judges: Mapping[str, Outcomes]
+    shortcuts: Mapping[str, Outcomes]
     constant: Mapping[Score, Outcomes]
     gold: Gold
     resamples: int
@@ -138,7 +143,7 @@ class _Scorer:
 
     def systems(self, majority: Score) -> dict[str, Outcomes]:
         baselines = {MAJORITY: self.constant[majority], ALWAYS_FAIL: self.constant["FAIL"]}
-        return {**self.judges, **baselines}
+        return {**self.judges, **self.shortcuts, **baselines}
 
     def score(self, part: Slice, seed: tuple[int, ...]) -> tuple[Group, _Values]:
         majority = self.gold.majority(part.rows)

@@ -17,7 +17,17 @@ from .figures import COVERAGE_RISK, RELIABILITY
 from .intervals import Value
 from .markdown import UNDEFINED, table
 from .metrics import FIXED_RECALL, SHARES
-from .records import ALWAYS_FAIL, MAJORITY, Group, MacroScores, Report, SystemScores
+from .records import (
+    ALWAYS_FAIL,
+    BASELINES,
+    MAJORITY,
+    TFIDF,
+    WRITER,
+    Group,
+    MacroScores,
+    Report,
+    SystemScores,
+)
 from .slices import Correlation
 
 _DECISION = ("accuracy", "balanced_accuracy", "precision", "recall", "f1")
@@ -55,6 +65,7 @@ def render(report: Report) -> str:
         *map(partial(_published, report), report.published),
         _by_part("Length of the context (as Luna, table 4)", "context", report.context_length),
         _by_part("Length of the answer", "answer", report.answer_length),
+        _by_part("Model that wrote the answer", "model", report.generators),
         _length_and_error(report),
         _bounds(report),
         _curves(report),
@@ -88,7 +99,7 @@ def _label(system: str, majority: str) -> str:
     """Return the name of a table's row; of the majority class with its label there."""
     if system == MAJORITY:
         return f"{system} ({majority})"
-    return system if system == ALWAYS_FAIL else f"`{system}`"
+    return system if system in BASELINES else f"`{system}`"
 
 
 def _micro(group: Group) -> str:
@@ -314,6 +325,8 @@ def _how_to_read(report: Report) -> str:
         undefined=UNDEFINED,
         majority=MAJORITY,
         always_fail=ALWAYS_FAIL,
+        tfidf=TFIDF,
+        writer=WRITER,
         definitions=definitions,
     )
 

@@ -59,8 +59,18 @@ class LengthBin(Record):
 
 def subsets(rows: Sequence[BenchmarkRow]) -> list[Slice]:
     """Return the benchmark's own subsets, in order of their first rows."""
-    names = np.array([row.subset for row in rows])
-    return [Slice(name, np.flatnonzero(names == name)) for name in dict.fromkeys(names.tolist())]
+    return _by_name([row.subset for row in rows])
+
+
+def by_generator(rows: Sequence[BenchmarkRow]) -> list[Slice]:
+    """Return the rows of each model that wrote answers, by name; none where there is only one."""
+    parts = _by_name([row.generator for row in rows])
+    return sorted(parts, key=lambda part: part.name) if len(parts) > 1 else []
+
+
+def _by_name(given: Sequence[str]) -> list[Slice]:
+    names = np.array(given)
+    return [Slice(name, np.flatnonzero(names == name)) for name in dict.fromkeys(given)]
 
 
 def measure(rows: Sequence[BenchmarkRow]) -> Lengths:

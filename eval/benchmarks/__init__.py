@@ -11,7 +11,7 @@ from pathlib import Path
 
 from moonlynx.judge.rows.fields import AS_NAMED, FieldMap
 
-from . import faithbench, halubench, ragtruth, summedits
+from . import aggrefact, faithbench, halubench, ragbench, ragtruth, summedits
 from .base import (
     About,
     Benchmark,
@@ -39,7 +39,8 @@ LOCAL: dict[str, Loader] = {
     for module in (ragtruth, halubench, summedits, faithbench)
 }
 ON_HUB: dict[str, HubLoader] = {
-    module.HUB.about.name: module.HUB for module in (ragtruth, halubench, summedits)
+    module.HUB.about.name: module.HUB
+    for module in (ragtruth, halubench, summedits, ragbench, aggrefact)
 }
 
 
@@ -55,7 +56,8 @@ def load_benchmark(
     """Load a benchmark.
 
     Args:
-        name: a name in `LOCAL`; a dataset in `ON_HUB`, with `@REVISION` to pin it; or a file.
+        name: a name in `LOCAL`; a dataset in `ON_HUB`, with `/SUBSET` for a part of it and
+            `@REVISION` to pin it; or a file.
         split: the benchmark's default where it is None.
         data: folder with the files, else the one that MOONLYNX_DATA names. For a dataset of the
             Hub, a folder that holds a copy of it.
@@ -84,7 +86,10 @@ def load_benchmark(
 
 
 def _load(name: str, split: str | None, data: Path | None, fields: FieldMap) -> Benchmark:
-    repository, _, revision = name.partition("@")
+    place, _, revision = name.partition("@")
+    owner, _, rest = place.partition("/")
+    dataset, _, part = rest.partition("/")
+    repository = f"{owner}/{dataset}"
     if fields.paths and (name in LOCAL or repository in ON_HUB):
         raise BenchmarkError(f"{name}: has its own fields; --map goes with a file of your own")
     if name in LOCAL:
@@ -92,7 +97,7 @@ def _load(name: str, split: str | None, data: Path | None, fields: FieldMap) -> 
         return _read_local(loader, _split(name, loader.splits, split), data)
     if repository in ON_HUB:
         hub = ON_HUB[repository]
-        return read_hub(hub, _split(repository, hub.splits, split), revision or None, data)
+        return read_hub(hub, _split(repository, hub.splits, split), revision or None, data, part)
     path = Path(name)
     if not path.exists():
         known = ", ".join((*LOCAL, *ON_HUB))

@@ -4,7 +4,8 @@ import errno
 import gzip
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -30,6 +31,7 @@ class BenchmarkRow(NamedTuple):
         label: gold; known also where the row itself cannot be judged.
         example: the row with its gold label and spans, or why no judge can take it.
         recorded: what published detectors said of it, by their names, where the files have it.
+        generator: the model that wrote the answer, "" where the files do not say.
     """
 
     id: str | int
@@ -37,6 +39,7 @@ class BenchmarkRow(NamedTuple):
     label: Score
     example: Example | BadInput
     recorded: Mapping[str, Score] = MappingProxyType({})
+    generator: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,7 @@ class Benchmark:
         left_out: rows of the files that could not become rows here, counted by reason.
         missing_clean: by subset, PASS rows of the published set which the files lack.
         sampled_from: rows of the split, where only a random sample of them was taken.
+        training: rows of the published training part, for the baselines that are fitted.
     """
 
     about: About
@@ -79,6 +83,7 @@ class Benchmark:
     left_out: Mapping[str, int] = field(default_factory=dict)
     missing_clean: Mapping[str, int] = field(default_factory=dict)
     sampled_from: int | None = None
+    training: tuple[BenchmarkRow, ...] = ()
 
     def rows_sha256(self) -> str:
         """Hash ids, gold and texts of all rows: what a run over them is identified by."""
@@ -105,12 +110,16 @@ class Loader(NamedTuple):
 class HubLoader(NamedTuple):
     """How a benchmark is read from the dataset of its name on the Hugging Face Hub.
 
-    `read_row` turns a row of the dataset, with its number from 0, into a row of the benchmark.
+    `read_row` turns a row of the dataset, with its number from 0, into a row of the benchmark, or
+    into None where it has no label. It finds the name of its configuration, of those that the
+    dataset is stored in, as `configuration`. `training` is the split that baselines are fitted to.
     """
 
     about: About
     splits: tuple[str, ...]
-    read_row: Callable[[int, Mapping[str, Any]], BenchmarkRow]
+    read_row: Callable[[int, Mapping[str, Any]], BenchmarkRow | None]
+    configurations: tuple[str, ...] = ()
+    training: str = ""
 
 
 def make_row(
@@ -123,6 +132,7 @@ def make_row(
     answer: str,
     question: str = "",
     spans: Iterable[tuple[int, int]] | None = None,
+    generator: str = "",
 ) -> BenchmarkRow:
     """Build a row named `benchmark/subset/key`; `spans` are gold ranges of the answer."""
     row_id = f"{benchmark}/{subset}/{key}"
@@ -137,10 +147,10 @@ def make_row(
     if spans is not None:
         fields["spans"] = [{"start": s, "end": e, "text": answer[s:e]} for s, e in spans]
     try:
-        return BenchmarkRow(row_id, subset, label, Example.from_row(fields))
+        example: Example | BadInput = Example.from_row(fields)
     except BadInput as error:
-        named = BadInput(error.code, f"row {row_id}, {error.field}", error.message)
-        return BenchmarkRow(row_id, subset, label, named)
+        example = BadInput(error.code, f"row {row_id}, {error.field}", error.message)
+    return BenchmarkRow(row_id, subset, label, example, generator=generator)
 
 
 def find_files(data: Path, pattern: str) -> list[Path]:
@@ -199,7 +209,9 @@ def _labelled(path: Path, row: Row) -> BenchmarkRow:
     return BenchmarkRow(row_id, example.source or "all", label, named)
 
 
-def read_hub(loader: HubLoader, split: str, revision: str | None, copy: Path | None) -> Benchmark:
+def read_hub(
+    loader: HubLoader, split: str, revision: str | None, copy: Path | None, part: str = ""
+) -> Benchmark:
     """Read a split of the loader's dataset.
 
     Args:
@@ -207,26 +219,59 @@ def read_hub(loader: HubLoader, split: str, revision: str | None, copy: Path | N
         split: as the dataset calls it.
         revision: commit, branch or tag on the Hub; the newest where it is None.
         copy: a folder that holds a copy of the dataset, read instead of the Hub.
+        part: a subset, to read that alone.
 
     Raises:
         MissingExtra: the package `datasets` is not installed.
-        BenchmarkError: the dataset is not available, or its columns are not the known ones.
+        BenchmarkError: the dataset is not available, has no such part, or its columns are not the
+            known ones.
     """
+    rows, unlabelled = _read_split(loader, split, revision, copy, part)
+    training: Sequence[BenchmarkRow] = ()
+    if loader.training and loader.training != split:
+        with suppress(BenchmarkError):  # a copy may hold the test split alone
+            training, _ = _read_split(loader, loader.training, revision, copy, part)
+    left_out = {"rows without a label": unlabelled} if unlabelled else {}
+    return Benchmark(loader.about, split, tuple(rows), left_out=left_out, training=tuple(training))
+
+
+def _read_split(
+    loader: HubLoader, split: str, revision: str | None, copy: Path | None, part: str
+) -> tuple[list[BenchmarkRow], int]:
+    """Return the rows, and how many more have no label."""
+    names = [name for name in loader.configurations or ("",) if part in ("", name) or not name]
+    read = [
+        row for name in names for row in _read_configuration(loader, name, split, revision, copy)
+    ]
+    rows = [row for row in read if row is not None]
+    chosen = [row for row in rows if part in ("", row.subset)]
+    if not chosen and (rows or not names):
+        known = ", ".join(loader.configurations or sorted({row.subset for row in rows}))
+        raise BenchmarkError(f"{loader.about.name} has no part {part!r}; it has {known}")
+    return chosen, len(read) - len(rows)
+
+
+def _read_configuration(
+    loader: HubLoader, configuration: str, split: str, revision: str | None, copy: Path | None
+) -> list[BenchmarkRow | None]:
     try:
         from datasets import load_dataset
         from datasets.exceptions import DatasetsError
     except ImportError:
         raise MissingExtra("Loading a benchmark from the Hub", "data") from None
     name = loader.about.name
-    place = name if copy is None else str(copy)
+    place = (name, configuration or None) if copy is None else (str(copy / configuration), None)
+    shown = "/".join(filter(None, place))
     try:
-        dataset = load_dataset(place, split=split, revision=revision)
+        dataset = load_dataset(*place, split=split, revision=revision)
     except (OSError, ValueError, DatasetsError) as error:
-        raise BenchmarkError(f"{place}: cannot be loaded ({error})") from error
+        raise BenchmarkError(f"{shown}: cannot be loaded ({error})") from error
     try:
-        rows = tuple(loader.read_row(number, raw) for number, raw in enumerate(dataset))
+        return [
+            loader.read_row(number, raw | {"configuration": configuration})
+            for number, raw in enumerate(dataset)
+        ]
     except KeyError as error:
         columns = ", ".join(dataset.column_names)
-        message = f"{place}: has no {error}; its columns are {columns}. Was its layout changed?"
+        message = f"{shown}: has no {error}; its columns are {columns}. Was its layout changed?"
         raise BenchmarkError(message) from error
-    return Benchmark(loader.about, split, rows)

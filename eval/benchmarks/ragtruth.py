@@ -47,19 +47,25 @@ _ABOUT = About(
 
 
 def _read(data: Path, split: str) -> Benchmark:
-    path = data / _FILES[split]
-    lines = read_text(path).split("\n")  # splitlines() would also split at U+2028 in a text
-    answers = [read_answer(json.loads(line)) for line in lines if line]
     is_test = split == "test"
+    training = data / _FILES["train"]
+    has_training = is_test and training.is_file()
     return Benchmark(
         _ABOUT,
         split,
-        tuple(_row(answer.key, answer) for answer in answers),
+        _rows(data / _FILES[split]),
         test_only=is_test,
-        files=hash_files(data, [path]),
+        files=hash_files(data, [data / _FILES[split], *[training] * has_training]),
         caveats=_CAVEATS[split],
         missing_clean=_MISSING_CLEAN if is_test else {},
+        training=_rows(training) if has_training else (),
     )
+
+
+def _rows(path: Path) -> tuple[BenchmarkRow, ...]:
+    lines = read_text(path).split("\n")  # splitlines() would also split at U+2028 in a text
+    answers = (read_answer(json.loads(line)) for line in lines if line)
+    return tuple(_row(answer.key, answer) for answer in answers)
 
 
 class Answer(NamedTuple):
@@ -73,6 +79,7 @@ class Answer(NamedTuple):
         documents: the passages of QA; else one text.
         text: the answer.
         marks: what people marked in it, each with `start` and `end`.
+        generator: the model that wrote it.
     """
 
     key: str
@@ -82,6 +89,7 @@ class Answer(NamedTuple):
     documents: tuple[str, ...]
     text: str
     marks: Sequence[Mapping[str, Any]]
+    generator: str
 
     @property
     def is_qa(self) -> bool:
@@ -109,6 +117,7 @@ def read_answer(raw: Mapping[str, Any]) -> Answer:
         _documents(raw["task_type"], raw["context"]),
         raw["response"],
         raw["labels"],
+        raw["model"],
     )
 
 
@@ -124,6 +133,7 @@ def read_hub_answer(raw: Mapping[str, Any]) -> Answer:
         _documents(task, raw["context"]),
         raw["output"],
         json.loads(raw["hallucination_labels"]),
+        raw["model"],
     )
 
 
@@ -143,6 +153,7 @@ def _row(key: str | int, answer: Answer) -> BenchmarkRow:
         context=answer.documents,
         answer=answer.text,
         spans=answer.spans,
+        generator=answer.generator,
     )
 
 
@@ -156,4 +167,5 @@ HUB = HubLoader(
     About("wandb/RAGTruth-processed", _ABOUT.source, _ABOUT.licence, _ABOUT.label_rule),
     ("test", "train"),
     _hub_row,
+    training="train",
 )

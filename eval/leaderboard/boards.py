@@ -20,7 +20,7 @@ from ..benchmarks import LOCAL, ON_HUB, Benchmark, BenchmarkError, load_benchmar
 from ..benchmarks.published import published
 from ..intervals import Value
 from ..provenance import File, JudgeRun
-from ..records import MAJORITY, BenchmarkFacts, Report
+from ..records import MAJORITY, TFIDF, WRITER, BenchmarkFacts, Report
 from ..report import Judged, build_report
 
 WORD_OVERLAP = "token-similarity"
@@ -196,7 +196,9 @@ def _baselines(report: Report) -> Iterator[Entry]:
     for each in report.micro.systems:
         if each.system not in judges:
             label = f" ({report.micro.majority})" if each.system == MAJORITY else ""
-            yield Entry(each.system + label, "baseline", "a constant", each.metrics, 0)
+            fitted = each.system in (TFIDF, WRITER)
+            about = "fitted to the training part, reads no document" if fitted else "a constant"
+            yield Entry(each.system + label, "baseline", about, each.metrics, 0)
 
 
 def _worth(value: Value | None) -> float:

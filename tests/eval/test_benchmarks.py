@@ -196,6 +196,67 @@ def test_datasets_of_the_hub_are_read_from_a_copy(name, split, raw, read, tmp_pa
     assert [row.id, row.label, row.example.question, row.example.answer, marked] == read
 
 
+def ragbench_row(**changes):
+    row = {
+        "id": "7",
+        "question": "When?",
+        "documents": ["It opened in 1894.", "It is long."],
+        "response": "In 1894. It sings.\nIt is long.",
+        "response_sentences": [["a", "In 1894."], ["b", "It sings."], ["c", "It is long."]],
+        "unsupported_response_sentence_keys": ["b."],
+        "adherence_score": False,
+        "generation_model_name": "some-model",
+    }
+    return row | changes
+
+
+@pytest.mark.heavy
+def test_a_part_of_a_dataset_is_read_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    (tmp_path / "techqa").mkdir()
+    faithful = {"adherence_score": True, "unsupported_response_sentence_keys": []}
+    write(
+        tmp_path / "techqa" / "test.jsonl",
+        ragbench_row(),
+        ragbench_row(**faithful),
+        ragbench_row(unsupported_response_sentence_keys=["z"]),
+        ragbench_row(adherence_score=None),
+    )
+    benchmark = load_benchmark("rungalileo/ragbench/techqa", data=tmp_path)
+    wrong, right, unmarked = benchmark.rows
+    assert benchmark.left_out == {"rows without a label": 1}
+    assert (wrong.id, wrong.subset, wrong.generator) == (
+        "ragbench/techqa/7-0",
+        "techqa",
+        "some-model",
+    )
+    assert [span.text for span in wrong.example.spans] == ["It sings."]
+    assert (right.label, right.example.spans) == ("PASS", ())
+    assert (unmarked.label, unmarked.example.spans) == ("FAIL", None)
+    with pytest.raises(BenchmarkError, match="cuad: cannot be loaded"):
+        load_benchmark("rungalileo/ragbench/cuad", data=tmp_path)
+
+    facts = tmp_path / "facts"
+    facts.mkdir()
+    claim = {"doc": "The mill is old.", "contamination_identifier": "c"}
+    sets = ("TofuEval-MeetB", "TofuEval-MediaS", "TofuEval-MeetB")
+    rows = [
+        claim | {"dataset": name, "claim": f"It is new {n}.", "label": n % 2}
+        for n, name in enumerate(sets)
+    ]
+    write(facts / "test.jsonl", *rows)
+    found = load_benchmark("lytang/LLM-AggreFact", data=facts).rows
+    assert [(row.subset, row.label) for row in found] == [
+        ("TofuEval-MeetB", "FAIL"),
+        ("TofuEval-MediaS", "PASS"),
+        ("TofuEval-MeetB", "FAIL"),
+    ]
+    part = load_benchmark("lytang/LLM-AggreFact/TofuEval-MeetB@main", data=facts).rows
+    assert part == (found[0], found[2])
+    with pytest.raises(BenchmarkError, match=r"no part 'Wice'; it has TofuEval-MediaS, TofuEval"):
+        load_benchmark("lytang/LLM-AggreFact/Wice", data=facts)
+
+
 @pytest.mark.heavy
 def test_a_dataset_of_another_layout_or_out_of_reach_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")

@@ -2,7 +2,9 @@ import json
 
 import pytest
 
-from moonlynx.recipes.data.rag_qa import SOURCES, RagQaError, RagQuestion, load_rag_qa
+from moonlynx.eval.benchmarks import BenchmarkError
+from moonlynx.eval.benchmarks.ragbench import HUB
+from moonlynx.recipes.data.rag_qa import SOURCES, RagQuestion, load_rag_qa
 
 pytestmark = pytest.mark.heavy  # for datasets
 
@@ -22,7 +24,9 @@ def cache(tmp_path, monkeypatch):
 
 def write(folder, split, rows, kind):
     folder.mkdir(parents=True)
-    rows = [row | {"response": "In 1894.", "adherence_score": True} for row in rows]
+    given = {"adherence_score": True, "response_sentences": [["a", "In 1894."]]}
+    given |= {"response": "In 1894.", "generation_model_name": "some-model"}
+    rows = [row | given for row in rows]
     if kind == "jsonl":
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         (folder / f"{split}.jsonl").write_text(lines, encoding="utf-8")
@@ -38,35 +42,46 @@ def write(folder, split, rows, kind):
 def test_questions_are_read_from_a_copy_each_once(tmp_path, split, kind):
     write(tmp_path / "techqa", split, ROWS, kind)
     assert load_rag_qa("techqa", split, tmp_path) == [
-        RagQuestion(id="1a", question="When?", context=ROWS[0]["documents"], source="techqa"),
-        RagQuestion(id="2", question="When?", context=ROWS[2]["documents"], source="techqa"),
+        RagQuestion(
+            id="ragbench/techqa/1a-0",
+            question="When?",
+            context=ROWS[0]["documents"],
+            source="techqa",
+        ),
+        RagQuestion(
+            id="ragbench/techqa/2-2",
+            question="When?",
+            context=ROWS[2]["documents"],
+            source="techqa",
+        ),
     ]
 
 
 def test_there_are_the_papers_twelve_sources_in_its_five_domains():
     assert len(SOURCES) == 12
+    assert sorted(SOURCES) == sorted(HUB.configurations)
     assert len({source.domain for source in SOURCES.values()}) == 5
 
 
 @pytest.mark.parametrize(
     ("name", "split", "message"),
     [
-        ("squad", "train", "no question set is called 'squad'; known: delucionqa, "),
-        ("cuad", "dev", "cuad has no split 'dev'; it has train, validation, test"),
+        ("squad", "train", "rungalileo/ragbench has no part 'squad'; it has covidqa, "),
+        ("cuad", "dev", "has no split 'dev'; it has test, validation, train"),
     ],
 )
 def test_what_is_not_there_is_said(name, split, message):
-    with pytest.raises(RagQaError, match=message):
+    with pytest.raises(BenchmarkError, match=message):
         load_rag_qa(name, split)
 
 
 def test_a_set_that_is_missing_or_of_another_layout_is_refused(tmp_path, monkeypatch):
     write(tmp_path / "cuad", "test", [{"id": "1", "query": "When?"}], "jsonl")
-    with pytest.raises(RagQaError, match="has no column documents and question; its columns are"):
+    with pytest.raises(BenchmarkError, match="has no 'question'; its columns are id, query, "):
         load_rag_qa("cuad", "test", tmp_path)
-    with pytest.raises(RagQaError, match=r"cannot be loaded .* is it there"):
+    with pytest.raises(BenchmarkError, match=r"empty/cuad: cannot be loaded"):
         load_rag_qa("cuad", "test", tmp_path / "empty")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setattr("datasets.config.HF_HUB_OFFLINE", True)
-    with pytest.raises(RagQaError, match=r"rungalileo/ragbench/cuad, test: cannot .*a copy"):
+    with pytest.raises(BenchmarkError, match=r"rungalileo/ragbench/cuad: cannot be loaded"):
         load_rag_qa("cuad", "test")

@@ -1,0 +1,74 @@
+"""Baselines that read no document: what an answer's words, or its writer, tell of its label.
+
+Both are fitted to the benchmark's published training part and to nothing else. A judge that ranks
+no better than they do may have learned the style of the models that wrote the answers.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.contract.types import BadInput
+
+from .benchmarks import BenchmarkRow
+from .bootstrap import Floats
+from .outcomes import Gold, Outcomes
+from .records import TFIDF, WRITER
+
+_FAIL_FROM = 0.5  # of P(FAIL)
+
+
+def shortcuts(training: Sequence[BenchmarkRow], gold: Gold) -> dict[str, Outcomes]:
+    """Return both baselines' outcomes; none where there are no training rows of both labels.
+
+    Raises:
+        MissingExtra: scikit-learn is not installed.
+    """
+    if len({row.label for row in training}) < 2:
+        return {}
+    found = {TFIDF: _by_words(training, gold.rows), WRITER: _by_writer(training, gold.rows)}
+    return {name: _outcomes(gold, scores) for name, scores in found.items()}
+
+
+def _by_words(training: Sequence[BenchmarkRow], rows: Sequence[BenchmarkRow]) -> Floats:
+    """Score by a logistic regression over words and pairs of words, either label weighing the same.
+
+    Returns P(FAIL), shape (rows,).
+    """
+    try:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+    except ImportError:
+        raise MissingExtra("The baselines that are fitted", "eval") from None
+    model = make_pipeline(
+        TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), min_df=2),
+        LogisticRegression(C=10.0, class_weight="balanced", max_iter=1_000),
+    )
+    model.fit(list(map(_answer, training)), [row.label == "FAIL" for row in training])
+    scores: Floats = model.predict_proba(list(map(_answer, rows)))[:, 1]
+    return scores
+
+
+def _by_writer(training: Sequence[BenchmarkRow], rows: Sequence[BenchmarkRow]) -> Floats:
+    """Score by the share of FAIL among the training answers of the same model, shape (rows,).
+
+    That of all stands for a model that wrote none of them.
+    """
+    wrote = Counter(row.generator for row in training)
+    failed = Counter(row.generator for row in training if row.label == "FAIL")
+    overall = failed.total() / wrote.total()
+    shares = {name: failed[name] / count for name, count in wrote.items()}
+    return np.array([shares.get(row.generator, overall) for row in rows])
+
+
+def _answer(row: BenchmarkRow) -> str:
+    return "" if isinstance(row.example, BadInput) else row.example.answer
+
+
+def _outcomes(gold: Gold, scores: Floats) -> Outcomes:
+    said = (scores >= _FAIL_FROM).astype(np.int8)
+    return replace(gold.constant("PASS"), said=said, raw_score=scores)
