@@ -18,6 +18,7 @@ BASES = {
     "sentence-transformers/all-MiniLM-L6-v2": "Apache-2.0",
     "sentence-transformers/all-mpnet-base-v2": "Apache-2.0",
     "cross-encoder/nli-deberta-v3-large": "Apache-2.0",
+    "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli": "MIT",
     "answerdotai/ModernBERT-base": "Apache-2.0",
     "answerdotai/ModernBERT-large": "Apache-2.0",
 }
@@ -66,8 +67,9 @@ def used_sets(run: Run) -> list[str]:
 
 
 def may_ship(run: Run) -> bool:
-    """Return whether all sets' licences let the weights be shipped."""
-    return all(SOURCES[name].shipped for name in used_sets(run))
+    """Return whether all sets' licences let the weights be shipped; those of files are not known."""
+    files = any(stage.labelled or stage.judged for stage in run.stages.values())
+    return not files and all(SOURCES[name].shipped for name in used_sets(run))
 
 
 def data_table(run: Run) -> str:
@@ -83,7 +85,7 @@ def data_table(run: Run) -> str:
 
 
 def made_data(run: Run) -> list[str]:
-    """Return a sentence for each stage that reads synthetic claims or answers."""
+    """Return a sentence for each stage that reads what was made, or files of rows."""
     found = []
     for name, stage in run.stages.items():
         parts = []
@@ -98,6 +100,8 @@ def made_data(run: Run) -> list[str]:
             parts.append(
                 f"the claims of {stage.synthetic:,} answers over records, both made by rule"
             )
+        files = [*stage.labelled, *(each.rows for each in stage.judged)]
+        parts += [f"the rows of {file}, under the licences of their texts" for file in files]
         if parts:
             found.append(f"Stage `{name}`: {'; '.join(parts)}.")
     return found

@@ -19,6 +19,7 @@ from .batches import Encoded
 from .items import Item
 from .reader import Reader
 
+PAPER = ("min", "max")  # equations 4 and 5 of the paper
 _LEVEL = 0.005  # of mean AUROC: less than chance moves
 
 

@@ -51,7 +51,7 @@ def start_network(base: Path, run: Run) -> nn.Module:
     """Put new heads on the base encoder, or heads that begin as the base's NLI classifier.
 
     The classifier's entailment row less its contradiction row is the logit between the two
-    (section 4.3 of the paper).
+    (section 3.3 of the paper).
 
     Raises:
         SettingsError: the base cannot read windows of that length.

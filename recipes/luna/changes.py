@@ -15,6 +15,7 @@ from ..data.answers import LabelledAnswer
 from .items import Item
 from .reader import Reader
 
+_INSERTED = 2  # answers whose documents are inserted, at most
 _TRIES = 4  # right answers looked at for one that can be changed, at most
 
 Pair = tuple[Item, Item]
@@ -55,16 +56,44 @@ def without_support(
 def shuffled(
     answers: Sequence[LabelledAnswer], reader: Reader, rng: random.Random, tries: int
 ) -> Iterator[Pair]:
-    """Yield claims with their own and with another answer's documents (the paper's section 4.3)."""
-    others: dict[str, dict[str, Example]] = {}
-    for answer in answers:
-        others.setdefault(answer.example.source or "", {})[answer.group] = answer.example
-    choices = {name: list(found.values()) for name, found in others.items()}
+    """Yield claims with their own and with another answer's documents (the paper's section 3.3)."""
+    choices = _by_source(answers)
     for example, claim in _claims(answers, reader, rng, tries):
         other = rng.choice(choices[example.source or ""])
         if other.context != example.context:
             wrong = _wrong(example, (claim.start, claim.end), context=other.context)
             yield from _beside(example, claim, wrong, "shuffled", reader)
+
+
+def inserted(
+    answers: Sequence[LabelledAnswer], reader: Reader, rng: random.Random, tries: int
+) -> Iterator[Pair]:
+    """Yield claims with other answers' documents among their own, and with as many others alone.
+
+    The paper's insertion and dropping of documents (section 3.3) in one.
+    """
+    choices = _by_source(answers)
+    for example, claim in _claims(answers, reader, rng, tries):
+        found = choices[example.source or ""]
+        drawn = rng.sample(found, min(len(found), 1 + rng.randint(1, _INSERTED)))
+        foreign = [other.context for other in drawn if other.context != example.context]
+        if len(foreign) > 1:
+            alone, *added = foreign
+            mixed = [*example.context, *chain(*added)]
+            others = [*alone, *chain(*added)]
+            rng.shuffle(mixed)
+            rng.shuffle(others)
+            right = example.model_copy(update={"context": tuple(mixed), "document_ids": ()})
+            wrong = _wrong(right, (claim.start, claim.end), context=tuple(others))
+            yield from _beside(right, claim, wrong, "inserted", reader)
+
+
+def _by_source(answers: Sequence[LabelledAnswer]) -> dict[str, list[Example]]:
+    """Return an answer to each document of each set."""
+    others: dict[str, dict[str, Example]] = {}
+    for answer in answers:
+        others.setdefault(answer.example.source or "", {})[answer.group] = answer.example
+    return {name: list(found.values()) for name, found in others.items()}
 
 
 def _wrong(
@@ -80,6 +109,7 @@ def _wrong(
     row = example.model_dump() | {
         "answer": text,
         "context": example.context if context is None else context,
+        "document_ids": (),
         "label": "FAIL",
         "spans": [{"start": start, "end": end, "text": text[start:end]}],
     }
@@ -130,6 +160,7 @@ _MAKERS: dict[str, Maker] = {
     "perturbed": perturbed,
     "removed": without_support,
     "shuffled": shuffled,
+    "inserted": inserted,
 }
 
 

@@ -24,7 +24,7 @@ from moonlynx.judge.judges.luna.weights import (
 from ..data.mixes import Mix
 from ..data.validation import calibration_rows, fit_judge, validation_rows
 from ..runs import claim_folder
-from .aggregation import Remembering, answer_items, choose, score_answers
+from .aggregation import PAPER, Remembering, answer_items, choose, score_answers
 from .base import find_base, start_network
 from .batches import encode_items, pad_id
 from .checkpoints import read_progress
@@ -98,7 +98,7 @@ def run_recipe(name: str, run: Run, data: Path, out: Path, base: Path | None) ->
     export(judge, shipped, run.scheme)
     encoder = Remembering(load_encoder(shipped, None))
 
-    # ---- fit: the aggregation that ranks best over the validation sets --------------------------
+    # ---- fit: the aggregation that ranks best over the validation sets, or the paper's ----------
     # One of the sets is all that a threshold is fitted to, since one threshold must serve all.
     rows = validation_rows(mix, data) | {TOGETHER: calibration_rows(mix, data)}
     scored = {
@@ -114,6 +114,8 @@ def run_recipe(name: str, run: Run, data: Path, out: Path, base: Path | None) ->
         for set_name, answers in rows.items()
     }
     choices = choose(scored, failed, TOGETHER)
+    if run.score == "paper":
+        choices.sort(key=lambda choice: choice[:2] != PAPER)
     table = [choice._asdict() | {"mean": choice.mean} for choice in choices]
     (out / AGGREGATIONS).write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
     log.info("aggregation %s, %s: %s", *choices[0])

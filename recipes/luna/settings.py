@@ -18,7 +18,7 @@ Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Amount = Annotated[int, Field(ge=0)]
 AtLeastOne = Annotated[int, Field(ge=1)]
-Change = Literal["perturbed", "removed", "shuffled"]
+Change = Literal["perturbed", "removed", "shuffled", "inserted"]
 
 RECIPES = Path(__file__).parent  # the YAML files
 VERSION = "1"  # of the models that this recipe trains
@@ -53,6 +53,8 @@ class Stage(Record):
         answers: sets of labelled answers (`answers`) with the most claims to take of each; 0 takes
             all.
         judged: files of another judge's verdicts.
+        labelled: files of labelled rows (`labelled`), as `label_by_model` and `moonlynx rows` write
+            them, with the most claims to take of each; 0 takes all.
         right: sets of right answers, which wrong ones are made of; `right_claims` of their claims
             are trained on as they are.
         plain: pairs of answers, one of them wrong, over synthetic passages (`data.passages`).
@@ -75,6 +77,7 @@ class Stage(Record):
     pairs: dict[str, Amount] = Field(default_factory=dict)
     answers: dict[str, Amount] = Field(default_factory=dict)
     judged: tuple[Judged, ...] = ()
+    labelled: dict[str, Amount] = Field(default_factory=dict)
     right: tuple[str, ...] = ()
     right_claims: Amount = 0
     plain: Amount = 0
@@ -113,11 +116,13 @@ class Run(Record):
         base: Hub id of the base encoder that the run starts from.
         base_sha256: hash that its weights must have; null takes any.
         head_from: "nli" starts the heads from the base's NLI classifier, entailment against
-            contradiction (section 4.3 of the paper); "new" starts them at random.
+            contradiction (section 3.3 of the paper); "new" starts them at random.
         window, lead, claim, windows: as in `LunaConfig`.
         precision: "bf16", "fp16" or "fp32"; mixed except for the last.
         frozen: the trunk's word embeddings and so many of its lowest layers stay as they are.
         dropout: in training. Drawing its numbers takes half of the time on a CPU.
+        score: "fitted" takes the aggregation that ranks the validation rows best, "paper" that of
+            section 3.2: each token's greatest support over the windows, the least of all tokens.
         held_back: share of the items that is not trained on and measures progress.
         save_every: optimiser steps between checkpoints.
         scheme: of the judge in ONNX.
@@ -136,6 +141,7 @@ class Run(Record):
     frozen: Amount = 0
     dropout: Share = 0.1
     seed: int = 0
+    score: Literal["fitted", "paper"] = "fitted"
     held_back: Share = 0.02
     save_every: AtLeastOne = 200
     scheme: Scheme = Scheme.INT8

@@ -16,6 +16,7 @@ from ..data.passages import generate as generate_plain
 from ..data.synthetic import HELD_OUT_SCHEMAS, SyntheticAnswer, generate
 from .changes import make
 from .items import Item
+from .labelled import read_labelled
 from .pairs import load_pairs
 from .reader import Reader
 from .settings import Stage
@@ -30,6 +31,7 @@ def stage_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -
         DataNotFound: a set is not at `root`.
         SettingsError: the stage names a set that the mix does not allow.
         VerdictsOfOthers: verdicts to learn from are not of their rows.
+        BadInput: a file of labelled rows has a line that is none.
     """
     mix.check(stage.pairs, stage.answers, stage.right)
     rng = random.Random(seed)  # noqa: S311 - chance, not secrecy
@@ -37,12 +39,16 @@ def stage_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -
     answers = {name: mix.training(name, root) for name in stage.answers}
     for name, cap in stage.answers.items():
         items += _balance(_read(answers[name], reader, None, rng), cap or None, rng)
-    for files in stage.judged:
-        rows = list(read_judged(Path(files.rows), Path(files.verdicts)))
-        items += _read(rows, reader, files.most or None, rng)
+    for judged in stage.judged:
+        rows = list(read_judged(Path(judged.rows), Path(judged.verdicts)))
+        items += _read(rows, reader, judged.most or None, rng)
+    files = {name: list(read_labelled(Path(name))) for name in stage.labelled}
+    for name, most in stage.labelled.items():
+        items += _read(files[name], reader, most or None, rng)
     right = [row for name in stage.right for row in mix.training_right(name, root)]
     items += _read(right, reader, stage.right_claims, rng)
-    right += [row for rows in answers.values() for row in rows if row.label == "PASS"]
+    given = chain(*answers.values(), *files.values())
+    right += [row for row in given if row.label == "PASS"]
     for kind, count in stage.changed.items():
         items += make(kind, count, right, reader, rng)
     plain = [row for pair in generate_plain(stage.plain, seed) for row in pair]

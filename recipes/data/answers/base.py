@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moonlynx.judge.contract.types import BadInput, Example, Score
+from moonlynx.judge.contract.types import BadInput, Evidence, Example, Score
 from moonlynx.judge.text import split_sentences
 
 from ..exclusions import DataNotFound
@@ -32,6 +32,9 @@ class LabelledAnswer:
     # of the unsupported claims, whether the documents say otherwise (True) or say nothing of it
     # (False); None where that is not known
     contradicted: bool | None = None
+    # ranges of the answer with the sentences of the documents that support them, all of them known;
+    # none for a range that holds in view of any document
+    evidence: tuple[tuple[int, int, tuple[Evidence, ...]], ...] = ()
 
     @property
     def label(self) -> Score:
@@ -77,7 +80,7 @@ def labelled(
         }
     )
     known = ranges is not None and (exact or label == "PASS")
-    group = _group(documents[0]) if group is None else group
+    group = group_of(documents[0]) if group is None else group
     return LabelledAnswer(example, known, group, contradicted=contradicted)
 
 
@@ -87,7 +90,7 @@ def _as_spans(answer: str, ranges: Sequence[tuple[int, int]] | None) -> list[dic
     return [{"start": start, "end": end, "text": answer[start:end]} for start, end in ranges]
 
 
-def _group(document: str) -> str:
+def group_of(document: str) -> str:
     """Return a name from a document's beginning, the same for copies in other sets."""
     letters = "".join(filter(str.isalnum, document[:1000].casefold()))
     return letters[:200]

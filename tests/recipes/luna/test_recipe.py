@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from moonlynx.judge.contract.types import Example, MoonlynxError
 from moonlynx.judge.decision.calibration import load_calibration
@@ -14,9 +15,11 @@ from moonlynx.recipes.data import mixes
 from moonlynx.recipes.hardware import find_hardware
 from moonlynx.recipes.luna.base import BaseNotFound, find_base, start_network
 from moonlynx.recipes.luna.items import ITEMS
+from moonlynx.recipes.luna.label_by_model.__main__ import app as label_by_model
+from moonlynx.recipes.luna.labelled import read_labelled
 from moonlynx.recipes.luna.recipe import TOGETHER
 from moonlynx.recipes.luna.record import read_record
-from moonlynx.recipes.luna.settings import Run
+from moonlynx.recipes.luna.settings import RECIPES, Run
 from moonlynx.recipes.runs import SettingsError
 
 from ...command import moonlynx
@@ -24,6 +27,7 @@ from ..tiny_base import build_base
 
 NAMES = ("Alimentum", "Bibimbap", "Cotto", "Dumpling", "Eagle", "Fitzbillies", "Giraffe", "Kebab")
 FOODS = ("Chinese", "English", "French", "Italian", "Japanese", "Indian")
+PAIRS = list(product(NAMES, FOODS))
 AREAS = ("riverside", "city centre", "harbour")
 RUN = yaml.safe_load(Path(__file__).with_name("run.yaml").read_text(encoding="utf-8"))
 EXAMPLE = Example.from_row(
@@ -133,6 +137,69 @@ def test_one_command_trains_a_judge(data, base, tmp_path, monkeypatch):
     refused = moonlynx("train", "luna", other, "--data", data, "--base", base)
     assert isinstance(refused.exception, SettingsError)
     assert "run.json has other settings" in str(refused.exception)
+
+
+def said(supported):
+    verdict = "supported" if supported else "unsupported"
+    sentence = {"reasoning": "r", "context": ["1.1"] * supported, "verdict": verdict}
+    return json.dumps({"reasoning": "r", "supported": supported, "sentences": {"a1": sentence}})
+
+
+@pytest.mark.heavy
+@pytest.mark.usefixtures("one_set")
+def test_questions_become_labelled_answers_and_a_judge_by_the_papers_recipe(
+    data, base, tmp_path, monkeypatch
+):
+    """The chain of docs/training.md, over a copy of RAGBench, with chat models by script."""
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.chdir(tmp_path)
+    served = [(name, food, FOODS[-1] if name in NAMES[::2] else food) for name, food in PAIRS]
+    lines = {
+        "ragbench/techqa/train": [
+            {
+                "id": f"{name}{food}",
+                "question": f"What does {name} serve?",
+                "documents": [f"{name} serves {food} food.", f"{name} is in the area."],
+                "response": "-",
+                "response_sentences": [["a", "-"]],
+                "adherence_score": True,
+                "generation_model_name": "a model",
+            }
+            for name, food, _ in served
+        ],
+        "writes": [
+            {"match": f"{name} serves {food} food.", "text": f"{name} serves {told} food."}
+            for name, food, told in served
+        ],
+        "labels": [
+            {"match": f"[1.1] {name} serves {food} ", "text": said(food == told)}
+            for name, food, told in served
+        ],
+    }
+    for path, rows in lines.items():
+        file = tmp_path / f"{path}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = ["--source", "techqa/train", "--data", "ragbench", "--output", "techqa.jsonl"]
+    options += ["--generator", "@fake?script=writes.jsonl"]
+    options += ["--annotator", "@fake?script=labels.jsonl"]
+    done = CliRunner().invoke(label_by_model, options, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    assert len(list(read_labelled(tmp_path / "techqa.jsonl"))) == len(served) == 48
+
+    paper = yaml.safe_load((RECIPES / "luna-paper.yaml").read_text(encoding="utf-8"))
+    stage = paper["stages"]["rag-qa"] | {"labelled": {"techqa.jsonl": 0}, "epochs": 1}
+    stage |= {"changed": {"inserted": 10, "shuffled": 10}}
+    tiny = {name: RUN[name] for name in ("base", "window", "lead", "claim", "precision")}
+    tiny |= {"head_from": "new", "held_back": 0.1, "stages": {"rag-qa": stage}}
+    Path("tiny.yaml").write_text(yaml.safe_dump(paper | tiny), encoding="utf-8")
+    result = moonlynx("train", "luna", "tiny.yaml", "--data", data, "--base", base)
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    folder = tmp_path / "runs" / "tiny" / "luna-int8"
+    config = json.loads((folder / "luna.json").read_text())
+    assert (config["windows"], config["aggregation"], config["answer"]) == (0, "min", "max")
+    (verdict,) = load_judge(f"luna:{folder}")([EXAMPLE])
+    assert verdict.error is None
 
 
 @pytest.mark.heavy
