@@ -14,7 +14,7 @@ from .annotate.cli import agreement, annotate
 from .blind import blind, blind_score
 from .composition import COMPOSITION, total
 from .manifest import Contexts, Manifest, Plan
-from .model_cli import perturb, trace
+from .model_cli import PromptOption, perturb, perturbation, trace
 from .sources import Split
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def build(
         str | None,
         typer.Option(help="Chat model that perturbs answers, as MODEL@BACKEND (default: rules)."),
     ] = None,
+    prompt: PromptOption = None,
     against: Annotated[
         list[Path] | None,
         typer.Option(
@@ -77,7 +78,7 @@ def build(
     from .halves import RulePerturber
     from .manifest import read_manifest
 
-    perturber = RulePerturber(seed) if model is None else _model_perturber(model, output)
+    perturber = RulePerturber(seed) if model is None else _model_perturber(model, output, prompt)
     plan = Plan(
         split=split,
         rows=total(COMPOSITION[split]) if rows is None else rows,
@@ -132,15 +133,14 @@ halubench_app.command()(blind)
 halubench_app.command("blind-score")(blind_score)
 
 
-def _model_perturber(name: str, output: Path) -> ModelPerturber:
+def _model_perturber(name: str, output: Path, prompt: Path | None) -> ModelPerturber:
     from moonlynx.judge.backends.chat import load_chat_model, parse_chat_model
     from moonlynx.judge.decision.cost import show_usage
 
     from .asking import Asker, estimate
     from .halves import ModelPerturber
-    from .perturb.by_model import Perturbation
 
-    spec, task = parse_chat_model(name), Perturbation()
+    spec, task = parse_chat_model(name), perturbation(prompt)
 
     def tell(rows: Sequence[QARow]) -> None:
         likely = show_usage(estimate(rows, task, most=False), "calls")

@@ -1,9 +1,11 @@
 """The commands that perturb rows' answers by a chat model, and that explain labels."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +19,9 @@ from moonlynx.judge.terminal.messages import echo
 from .asking import CALLS, Asker, Outcomes, Task, estimate
 from .records import QARow, read_rows, write_rows
 
+if TYPE_CHECKING:
+    from .perturb.by_model import Perturbation
+
 _MAX_TOKENS = 1_024
 
 FileArgument = Annotated[
@@ -27,12 +32,24 @@ PriceOption = Annotated[str | None, typer.Option(help=f"{PRICE_HELP}.")]
 MaxTokensOption = Annotated[int, typer.Option(min=1, help="Tokens that a reply may take.")]
 
 
+PromptOption = Annotated[
+    Path | None,
+    typer.Option(
+        exists=True,
+        dir_okay=False,
+        help="File with another prompt, such as the paper's: with {{QUESTION}}, {{GOLD_ANSWER}}, "
+        "{{EVIDENCE_TEXT}} where these go, or instructions that they are put behind.",
+    ),
+]
+
+
 def perturb(
     file: FileArgument,
     output: OutputOption,
     model: Annotated[
         str, typer.Option(help="Chat model that is asked, as MODEL@BACKEND?option=value.")
     ],
+    prompt: PromptOption = None,
     price: PriceOption = None,
     max_tokens: MaxTokensOption = _MAX_TOKENS,
     dry_run: DryRunOption = False,
@@ -41,10 +58,17 @@ def perturb(
 
     Prints the estimated cost first. An interrupted run resumes from OUTPUT.asked.jsonl.
     """
-    from .perturb.by_model import Perturbation
+    keep_apart({"--output": output, "FILE": file, "--prompt": prompt})
+    task = perturbation(prompt, max_tokens)
+    _ask(read_rows(file), task, model, output, price, dry_run=dry_run)
 
-    keep_apart({"--output": output, "FILE": file})
-    _ask(read_rows(file), Perturbation(max_tokens), model, output, price, dry_run=dry_run)
+
+def perturbation(prompt: Path | None, max_tokens: int = _MAX_TOKENS) -> Perturbation:
+    """Return what `--prompt` names, or the package's own."""
+    from .perturb.by_model import PROMPT, Perturbation
+    from .prompts import load_prompt, read_prompt
+
+    return Perturbation(max_tokens, load_prompt(PROMPT) if prompt is None else read_prompt(prompt))
 
 
 def trace(
@@ -55,6 +79,13 @@ def trace(
         typer.Option(help="Chat model that explains, as MODEL@BACKEND (default: templates)."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the templates' wording.")] = 0,
+    prompt: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="KIND=FILE: another prompt for rows that are faithful, changed or annotated, with "
+            "{{QUESTION}}, {{CONTEXT}}, {{ANSWER}}, ... where these go. Repeatable."
+        ),
+    ] = None,
     price: PriceOption = None,
     max_tokens: MaxTokensOption = _MAX_TOKENS,
     dry_run: DryRunOption = False,
@@ -63,14 +94,22 @@ def trace(
 
     A chat model's cost is printed first. An interrupted run resumes from OUTPUT.asked.jsonl.
     """
-    from .reasoning import Tracing
+    from .prompts import read_prompt
+    from .reasoning import KINDS, Tracing
 
     keep_apart({"--output": output, "FILE": file})
+    pairs = [(kind, Path(name)) for kind, _, name in (each.partition("=") for each in prompt or ())]
+    if any(kind not in KINDS or not path.is_file() for kind, path in pairs) or (
+        pairs and model is None
+    ):
+        message = f"write KIND=FILE with a KIND of {', '.join(KINDS)}, and name a --model"
+        raise typer.BadParameter(message, param_hint="--prompt")
     rows = read_rows(file)
     if model is None:
         _trace_by_template(rows, output, seed)
     else:
-        _ask(rows, Tracing(max_tokens), model, output, price, dry_run=dry_run)
+        task = Tracing(max_tokens, {kind: read_prompt(path) for kind, path in pairs})
+        _ask(rows, task, model, output, price, dry_run=dry_run)
 
 
 def _trace_by_template(rows: Sequence[QARow], output: Path, seed: int) -> None:

@@ -5,7 +5,7 @@ Such an answer is verified too: a small change, still an answer, and unsupported
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel
@@ -18,7 +18,7 @@ from moonlynx.judge.text import claims_nothing, split_sentences, words
 
 from ..leaks import find_leak
 from ..overlap import differences, edits_between
-from ..prompts import messages
+from ..prompts import Prompt, load_prompt, messages
 from ..records import QARow
 from .figures import FIGURE, value_of
 from .source import NUMBER_WORDS, Source, content_of, read
@@ -166,7 +166,12 @@ class Perturbation:
     """Has a faithful answer perturbed; each new answer is verified before it becomes a row."""
 
     max_tokens: int = 1_024
-    prompts: tuple[str, ...] = (PROMPT,)
+    prompt: Prompt = field(default_factory=lambda: load_prompt(PROMPT))
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """Return the names of its prompts."""
+        return (self.prompt.name,)
 
     def request(self, row: QARow, attempt: int) -> ChatRequest:
         """Ask for a FAIL answer, at temperature 0 (appendix A.1) where nothing went wrong before.
@@ -179,7 +184,7 @@ class Perturbation:
             raise BadInput("bad_input", f"row {row.id}, label", message)
         return ChatRequest(
             messages(
-                PROMPT,
+                self.prompt,
                 QUESTION=row.question,
                 GOLD_ANSWER=row.answer,
                 EVIDENCE_TEXT="\n\n".join(row.excerpt or row.context),

@@ -1,11 +1,11 @@
-"""Traces by a chat model, from the paper's prompts (appendix A.1) and its authors' third.
+"""Traces by a chat model: prompts that ask what the paper's ask (appendix A.1), and a third.
 
 The model is told what is wrong with an answer, and is to explain it to a reader who is not: a trace
 that gives away what it was told is refused.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel
@@ -15,15 +15,11 @@ from moonlynx.judge.batch.chat_tasks import Fault, read_reply
 from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.text import body_start
 
-from ..prompts import messages
+from ..prompts import Prompt, load_prompt, messages
 from ..records import QARow
 from .target import with_reasoning
 
-FAITHFUL, CHANGED, ANNOTATED = PROMPTS = (
-    "trace-faithful-v1",
-    "trace-changed-v1",
-    "trace-annotated-v1",
-)
+FAITHFUL, CHANGED, ANNOTATED = KINDS = ("faithful", "changed", "annotated")
 _LIKELY_TOKENS = 200
 _SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -44,10 +40,22 @@ class Tracing:
     A PASS row is explained from what answer and context have in common; a FAIL row from its change
     and faithful answer where it has them (`change`, `gold`), else from its unsupported words and
     the note on them (`edits`, `annotation`).
+
+    Attributes:
+        max_tokens: of a reply.
+        own: prompts by kind of row, one of KINDS, in place of the package's.
     """
 
     max_tokens: int = 1_024
-    prompts: tuple[str, ...] = PROMPTS
+    own: Mapping[str, Prompt] = field(default_factory=dict)
+
+    @property
+    def prompts(self) -> tuple[str, ...]:
+        """Return the names of its prompts."""
+        return tuple(self._prompt(kind).name for kind in KINDS)
+
+    def _prompt(self, kind: str) -> Prompt:
+        return self.own.get(kind) or load_prompt(f"trace-{kind}-v1")
 
     def request(self, row: QARow, attempt: int) -> ChatRequest:
         """Ask why the label holds, at temperature 0 (appendix A.1) where nothing went wrong before.
@@ -55,10 +63,10 @@ class Tracing:
         Raises:
             BadInput: the row has no label, or is FAIL and nothing says why.
         """
-        prompt, known = _known(row)
+        kind, known = _known(row)
         return ChatRequest(
             messages(
-                prompt,
+                self._prompt(kind),
                 QUESTION=row.question,
                 CONTEXT="\n\n".join(row.context),
                 **known,
@@ -86,7 +94,7 @@ class Tracing:
 
 
 def _known(row: QARow) -> tuple[str, Mapping[str, str]]:
-    """Choose the prompt, and what it tells beside question, context and answer."""
+    """Choose the kind of prompt, and what it tells beside question, context and answer."""
     if row.label == "PASS":
         return FAITHFUL, {}
     if row.label == "FAIL" and row.gold and row.change:

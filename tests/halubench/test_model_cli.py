@@ -1,3 +1,4 @@
+import json
 import re
 from pathlib import Path
 
@@ -109,3 +110,48 @@ def test_a_model_that_writes_nonsense_leaves_every_row_made_or_dropped(
         assert journal.read_text().count("\n") == 3
         journal.unlink()
         write_rows(rows, [row.model_copy(update={"label": "PASS"}) for row in read_rows(rows)])
+
+
+def script(path, **said):
+    lines = (json.dumps({"match": match, "text": json.dumps(text)}) for match, text in said.items())
+    path.write_text("\n".join(lines))
+    return ["--model", f"@fake?script={path}"]
+
+
+def test_another_prompt_is_filled_in_or_told_before_the_sections(rows, tmp_path):
+    whole, told = tmp_path / "paper.txt", tmp_path / "told.txt"
+    whole.write_text("QUESTION:\n{{QUESTION}}\nChange {{GOLD_ANSWER}} by {{EVIDENCE_TEXT}}\n")
+    told.write_text("Change the year.")
+    wrong = {"new_answer": WRONG, "change_made": "the year"}
+    # The first is asked as it stands; the second is the system's turn, and the sections have marks.
+    filled = script(tmp_path / "filled.jsonl", **{f"Question 1?\nChange {ANSWER} by The": wrong})
+    marked = script(tmp_path / "marked.jsonl", **{"===== QUESTION\nQuestion 1?\n=====": wrong})
+    write_rows(rows, read_rows(rows)[:1])
+    for prompt, model in ((whole, filled), (told, marked)):
+        done, output = run("perturb", rows, *model, "--prompt", str(prompt))
+        assert "1 rows: 1 made, 0 dropped" in done.stderr
+        assert read_rows(output)[0].answer == WRONG
+        journal = output.with_name("out.jsonl.asked.jsonl")
+        assert f"{prompt.name} (sha256 " in journal.read_text()
+        journal.unlink()
+    whole.write_text("{{QUESTION}} {{CONTEXT}}")
+    with pytest.raises(BadInput, match=r"paper\.txt .*: names the section 'CONTEXT'.*GOLD_ANSWER"):
+        run("perturb", rows, *filled, "--prompt", str(whole))
+    whole.write_text(" \n")
+    with pytest.raises(BadInput, match="holds no text"):
+        run("perturb", rows, *filled, "--prompt", str(whole))
+
+
+def test_another_prompt_explains_the_rows_of_its_kind(rows, tmp_path):
+    own = tmp_path / "faithful.txt"
+    own.write_text("Why is {{ANSWER}} faithful?")
+    reason = {"REASONING": ["It is said there."]}
+    model = script(tmp_path / "say.jsonl", **{f"Why is {ANSWER} faithful?": reason})
+    write_rows(rows, [make_row(label="PASS")])
+    done, output = run("trace", rows, *model, "--prompt", f"faithful={own}")
+    assert "1 rows: 1 made, 0 dropped" in done.stderr
+    assert read_rows(output)[0].reasoning == ("It is said there.",)
+    for wrong in (f"other={own}", "faithful", f"faithful={tmp_path / 'none.txt'}"):
+        refused, _ = run("trace", rows, *model, "--prompt", wrong)
+        assert refused.exit_code == 2
+        assert "write KIND=FILE" in refused.output
