@@ -14,8 +14,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import httpx
-from jsonschema.exceptions import SchemaError, ValidationError
-from jsonschema.validators import validator_for
 
 from ..contract.types import JudgeError, Turn
 from .base import BackendError, ChatReply, ChatRequest, MissingExtra
@@ -72,6 +70,7 @@ class LlamaCppBackend:
             BackendError: the model cannot be loaded; says why.
         """
         try:
+            import jsonschema  # noqa: F401 (replies are held to their schemas)
             import xllamacpp
         except ImportError as error:
             raise MissingExtra("the llamacpp backend", "llamacpp") from error
@@ -222,6 +221,9 @@ def _parameters(
 
 
 def _check_schema(schema: Mapping[str, Any]) -> None:
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+
     try:
         validator_for(schema).check_schema(dict(schema))
     except SchemaError as error:
@@ -234,6 +236,9 @@ def _check_reply(text: str, schema: Mapping[str, Any]) -> None:
     Raises:
         Failure: the reply does not obey it.
     """
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.validators import validator_for
+
     try:
         validator_for(schema)(schema).validate(json.loads(text))
     except (ValueError, ValidationError) as error:

@@ -6,24 +6,29 @@ The judge itself decodes under a schema where the backend can. What fine-tuning 
 shows only without one (Lynx paper, appendix B.2, table 5).
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from jsonschema import Draft202012Validator
+from pydantic import ValidationError
 
 from moonlynx.eval.benchmarks import load_benchmark
 from moonlynx.judge.backends.base import ChatBackend, ChatReply, ChatRequest
 from moonlynx.judge.backends.chat import load_chat_model, parse_chat_model
-from moonlynx.judge.contract.schemas import load_schema
-from moonlynx.judge.contract.types import Count, Example, Record, Turn
+from moonlynx.judge.contract.types import Count, Example, Record, Score, Turn
 from moonlynx.judge.files.atomic import written_whole
 from moonlynx.judge.judges.lynx import MAX_TOKENS, build_prompt
 from moonlynx.judge.prompts.parsing import LynxReply, ParseFault, parse_lynx
 from moonlynx.judge.terminal.messages import echo, errors_as_messages
+
+
+class _Asked(Record):
+    """What the prompt asks for, and nothing else."""
+
+    REASONING: list[str]
+    SCORE: Score
 
 
 class Parsability(Record):
@@ -47,7 +52,6 @@ class Parsability(Record):
 def measure(backend: ChatBackend, examples: Sequence[Example]) -> Parsability:
     """Ask about each labelled example with the judge's prompt, without a schema, and count."""
     replies = backend.complete([_request(example) for example in examples])
-    validator = Draft202012Validator(load_schema("lynx"))
     faults: Counter[str] = Counter()
     right = 0
     for example, reply in zip(examples, replies, strict=True):
@@ -59,7 +63,7 @@ def measure(backend: ChatBackend, examples: Sequence[Example]) -> Parsability:
     return Parsability(
         model=backend.name,
         rows=len(examples),
-        valid=sum(_is_valid(reply, validator) for reply in replies),
+        valid=sum(_is_valid(reply) for reply in replies),
         readable=len(examples) - faults.total(),
         right=right,
         faults=dict(sorted(faults.items())),
@@ -83,11 +87,12 @@ def _read(reply: ChatReply) -> LynxReply | str:
         return fault.code
 
 
-def _is_valid(reply: ChatReply, validator: Draft202012Validator) -> bool:
+def _is_valid(reply: ChatReply) -> bool:
     try:
-        return validator.is_valid(json.loads(reply.text))
-    except (ValueError, RecursionError):
+        _Asked.model_validate_json(reply.text, strict=True)
+    except ValidationError:
         return False
+    return True
 
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)

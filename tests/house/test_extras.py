@@ -36,6 +36,7 @@ HERE = str(Path(__file__).parent)
         ("jinja2", "eval", lambda: render(find_faults([Judged(1, UNSCORED)]), "html", "v")),
         ("torch", "transformers", lambda: load_chat_backend("transformers", HERE, {})),
         ("xllamacpp", "llamacpp", lambda: load_chat_backend("llamacpp", HERE, {})),
+        ("jsonschema", "llamacpp", lambda: load_chat_backend("llamacpp", HERE, {})),
         pytest.param(
             *("gguf", "transformers", lambda: load_chat_backend("transformers", "m.gguf", {})),
             marks=pytest.mark.heavy,  # it imports transformers first
