@@ -169,17 +169,22 @@ def _raghalu(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .backends.encoder import load_encoder
     from .judges.luna.weights import MINI, open_weights
     from .judges.raghalu.judge import RagHaluJudge
+    from .judges.raghalu.tier_one import EncoderTier
     from .judges.raghalu.weights import EMBEDDED, open_heads
 
     options = read_options(
-        spec.name, spec.options, {"luna": str, "windows": whole(0), "preset": preset}
+        spec.name, spec.options, {"luna": str, "tier1": str, "windows": whole(0), "preset": preset}
     )
     chosen = options.pop("preset", None)
+    tier_one = None
+    if (first := options.pop("tier1", None)) is not None:
+        # Its threshold is that of a coin: the calibration beside it is of support.
+        tier_one = EncoderTier(_luna(JudgeSpec("luna", first, spec.backend), 0.5))
     heads, calibration = open_heads(EMBEDDED if spec.model is None else Path(spec.model))
     folder = open_weights(options.pop("luna", MINI), spec.backend)
     config = folder.config.model_copy(update=options)
     encoder = load_encoder(folder.path, spec.backend)
-    make = partial(RagHaluJudge, encoder, folder.tokenizer, config, heads)
+    make = partial(RagHaluJudge, encoder, folder.tokenizer, config, heads, tier_one=tier_one)
     return _as_calibrated(make, calibration, threshold, chosen)
 
 
@@ -240,7 +245,8 @@ BUILT_IN: Mapping[str, Factory] = {
     "raghalu": Factory(
         "RAGHalu: sets aside sentences that claim nothing, and reads the others by luna:mini",
         _raghalu,
-        needs="nothing; those fitted to a brand as raghalu:FOLDER, another encoder as ?luna=FOLDER",
+        needs="nothing; those fitted to a brand as raghalu:FOLDER, other encoders as "
+        "?luna=FOLDER&tier1=FOLDER",
         bounded=True,
         by_length=True,
     ),

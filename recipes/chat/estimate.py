@@ -8,7 +8,7 @@ from .model import BaseNotUsable
 from .settings import Run
 
 _GB, _TERA = 1e9, 1e12
-_WEIGHT_BYTES = {"fp32": 4.0, "bf16": 2.0}
+_WEIGHT_BYTES = {"fp32": 4.0, "bf16": 2.0, "fp16": 2.0}
 _NF4_BYTES = 0.5 + 0.127 / 8  # half a byte, and doubly quantised scales of blocks of 64
 _STATE_BYTES = {
     "lion_32bit": 4.0,
@@ -19,7 +19,7 @@ _STATE_BYTES = {
 # What a decoder layer keeps of a token for its gradient, as measured of Llama's with sdpa: bytes an
 # element of the hidden size (norms and residuals stay in the weights' precision or in float32, in
 # bf16 too), and tensors of the intermediate size around the gate.
-_KEPT_HIDDEN_BYTES = {"fp32": 34.0, "bf16": 31.0}
+_KEPT_HIDDEN_BYTES = {"fp32": 34.0, "bf16": 31.0, "fp16": 31.0}
 _KEPT_INTERMEDIATE = 4
 # TRL 1.16 never holds all logits: its output layer works through them in tiles of this size.
 _TILE_TOKENS, _TILE_WIDTH = 4096, 32768
@@ -103,10 +103,13 @@ def estimate(run: Run, shape: Shape, tokens: Sequence[int]) -> Estimate:
     """Estimate memory and time of a run over rows of so many tokens each, at least one row."""
     trained = shape.adapters or shape.parameters
     # Full sharding splits all that belongs to weights; adapters are trained on whole copies.
-    shards = run.processes if run.method == "full" else 1
+    shards = run.processes if run.method == "full" and run.sharding == "all" else 1
     weights = _weight_bytes(run, shape) / shards
     gradients = 4.0 * trained / shards
     optimizer = _STATE_BYTES[run.optimizer] * trained / shards
+    if run.sharding == "optimizer":  # which holds the weights in full precision, too
+        weights = gradients = _WEIGHT_BYTES[run.precision] * trained
+        optimizer = (4.0 + _STATE_BYTES[run.optimizer]) * trained / run.processes
     activations = _activation_bytes(run, shape, max(tokens))
     if shards > 1:  # one layer is gathered while the next is
         activations += 2 * _WEIGHT_BYTES[run.precision] * shape.linear / shape.layers
@@ -145,7 +148,7 @@ def _activation_bytes(run: Run, shape: Shape, longest: int) -> float:
         kept += shape.layers * shape.hidden * (4.0 if whole else width)
     else:
         kept *= shape.layers
-        if whole and run.precision == "bf16":
+        if whole and run.precision != "fp32":
             casts = width * shape.linear
     tokens = run.rows_at_once * longest
     return tokens * kept + min(tokens, _TILE_TOKENS) * _TILE_WIDTH * width + casts

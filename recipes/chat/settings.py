@@ -63,7 +63,10 @@ class Run(Record):
         epochs, learning_rate, optimizer, betas, weight_decay, clip: as the names say; `clip` is
             the largest norm of a gradient.
         warmup_steps: of linear rise; then the rate falls in a cosine to `min_lr_rate` of its peak.
-        precision: of activations; "bf16" also keeps frozen weights in it.
+        precision: of activations; "bf16" also keeps frozen weights in it. "fp16", as in RAGHalu's
+            paper, scales the loss.
+        sharding: of a full run on several GPUs: "all" (FSDP), or the "optimizer"'s states alone
+            (ZeRO-1, by DeepSpeed), each by a configuration of accelerate.
         checkpointing: activations are computed again for the gradient instead of kept.
         attention: transformers' name of the implementation.
         lora: of "lora" and "qlora".
@@ -87,7 +90,8 @@ class Run(Record):
     warmup_steps: Annotated[StrictInt, Field(ge=0)] = 100
     # Files of runs before 0.9 name it floor.
     min_lr_rate: Share = Field(default=0.1, validation_alias=AliasChoices("min_lr_rate", "floor"))
-    precision: Literal["bf16", "fp32"] = "bf16"
+    precision: Literal["bf16", "fp16", "fp32"] = "bf16"
+    sharding: Literal["all", "optimizer"] = "all"
     checkpointing: bool = True
     attention: Literal["flash_attention_2", "sdpa", "eager"] = "flash_attention_2"
     seed: int = 17
@@ -99,6 +103,9 @@ class Run(Record):
     def _sound(self) -> Self:
         if (self.lora is None) != (self.method == "full"):
             raise PydanticCustomError("bad_input", "lora goes with the methods lora and qlora")
+        if self.method != "full" and (self.precision == "fp16" or self.sharding == "optimizer"):
+            message = "precision: fp16 and sharding: optimizer go with the method full"
+            raise PydanticCustomError("bad_input", message)
         if self.batch % (self.rows_at_once * self.processes):
             raise PydanticCustomError(
                 "bad_input",

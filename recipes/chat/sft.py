@@ -113,7 +113,7 @@ def build_trainer(
 
 def arguments_of(run: Run, out: Path, *, measured: bool, tracker: str) -> dict[str, Any]:
     """Return the run's settings as TRL's arguments."""
-    sharded = run.method == "full" and run.processes > 1
+    sharded = run.method == "full" and run.processes > 1 and run.sharding == "all"
     return {
         "output_dir": str(out),
         "max_length": run.max_length,
@@ -131,6 +131,7 @@ def arguments_of(run: Run, out: Path, *, measured: bool, tracker: str) -> dict[s
         "lr_scheduler_type": "cosine_with_min_lr",
         "lr_scheduler_kwargs": {"min_lr_rate": run.min_lr_rate},
         "bf16": run.precision == "bf16",
+        "fp16": run.precision == "fp16",
         # Sharding has checkpoints of its own, see the accelerate configurations.
         "gradient_checkpointing": run.checkpointing and not sharded,
         "use_cpu": run.hardware.gpus == 0,

@@ -1,6 +1,7 @@
 """A brand's own labelled sentences, one to a line of a JSONL file."""
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -17,6 +18,8 @@ from moonlynx.judge.contract.types import (
     Turn,
 )
 from moonlynx.judge.files.journal import read_records
+from moonlynx.judge.judges.raghalu.judge import conversation_form
+from moonlynx.judge.judges.raghalu.tier_one import as_pair
 
 LEAST = 20  # sentences of SUPPORTED and of UNSUPPORTED
 
@@ -52,6 +55,26 @@ class BrandSentence(Record):
             question=self.question,
             conversation=self.conversation,
         )
+
+
+def rows_of(sentences: Iterable[BrandSentence], tier: int) -> Iterator[Example]:
+    """Yield labelled rows for a stage of `moonlynx train luna`, as the judge's tier reads them.
+
+    Of tier 1, FAIL is NO_INFO; tier 2 reads no such sentence.
+    """
+    for one in sentences:
+        example = as_pair(one.sentence) if tier == 1 else one.example()
+        if tier == 2 and one.label == "NO_INFO":
+            continue
+        wrong = one.label == ("NO_INFO" if tier == 1 else "UNSUPPORTED")
+        said = example.answer
+        row = {
+            "question": conversation_form(example),
+            "label": "FAIL" if wrong else "PASS",
+            "source": one.label,
+            "spans": [{"start": 0, "end": len(said), "text": said}] if wrong else [],
+        }
+        yield Example.model_validate(example.model_dump(exclude={"conversation"}) | row)
 
 
 def read_brand(path: Path) -> list[BrandSentence]:

@@ -1,7 +1,8 @@
 """Tier 1: whether a sentence holds anything that documents could support or contradict.
 
 A logistic regression over words, pairs of words and parts of words, weighted by tf-idf; the paper
-(section 3.1) uses a second DeBERTa. Training and judging read texts by `terms` and nothing else.
+(section 3.1) uses a second DeBERTa, as `tier_one` does. Training and judging read texts by `terms`
+and nothing else.
 """
 
 import math

@@ -16,6 +16,7 @@ from ...contract.types import Example, JudgeInfo
 from ..luna.config import LunaConfig
 from ..luna.judge import LunaJudge
 from ..luna.windows import ClaimWindows
+from .tier_one import EncoderTier
 from .weights import Heads
 
 _TURNS = 2  # before the question: the user's last message and the reply to it (appendix A.3)
@@ -36,8 +37,12 @@ class RagHaluJudge(LunaJudge):
         config: LunaConfig,
         heads: Heads,
         threshold: float | None = None,
+        tier_one: EncoderTier | None = None,
     ) -> None:
-        """Join the parts; `config` and `tokenizer` are those of the encoder's weights."""
+        """Join the parts; `config` and `tokenizer` are those of the encoder's weights.
+
+        `tier_one` stands in for the first tier of `heads`.
+        """
         own = hashlib.sha256(heads.model_dump_json().encode("utf-8")).hexdigest()[:12]
         version = f"{heads.version}-{own}-w{config.windows}-{encoder.version}"
         support = config.support if heads.support is None else heads.support
@@ -45,8 +50,10 @@ class RagHaluJudge(LunaJudge):
         super().__init__(
             encoder, tokenizer, own_config, heads.threshold if threshold is None else threshold
         )
+        if tier_one is not None:
+            version += f"-t{tier_one.version}"
         self.info = JudgeInfo(name="raghalu", version=version)
-        self._checkable = heads.checkable
+        self._checkable = tier_one or heads.checkable
 
     @override
     def read(self, example: Example) -> Generator[None, None, list[ClaimWindows]]:

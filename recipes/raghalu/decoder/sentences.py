@@ -1,7 +1,7 @@
 """The open sentences that the paper's models learn from, as far as they are available.
 
-FActScore and HaluEval, two of its four sets: TruthfulQA and Dolly were re-annotated, and these
-labels are not available. What claims nothing are our own training families (`../sentences`).
+FActScore and HaluEval, two of its four sets; `../public` has the others, without the paper's own
+labels. What claims nothing are our own training families (`../sentences`).
 """
 
 import random

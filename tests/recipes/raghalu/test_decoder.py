@@ -4,13 +4,16 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pydantic import ValidationError
 
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.judges.prompted.raghalu import RagHaluPrompt
 from moonlynx.judge.judges.talk import PromptedJudge
 from moonlynx.judge.registry import load_judge
+from moonlynx.recipes.chat.estimate import Shape, estimate
 from moonlynx.recipes.chat.record import read_record
+from moonlynx.recipes.chat.sft import arguments_of
 from moonlynx.recipes.raghalu import decoder
 from moonlynx.recipes.raghalu.brand import BrandSentence
 from moonlynx.recipes.raghalu.decoder.chats import chats_of
@@ -72,11 +75,27 @@ def test_the_papers_run():
     run = read_run(FOLDER / "mistral-7b.yaml", DecoderRun)
     assert (run.method, run.max_length, run.epochs, run.learning_rate) == ("full", 8000, 4, 5e-6)
     assert (run.rows_at_once, run.accumulate, run.labels, run.sentences) == (1, 4, 2, "one")
+    assert (run.precision, run.sharding) == ("fp16", "optimizer")
+    arguments = arguments_of(run, Path("out"), measured=False, tracker="none")
+    assert (arguments["fp16"], arguments["bf16"]) == (True, False)
+    assert arguments["gradient_checkpointing"]  # accelerate's configuration has none
     assert run.base == "mistralai/Mistral-7B-Instruct-v0.1"
     for name in RUNS:
         path = FOLDER / f"{name}.yaml"
         assert read_run(path, DecoderRun).base == run.base
         assert f"moonlynx train raghalu-decoder {name} --rows" in path.read_text()
+
+
+def test_zero_one_shares_out_the_optimiser_alone():
+    run = read_run(FOLDER / "mistral-7b.yaml", DecoderRun)
+    mistral = Shape(32, 4096, 14336, 32000, 7_241_732_096, 6_979_321_856, 0)
+    found = estimate(run, mistral, [8000])
+    assert found.weights == found.gradients == pytest.approx(14.5, abs=0.1)
+    assert found.optimizer == pytest.approx(12 * 7.24 / 8, abs=0.1)
+    assert found.memory < run.hardware.memory_gb
+    for wrong in ({"precision": "fp16"}, {"sharding": "optimizer"}):
+        with pytest.raises(ValidationError, match="go with the method full"):
+            DecoderRun.model_validate(dict(run) | {"method": "lora", "lora": {}} | wrong)
 
 
 @pytest.mark.heavy
