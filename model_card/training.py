@@ -67,7 +67,7 @@ def used_sets(run: Run) -> list[str]:
 
 
 def may_ship(run: Run) -> bool:
-    """Return whether all sets' licences let the weights be shipped; those of files are not known."""
+    """Return whether the licences of all sets let the weights ship; those of files are unknown."""
     files = any(stage.labelled or stage.judged for stage in run.stages.values())
     return not files and all(SOURCES[name].shipped for name in used_sets(run))
 
