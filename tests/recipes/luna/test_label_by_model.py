@@ -328,7 +328,9 @@ def test_the_command_estimates_labels_and_counts(command, tmp_path):
 def test_the_command_reads_questions_by_name(command, tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     (tmp_path / "copy" / "cuad").mkdir(parents=True)
-    row = {"id": "1", "question": "When?", "documents": list(CONTEXT)}
+    row = {"id": "1", "question": "When?", "documents": list(CONTEXT), "response": "In 1894."}
+    row |= {"adherence_score": True, "response_sentences": [["a", "In 1894."]]}
+    row |= {"generation_model_name": "some-model"}
     (tmp_path / "copy" / "cuad" / "train.jsonl").write_text(json.dumps(row) + "\n")
     done = command("--source", "cuad/train", "--data", str(tmp_path / "copy"))
     assert "2 rows: 1 FAIL, 1 PASS, 0 dropped" in done.stderr
