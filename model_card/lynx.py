@@ -28,6 +28,7 @@ _WEIGHTS = ("model*.safetensors", "adapter_model*.safetensors")
 _BASES = {
     "meta-llama/Meta-Llama-3-8B-Instruct": ("llama3", "Meta Llama 3 Community License"),
     "meta-llama/Meta-Llama-3-70B-Instruct": ("llama3", "Meta Llama 3 Community License"),
+    "meta-llama/Llama-2-13b-chat-hf": ("llama2", "Llama 2 Community License"),
     "meta-llama/Llama-3.2-1B-Instruct": ("llama3.2", "Llama 3.2 Community License"),
     "Qwen/Qwen2.5-3B-Instruct": ("other", "Qwen Research License"),
 }
