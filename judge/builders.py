@@ -122,16 +122,18 @@ def _token_similarity(spec: JudgeSpec, threshold: float | None) -> Judge:
 
     if spec.model is not None or spec.backend is not None:
         raise SpecError(f"{spec.name} takes no model and no backend")
-    options = read_options(spec.name, spec.options, {"metric": one_of(*METRICS)})
+    readers: dict[str, Reader] = {"metric": one_of(*METRICS), "length_cutoff": whole(1)}
+    options = read_options(spec.name, spec.options, readers)
     return TokenSimilarity(**options, threshold=threshold)
 
 
 def _semantic_similarity(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .backends.embeddings import load_embeddings
-    from .judges.detectors.semantic_similarity import SemanticSimilarity
+    from .judges.detectors.semantic_similarity import COMPARED, SemanticSimilarity
 
-    embeddings = load_embeddings(_needed(spec), spec.backend, spec.options)
-    return SemanticSimilarity(embeddings, threshold)
+    with read_own(spec.name, spec.options, {"compare": one_of(*COMPARED)}) as (own, others):
+        embeddings = load_embeddings(_needed(spec), spec.backend, others)
+    return SemanticSimilarity(embeddings, threshold, **own)
 
 
 def _nli(spec: JudgeSpec, threshold: float | None) -> Judge:

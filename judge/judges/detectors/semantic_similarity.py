@@ -4,7 +4,7 @@ The article "Detect hallucinations for RAG-based systems" (approach 2) speaks of
 code embeds the answer and the context as wholes: one false sentence drowns among the others, and
 what exceeds the model's window is cut off unseen. It counts empty texts as grounded, and its score,
 one minus the cosine, can exceed 1. Here sentences are compared with sentences, and the score is
-clipped to [0, 1]. Pairs of adjacent document sentences as further candidates were tried and did not
+clipped to [0, 1]; `compare="whole"` does what its code does, with the whole of either text. Pairs of adjacent document sentences as further candidates were tried and did not
 rank answers better.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,20 @@ from ...backends.base import EmbeddingBackend, EmbeddingError
 from ...contract.base import unscored
 from ...contract.types import Evidence, Example, JudgeInfo, Verdict
 from ...text import Piece, split_sentences
-from ..findings import Finding, body, claims, sentences_verdict
+from ..findings import (
+    Finding,
+    answer_verdict,
+    body,
+    claimless_verdict,
+    claims,
+    sentences_verdict,
+)
+
+Compared = Literal["sentences", "whole"]
+COMPARED: tuple[str, ...] = get_args(Compared)
 
 # Best balanced accuracy on RAGTruth validation rows (docs/results/2026-11-20-four-detectors.md).
-DEFAULT_THRESHOLD = 0.42
+DEFAULT_THRESHOLDS: dict[Compared, float] = {"sentences": 0.42, "whole": 0.42}
 _EVIDENCE = 2  # document sentences named for one sentence at most
 _KEPT = 64  # documents whose vectors are kept for the next batch
 
@@ -33,15 +43,24 @@ class SemanticSimilarity:
     """Scores each sentence by one minus its greatest cosine with a sentence of the documents.
 
     Evidence are the nearest document sentences, two at most, among those that alone would support
-    the sentence. A sentence at `threshold` or above, in [0, 1], is unsupported.
+    the sentence. A sentence at `threshold` or above, in [0, 1], is unsupported. With `compare`
+    "whole" the answer as a whole has one minus its cosine with all documents together, and neither
+    sentences nor evidence.
     """
 
     checks = True
 
-    def __init__(self, embeddings: EmbeddingBackend, threshold: float | None = None) -> None:
-        self.info = JudgeInfo(name="semantic-similarity", version=f"1-{embeddings.version}")
+    def __init__(
+        self,
+        embeddings: EmbeddingBackend,
+        threshold: float | None = None,
+        compare: Compared = "sentences",
+    ) -> None:
+        whole = "" if compare == "sentences" else f"-{compare}"
+        self.info = JudgeInfo(name="semantic-similarity", version=f"1-{embeddings.version}{whole}")
         self._embeddings = embeddings
-        self._threshold = DEFAULT_THRESHOLD if threshold is None else threshold
+        self._threshold = DEFAULT_THRESHOLDS[compare] if threshold is None else threshold
+        self._judge = self._judge_sentences if compare == "sentences" else self._judge_wholes
         self._kept: dict[str, _Sentences] = {}
 
     def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
@@ -59,7 +78,24 @@ class SemanticSimilarity:
                 for example in examples
             ]
 
-    def _judge(self, examples: Sequence[Example]) -> list[Verdict]:
+    def _judge_wholes(self, examples: Sequence[Example]) -> list[Verdict]:
+        asked = [bool(claims(example)) for example in examples]
+        rows = [(example, "\n\n".join(example.context)) for example in examples]
+        read = [row for row, claimed in zip(rows, asked, strict=True) if claimed]
+        vectors = self._embed(chain.from_iterable((e.answer, context) for e, context in read))
+        return [
+            self._whole_verdict(example, float(vectors[example.answer] @ vectors[context]))
+            if claimed
+            else claimless_verdict(example, self.info)
+            for (example, context), claimed in zip(rows, asked, strict=True)
+        ]
+
+    def _whole_verdict(self, example: Example, cosine: float) -> Verdict:
+        score = float(np.clip(1.0 - cosine, 0.0, 1.0))
+        reason = f"The answer has cosine {cosine:.2f} with the documents together."
+        return answer_verdict(example, self.info, score, self._threshold, (reason,))
+
+    def _judge_sentences(self, examples: Sequence[Example]) -> list[Verdict]:
         kept = self._kept
         answers = [claims(example) for example in examples]
         # Where nothing is claimed, nothing is looked up.

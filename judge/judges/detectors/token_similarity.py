@@ -3,7 +3,8 @@
 The article "Detect hallucinations for RAG-based systems" (approach 4) compares the tokens of an
 answer with those of its context. Its code takes the context's *characters* for tokens, counts a
 short or empty answer as grounded, joins "3.5" to "35" and scores the answer as a whole; here tokens
-are words, numbers stay whole, and each sentence has its own score.
+are words, numbers stay whole, and each sentence has its own score. Its `length_cutoff`, below which
+an answer counts as grounded unread, is an option, off by default.
 """
 
 from __future__ import annotations
@@ -32,13 +33,18 @@ class TokenSimilarity:
     `metric` is "overlap" (content words, each counted once; a number that no document holds makes
     the sentence unsupported by itself), "bleu" (mean 1- to 4-gram precision
     without brevity penalty) or "rouge" (mean recall of ROUGE-1, -2 and -L, the sentence being the
-    reference). A sentence at `threshold` or above, in [0, 1], is unsupported.
+    reference). A sentence at `threshold` or above, in [0, 1], is unsupported. An answer of fewer
+    than `length_cutoff` words is not compared: it passes with a raw score of 0.
     """
 
     checks = True
 
-    def __init__(self, metric: Metric = "overlap", threshold: float | None = None) -> None:
-        self.info = JudgeInfo(name="token-similarity", version=f"1-{metric}")
+    def __init__(
+        self, metric: Metric = "overlap", threshold: float | None = None, length_cutoff: int = 0
+    ) -> None:
+        cutoff = f"-cutoff{length_cutoff}" if length_cutoff else ""
+        self.info = JudgeInfo(name="token-similarity", version=f"1-{metric}{cutoff}")
+        self._cutoff = length_cutoff
         self._support = _SUPPORT[metric]
         self._threshold = DEFAULT_THRESHOLDS[metric] if threshold is None else threshold
 
@@ -47,6 +53,10 @@ class TokenSimilarity:
         return [self._judge(example) for example in examples]
 
     def _judge(self, example: Example) -> Verdict:
+        if sum(1 for _ in words(example.answer)) < self._cutoff:
+            reason = f"is not compared: the answer has fewer than {self._cutoff} words"
+            short = [Finding(piece, None, reason) for piece in claims(example)]
+            return sentences_verdict(example, self.info, short, self._threshold)
         documents = [_read_document(document) for document in example.context]
         found = frozenset[str]().union(*(document.places for document in documents))
         findings = []

@@ -4,7 +4,7 @@ import pytest
 from moonlynx.judge.backends.base import EmbeddingError
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.judges.detectors.semantic_similarity import (
-    DEFAULT_THRESHOLD,
+    DEFAULT_THRESHOLDS,
     SemanticSimilarity,
 )
 
@@ -65,11 +65,26 @@ def test_evidence_is_what_would_support_alone_with_its_document():
         return [answer.context[e.document][e.start : e.end] for e in verdict.sentences[0].evidence]
 
     assert evidence(0.6) == ["It opened in May.", "It is tall."]
-    assert evidence(DEFAULT_THRESHOLD) == ["It opened in May."]
+    assert evidence(DEFAULT_THRESHOLDS["sentences"]) == ["It opened in May."]
     assert evidence(0.1) == []
     judge = SemanticSimilarity(TableOfVectors())
     (verdict,) = judge([ask("Dogs are allowed.", ["", " \n", "Dogs are allowed."])])
     assert [e.document for e in verdict.sentences[0].evidence] == [2]
+
+
+def test_wholes_are_compared_as_the_article_does():
+    VECTORS["\n\n".join(DOCUMENTS)] = (HALF, 0, 0.5)
+    answers = [ask("May was when it opened."), ask("Hello!"), ask("It is tall.", id="c")]
+    judge = SemanticSimilarity(TableOfVectors(), 0.5, compare="whole")
+    near, nothing, far = judge(answers)
+    assert (near.score, near.raw_score) == ("PASS", pytest.approx(1 - HALF, abs=1e-4))
+    assert near.reasoning == ("The answer has cosine 0.87 with the documents together.",)
+    assert (nothing.score, nothing.sentences[0].label) == ("PASS", "NO_INFO")
+    assert (far.score, far.raw_score, far.id, far.sentences) == ("FAIL", 1.0, "c", ())
+    assert near.judge.version == "1-table-whole"
+    refused = TableOfVectors(refused={"It is tall.": "too_long"})
+    verdicts = SemanticSimilarity(refused, compare="whole")(answers)
+    assert [verdict.score for verdict in verdicts] == ["PASS", "PASS", None]
 
 
 def test_sentences_are_embedded_once_and_few_documents_are_kept():

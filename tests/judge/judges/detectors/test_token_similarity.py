@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.judges.detectors.token_similarity import METRICS, TokenSimilarity
+from moonlynx.judge.registry import load_judge
 
 from ....cases import cases
 
@@ -40,6 +41,18 @@ def test_words_that_stand_in_the_documents_support():
 @pytest.mark.parametrize(("answer", "score"), cases(__file__, "short_answers"))
 def test_short_answers_are_judged_by_words_and_whole_numbers(answer, score):
     assert judge(answer).raw_score == score
+
+
+def test_answers_below_the_length_cutoff_pass_unread():
+    short, long = "In 1999.", "It was built in 1999."
+    assert [judge(answer).score for answer in (short, long)] == ["FAIL", "FAIL"]
+    cut = [judge(answer, length_cutoff=3) for answer in (short, long)]
+    assert [verdict.score for verdict in cut] == ["PASS", "FAIL"]
+    assert (cut[0].raw_score, cut[0].sentences[0].label) == (0.0, "NO_INFO")
+    assert "fewer than 3 words" in cut[0].reasoning[0]
+    assert cut[0].judge.version == "1-overlap-cutoff3"
+    (named,) = load_judge("token-similarity?length_cutoff=3")([Example(context="x", answer=short)])
+    assert named.score == "PASS"
 
 
 def test_one_wrong_number_spoils_a_sentence_but_the_number_of_a_list_item_does_not():
