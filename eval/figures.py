@@ -13,6 +13,7 @@ _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#
 _LEFT, _TOP, _SIDE = 70, 40, 360  # pixels: where the square of the axes is
 _WIDTH, _LINE = 500, 18
 _LONGEST = 62  # characters of a judge's name that fit under the axes
+Ticks = Sequence[tuple[float, str]]  # along an axis: the share of its length, and what is there
 _DIAGONAL = f'<path class="rule" d="M{_LEFT} {_TOP + _SIDE}L{_LEFT + _SIDE} {_TOP}"/>'
 
 
@@ -67,8 +68,9 @@ def draw(
     rule: str,
     note: str,
     span: tuple[float, float] = (0.0, 1.0),
+    ticks: tuple[Ticks, Ticks] | None = None,
 ) -> str:
-    """Return an SVG of lines over axes of shares, in percent.
+    """Return an SVG of lines over axes of shares, in percent, or of what `ticks` says.
 
     Args:
         title: above the axes.
@@ -77,6 +79,7 @@ def draw(
         rule: another line, as an SVG element, or nothing.
         note: below the axes.
         span: the range of the vertical axis.
+        ticks: of either axis, where points are given as shares of the axes' lengths.
     """
     bottom = _TOP + _SIDE
     height = bottom + 50 + _LINE * (len(series) + 1) + 10
@@ -89,7 +92,7 @@ def draw(
         ".line{fill:none;stroke-width:2}</style>",
         f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>',
         f'<text x="{_LEFT}" y="{_TOP - 15}" font-weight="bold">{title}</text>',
-        *_grid(span),
+        *_grid(*(ticks or (_percent((0.0, 1.0)), _percent(span)))),
         f'<text class="mid" x="{_LEFT + _SIDE / 2:g}" y="{bottom + 36}">{axes[0]}</text>',
         f'<text class="mid" transform="translate(20 {_TOP + _SIDE / 2:g}) rotate(-90)">{axes[1]}'
         "</text>",
@@ -105,15 +108,20 @@ def draw(
     return "\n".join(line for line in [*lines, "</svg>"] if line) + "\n"
 
 
-def _grid(span: tuple[float, float]) -> Iterable[str]:
+def _percent(span: tuple[float, float]) -> Ticks:
     low, high = span
-    for step in range(6):
-        share = step / 5
-        value = low + (high - low) * share
-        x, y = _place(share, share)
-        yield f'<path class="grid" d="M{x} {_TOP}V{_TOP + _SIDE}M{_LEFT} {y}H{_LEFT + _SIDE}"/>'
-        yield f'<text class="mid" x="{x}" y="{_TOP + _SIDE + 18}">{share:.0%}</text>'
-        yield f'<text class="end" x="{_LEFT - 8}" y="{float(y) + 4:g}">{value:.0%}</text>'
+    return [(step / 5, f"{low + (high - low) * step / 5:.0%}") for step in range(6)]
+
+
+def _grid(across: Ticks, up: Ticks) -> Iterable[str]:
+    for share, label in across:
+        x, _ = _place(share, 0.0)
+        yield f'<path class="grid" d="M{x} {_TOP}V{_TOP + _SIDE}"/>'
+        yield f'<text class="mid" x="{x}" y="{_TOP + _SIDE + 18}">{label}</text>'
+    for share, label in up:
+        _, y = _place(0.0, share)
+        yield f'<path class="grid" d="M{_LEFT} {y}H{_LEFT + _SIDE}"/>'
+        yield f'<text class="end" x="{_LEFT - 8}" y="{float(y) + 4:g}">{label}</text>'
 
 
 def _line(series: Series, colour: str, span: tuple[float, float]) -> Iterable[str]:

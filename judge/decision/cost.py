@@ -73,6 +73,9 @@ class PriceTable(Record):
     # price of an hour of one GPU, by its chip's name
     gpu_hours: dict[str, NotNegative] = Field(default_factory=dict)
     gpu_source: str = "not given"  # where those were read
+    # price of an hour of a cloud's machine, by the name that the cloud gives it
+    instances: dict[str, NotNegative] = Field(default_factory=dict)
+    instance_source: str = "not given"  # where those were read
 
     def of(self, verdict: Verdict) -> float | None:
         """Return what a verdict cost, stage by stage; None where a called model has no price.

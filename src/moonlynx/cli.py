@@ -8,6 +8,7 @@ import typer
 
 from . import __version__
 from .eval.cli import app as eval_app
+from .eval.reproduce.cli import app as reproduce_app
 from .halubench.cli import app as halubench_app
 from .judge.cli.correct import app as correct_app
 from .judge.cli.fit import app as fit_app
@@ -40,6 +41,7 @@ for _commands in (
     fit_app,
     metric_app,
     eval_app,
+    reproduce_app,
     halubench_app,
     card_app,
     hub_app,

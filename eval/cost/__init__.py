@@ -1,0 +1,1 @@
+"""What verdicts cost: measured speeds and tokens, dated prices, and the papers' own sums."""
