@@ -1,23 +1,25 @@
-"""What the page asks of the server's judges, through the same queues as the API."""
+"""What the page asks of the server's judges, by the API's queues, and a file's verdicts as HTML."""
+
+from __future__ import annotations
 
 import asyncio
 import json
 import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
-from moonlynx.judge.batch.judging import BATCH_SIZE, batches, to_line
-from moonlynx.judge.contract.types import BadInput, Example
-from moonlynx.judge.rows.examples import read_jsonl
+from moonlynx.judge.batch.judging import BATCH_SIZE, Tally, batches, to_line
+from moonlynx.judge.contract.types import BadInput, Example, Verdict
+from moonlynx.judge.rows.examples import Row, read_jsonl
 
 from ..queue.batching import QueueFull
 from ..service import Service
 from .front import FILES
-from .overview import Overview
-from .verdict import render_error, render_verdict
+from .verdict import render_error, render_verdict, template
 
 SEPARATOR = "---"  # a line of it separates two documents
 _LINE = re.compile(r"^[ \t]*-{3,}[ \t]*$", re.MULTILINE)
@@ -104,3 +106,35 @@ async def judge_file(service: Service, lines: Sequence[bytes]) -> AsyncIterator[
             overview.add(row, verdict)
             judged.append(to_line(verdict))
         yield overview.render(), b"".join(judged)
+
+
+_BINS = 10
+_SHOWN = 200  # rows of the table; the file to download holds all
+_FAULTS = 20  # rows that could not be read, listed one by one
+
+
+@dataclass
+class Overview:
+    """What is kept of a file's verdicts to show them; grows with what is shown, not the file."""
+
+    rows: int
+    tally: Tally = field(default_factory=Tally)
+    bins: list[int] = field(default_factory=lambda: [0] * _BINS)
+    faults: list[str] = field(default_factory=list)
+    table: list[tuple[Row, Verdict]] = field(default_factory=list)
+
+    def add(self, row: Row, verdict: Verdict) -> None:
+        """Add the verdict on a row."""
+        self.tally.add(verdict)
+        if verdict.probability is not None:
+            self.bins[min(int(_BINS * verdict.probability), _BINS - 1)] += 1
+        if isinstance(row.example, BadInput) and len(self.faults) < _FAULTS:
+            self.faults.append(str(row.example))
+        if len(self.table) < _SHOWN:
+            self.table.append((row, verdict))
+
+    def render(self) -> str:
+        """Return the progress, and once the last row is judged all that was found."""
+        return template("overview.html").render(
+            tally=self.tally, rows=self.rows, bins=self.bins, faults=self.faults, table=self.table
+        )

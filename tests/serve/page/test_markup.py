@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moonlynx.serve.page.markup import cut, escape
+from moonlynx.serve.page.verdict import cut, escape
 
 
 def test_nothing_of_a_text_is_markup_or_template():

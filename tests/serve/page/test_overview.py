@@ -1,7 +1,7 @@
 from moonlynx import Verdict
 from moonlynx.judge.contract.types import BadInput
 from moonlynx.judge.rows.examples import Row
-from moonlynx.serve.page.overview import Overview
+from moonlynx.serve.page.answers import Overview
 
 JUDGE = {"name": "j", "version": "1"}
 
