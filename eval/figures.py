@@ -72,14 +72,8 @@ def draw(
 ) -> str:
     """Return an SVG of lines over axes of shares, in percent, or of what `ticks` says.
 
-    Args:
-        title: above the axes.
-        axes: what the horizontal and the vertical axis show.
-        series: the lines.
-        rule: another line, as an SVG element, or nothing.
-        note: below the axes.
-        span: the range of the vertical axis.
-        ticks: of either axis, where points are given as shares of the axes' lengths.
+    `rule` is another line, as an SVG element, or nothing; `note` is below the axes; `span` the range
+    of the vertical axis. With `ticks` points are given as shares of the axes' lengths.
     """
     bottom = _TOP + _SIDE
     height = bottom + 50 + _LINE * (len(series) + 1) + 10

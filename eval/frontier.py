@@ -128,11 +128,7 @@ def _rates(
 ) -> tuple[Floats, Floats, Floats]:
     """Return accuracy, balanced accuracy and gain, each of shape (b, points).
 
-    Args:
-        right: whether each row is right at each point, shape (n, points).
-        handed_on: whether it is deferred there, shape (n, points).
-        fail: whether its label is FAIL, shape (n,).
-        weights: how often each row counts, shape (b, n).
+    `right` and `handed_on` are of shape (n, points), `fail` of (n,), `weights` of (b, n).
     """
     total = weights.sum(axis=1, keepdims=True)
     accuracy = weights @ right / total

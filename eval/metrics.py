@@ -43,14 +43,9 @@ FIXED_RECALL = 70  # percent
 
 
 def weighted_metrics(outcomes: Outcomes, weights: Floats) -> dict[str, Floats]:
-    """Return every metric under every weighting.
+    """Return every metric of n rows under every weighting, `weights` of shape (b, n).
 
-    Args:
-        outcomes: n rows.
-        weights: how often each row counts, shape (b, n).
-
-    Returns:
-        For every name in `METRICS` an array of shape (b,), NaN where the metric is undefined.
+    For every name in `METRICS` an array of shape (b,), NaN where the metric is undefined.
     """
     decision = _decision(outcomes, weights)
     known = ~np.isnan(outcomes.raw_score)
@@ -84,13 +79,7 @@ def resample(
 ) -> list[dict[str, Floats]]:
     """Return every metric of every system under the same draws of the rows.
 
-    Args:
-        systems: outcomes over the same n rows.
-        resamples: number of draws b.
-        seed: of the draws.
-
-    Returns:
-        For each system, for each name in `METRICS`, an array of shape (b,).
+    For each system and name in `METRICS` an array of shape (resamples,).
     """
     parts: list[list[dict[str, Floats]]] = [[] for _ in systems]
     for weights in draw_weights(len(systems[0]), resamples, np.random.default_rng(seed)):
@@ -137,12 +126,9 @@ class Ranking(NamedTuple):
 
 
 def rank(holds: NDArray[np.bool_], scores: Floats, weights: Floats) -> Ranking:
-    """Rank scores under every weighting.
+    """Rank scores, higher for rows that hold, under every weighting; ties count half.
 
-    Args:
-        holds: whether each of n rows is positive.
-        scores: of the rows, higher for positive; ties count half.
-        weights: how often each row counts, shape (b, n).
+    `holds` and `scores` are of shape (n,), `weights` of (b, n).
     """
     if not len(scores):
         nothing = np.full(len(weights), np.nan)

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import nan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from moonlynx.judge.contract.types import BadInput, Example, Score, Verdict
+from moonlynx.judge.judges.cited import read_units
 from moonlynx.judge.text import split_sentences
 
 from .benchmarks import BenchmarkError, BenchmarkRow
 from .bootstrap import Floats
-from .citations import citation_scores
 
 Indices = NDArray[np.intp]
 _Flags = NDArray[np.bool_]
@@ -192,3 +193,29 @@ def _counts(said: _Flags | bool, gold: _Flags) -> Floats:
 
 def _or_nan(values: Iterable[float | None]) -> Floats:
     return np.array([np.nan if value is None else value for value in values])
+
+
+def citation_scores(answer: str, verdict: Verdict) -> tuple[float, float]:
+    """Return an answer's citation recall and precision, in [0, 1], NaN where there is none.
+
+    ALCE's definitions (Gao et al. 2023, "Enabling Large Language Models to Generate Text with
+    Citations", arXiv 2305.14627, section 4), with the judge in the place of their NLI model.
+    Recall is the share of the sentences claiming something that what they cite supports; without a
+    citation that is none. Precision is the share of the citations that support their sentence, or
+    are needed for it; those that do not exist do not, those of sentences without a claim are left
+    out. As a judge that finds a sentence unsupported by all documents says so of its citations, a
+    sentence counts as supported where one of its citations is.
+    """
+    if verdict.citations is None:
+        return nan, nan
+    found = {(one.start, one.end): one for one in verdict.citations if one.status == "supported"}
+    units, whole = read_units(answer, verdict.sentences)
+    recalled = [
+        unit.label == "SUPPORTED"
+        and any((mark.start, mark.end) in found for mark in unit.marks or whole)
+        for unit in units
+        if unit.label != "NO_INFO"
+    ]
+    checked = [one.status == "supported" for one in verdict.citations if one.status is not None]
+    recall = sum(recalled) / len(recalled) if recalled else nan
+    return recall, sum(checked) / len(checked) if checked else nan

@@ -112,13 +112,8 @@ def make_halves(
 
     The PASS half, too, is drawn from rows that could be perturbed: else what a rule cannot change
     would give its label away. Only where these are too few do others fill it, and are counted.
-    Where there are too few rows in all, the labels keep their proportion.
-
-    Args:
-        candidates: faithful rows, in the order of the draw; no more are taken than are needed.
-        passes: PASS rows to return.
-        fails: FAIL rows to return.
-        perturber: perturbs answers.
+    Where there are too few rows in all, the labels keep their proportion. No more candidates are
+    taken than are needed.
     """
     wanted = passes + fails
     made: list[tuple[QARow, QARow]] = []

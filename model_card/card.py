@@ -50,12 +50,6 @@ def render_card(
 ) -> ModelCard:
     """Render the card; every number of it comes from the arguments or the judge itself.
 
-    Args:
-        weights: a weights folder; its judge is loaded and judges the card's example.
-        record: of the run that trained it.
-        run: the settings of that run.
-        reports: evaluations of the weights, at least one, each benchmark and split once.
-
     Raises:
         LunaError: the folder is not what its manifest says.
         CardError: the parts do not belong together; names the field.

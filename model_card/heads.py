@@ -43,11 +43,7 @@ class Fitted(BaseModel):
 
 
 def render_heads_card(folder: Path, results: Path) -> ModelCard:
-    """Render the card, a line for each head.
-
-    Args:
-        folder: with the heads and their manifest.
-        results: `results.json` of the run of `moonlynx train luna2-heads`.
+    """Render the card, a line for each head; `results` is the run's `results.json`.
 
     Raises:
         HeadError: the manifest cannot be read, or a head is not what it says.

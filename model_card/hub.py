@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from moonlynx._version import __version__
 from moonlynx.judge.backends.hub import HubError, hub_errors
-from moonlynx.judge.files.release import RELEASE, Release, check_release
-from moonlynx.judge.files.stored import load_record
+from moonlynx.judge.files.stored import RELEASE, Release, check_release, load_record
 
 from .release import Plan, check_names
 
@@ -52,13 +51,6 @@ def push(
 
     What was transferred before an interruption is not sent again. Files of an earlier release that
     this one does not have are deleted.
-
-    Args:
-        plan: the folder and its manifest.
-        repository: created where it is not there.
-        private: only for those who are let in.
-        revision: branch, created where it is not there.
-        tag: of the commit.
 
     Raises:
         HubError: the Hub refuses, cannot be reached, or has something else under that name.
@@ -109,11 +101,6 @@ def _deletions(plan: Plan, there: set[str]) -> Iterator[CommitOperationDelete]:
 def read_remote(repository: Repository, revision: str | None, **options: Any) -> Pulled:
     """Fetch a release's manifest alone.
 
-    Args:
-        repository: of the release.
-        revision: branch, tag or commit; the newest where it is None.
-        options: further ones of `snapshot_download`.
-
     Raises:
         HubError: it is not there, or the Hub cannot be reached.
         ReleaseError: the release is not of data alone.
@@ -133,13 +120,8 @@ def pull(
 ) -> Pulled:
     """Download a release, all of it, and compare every byte with its manifest.
 
-    What was transferred before an interruption is not fetched again.
-
-    Args:
-        repository: of the release.
-        revision: as of `read_remote`.
-        output: folder; the Hub's cache, from where judges find it, where it is None.
-        force: fetch anew what is there.
+    What was transferred before an interruption is not fetched again, but with `force`. Without an
+    output it goes to the Hub's cache, where judges find it.
 
     Raises:
         HubError: a file is missing, changed or not listed; names it. Else as `read_remote`.

@@ -47,12 +47,6 @@ def render_lynx_card(
 
     The model is not loaded: it may be larger than the machine.
 
-    Args:
-        weights: the folder `model` of a run.
-        record: of that run.
-        run: its settings.
-        reports: evaluations of the weights, at least one, each benchmark and split once.
-
     Raises:
         CardError: the parts do not belong together; names the field.
         MissingExtra: jinja2 is not installed.

@@ -15,8 +15,18 @@ from moonlynx.halubench.manifest import read_manifest
 from moonlynx.judge.backends.gguf import read_header
 from moonlynx.judge.contract.types import MoonlynxError
 from moonlynx.judge.decision.calibration import load_calibration
-from moonlynx.judge.files.release import Kind, Licence, Release, ReleasedFile, released_files
-from moonlynx.judge.files.stored import MANIFEST, Manifest, check_file, load_record, sha256_file
+from moonlynx.judge.files.stored import (
+    MANIFEST,
+    Kind,
+    Licence,
+    Manifest,
+    Release,
+    ReleasedFile,
+    check_file,
+    load_record,
+    released_files,
+    sha256_file,
+)
 from moonlynx.recipes.data.mixes import SOURCES
 from moonlynx.recipes.luna2.data.licences import SETS
 

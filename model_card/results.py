@@ -136,12 +136,7 @@ def probability_table(measured: Sequence[Measured]) -> str:
 
 
 def notes(measured: Measured, trained_on: Sequence[str]) -> list[str]:
-    """Return what a reader of the scores has to know, a sentence each.
-
-    Args:
-        measured: the report.
-        trained_on: names of the training sets.
-    """
+    """Return what a reader of the scores has to know, a sentence each."""
     report, facts = measured.report, measured.report.benchmark
     found = [*facts.caveats]
     found += [f"Left out: {count:,} {reason}." for reason, count in facts.left_out.items()]
@@ -167,12 +162,7 @@ def notes(measured: Measured, trained_on: Sequence[str]) -> list[str]:
 
 
 def at_chance(measured: Sequence[Measured], metric: str) -> list[str]:
-    """Return the parts on which a metric's interval reaches .5, with value, interval and rows.
-
-    Args:
-        measured: the reports.
-        metric: "auroc" or "balanced_accuracy".
-    """
+    """Return the parts on which a metric's interval reaches .5, with value, interval and rows."""
     found = []
     for each in measured:
         for name, group in _parts(each.report):

@@ -32,12 +32,7 @@ class Case(NamedTuple):
 
 
 def render(faults: Faults, form: Literal["html", "md"], source: str) -> str:
-    """Return the page.
-
-    Args:
-        faults: what it shows.
-        form: html or md.
-        source: the file of the verdicts.
+    """Return the page; `source` is the file of the verdicts.
 
     Raises:
         MissingExtra: HTML without jinja2.

@@ -1,7 +1,6 @@
 """Perturbation by rules: offline, and the same for the same seed."""
 
-from .context import remove_support
-from .make import changes, perturb
+from .make import changes, perturb, remove_support
 from .types import KINDS, Change, Kind, Rejections
 
 __all__ = [

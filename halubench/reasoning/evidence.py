@@ -57,10 +57,7 @@ def split_claims(answer: str) -> list[Claim]:
 def find_evidence(said: frozenset[str], asked: frozenset[str], source: Source) -> Evidence:
     """Find the sentence about a claim, and another where that adds to it.
 
-    Args:
-        said: content of the claim.
-        asked: content of the question, where the claim cannot be understood without it.
-        source: the context.
+    `said` is the content of the claim, `asked` of the question where it is not clear without it.
     """
     wanted = asked - said
     figure = any(form[0].isdigit() for form in said)

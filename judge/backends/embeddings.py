@@ -66,11 +66,7 @@ class SentenceEncoder:
     """
 
     def __init__(self, model: str, *, device: str = "auto") -> None:
-        """Load the model.
-
-        Args:
-            model: a folder or a Hub id.
-            device: "cpu", "cuda", or "auto": a GPU where there is one.
+        """Load a folder or a Hub id on "cpu", "cuda", or "auto": a GPU where there is one.
 
         Raises:
             MissingExtra: sentence-transformers is missing.

@@ -31,11 +31,7 @@ class FakeBackend:
     name = "fake"
 
     def __init__(self, reply: Reply | Sequence[str]) -> None:
-        """Set the replies.
-
-        Args:
-            reply: a function of the request; or texts, returned one after the other.
-        """
+        """Set a function of the request; or texts, returned one after the other."""
         self._reply = reply if callable(reply) else _one_by_one(reply)
 
     def complete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:

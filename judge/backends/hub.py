@@ -47,10 +47,6 @@ def repository(name: str) -> str:
 def download(model: str, **options: Any) -> Path:
     """Download a model of the Hub, or what is missing of it; offline, find it in the cache.
 
-    Args:
-        model: its name, with its revision.
-        options: further ones of `snapshot_download`.
-
     Raises:
         HubError: it is not there, or the Hub cannot be reached.
     """

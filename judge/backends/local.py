@@ -8,7 +8,7 @@ from typing import Any
 
 from ..contract.spec import SpecError
 from ..contract.types import JudgeError, MoonlynxError
-from ..files.release import RELEASE, check_release
+from ..files.stored import RELEASE, check_release
 from .base import BackendError, ChatRequest
 from .hub import HubError, download
 from .options import read_options

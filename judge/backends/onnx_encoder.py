@@ -53,12 +53,7 @@ class OnnxEncoder:
 
 
 def open_session(path: Path, network: Path | bytes, threads: int) -> Any:
-    """Start onnxruntime on a CPU.
-
-    Args:
-        path: of the network, for messages.
-        network: the file, or its content.
-        threads: that read an input; 0 is onnxruntime's choice.
+    """Start onnxruntime on a CPU with so many threads; 0 is its own choice. `path` is for messages.
 
     Raises:
         BackendError: the network cannot be loaded; says why.

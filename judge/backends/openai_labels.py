@@ -34,13 +34,9 @@ class OpenAILabels:
     """
 
     def __init__(self, endpoint: Endpoint, model: str, name: str, *, check: bool = True) -> None:
-        """Set the endpoint; nothing is sent yet.
+        """Set the endpoint and the model's name there; nothing is sent yet.
 
-        Args:
-            endpoint: where to ask.
-            model: the name that the model without adapter is served by.
-            name: the backend's own.
-            check: require adapters to be among the models that the server lists.
+        `check` requires adapters to be among the models that the server lists.
         """
         self.name = name
         self._endpoint = endpoint

@@ -186,12 +186,9 @@ class TorchEncoder:
     def __init__(
         self, folder: Path, *, device: str | None = None, precision: Precision = "fp32"
     ) -> None:
-        """Load the network.
+        """Load the network of a folder; without a device on a GPU where there is one.
 
-        Args:
-            folder: see `load_network`.
-            device: "cpu" or "cuda"; None takes a GPU where there is one.
-            precision: what the trunk runs in; the heads run in fp32.
+        The trunk runs in `precision`, the heads in fp32.
 
         Raises:
             MissingExtra: torch or transformers is missing.

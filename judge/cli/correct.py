@@ -10,7 +10,7 @@ import typer
 from ..backends.chat import load_chat_model, parse_chat_model
 from ..batch.correcting import correct_rows
 from ..contract.spec import parse_spec
-from ..correction.rewriting import PROMPT
+from ..correction.corrector import PROMPT
 from ..files.atomic import keep_apart
 from ..registry import DEFAULT_JUDGE, load_judge
 from ..rows.examples import describe, read_rows

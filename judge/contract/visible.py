@@ -49,9 +49,7 @@ def visible(text: str, *, lines: bool = True) -> str:
 def visible_parts(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, bool]]:
     """Yield the text part by part as `visible` shows it, each with whether a span covers it.
 
-    Args:
-        text: may hold anything.
-        spans: as (start, end) in the text's own characters; may reach beyond it.
+    Spans are (start, end) in the text's own characters, and may reach beyond it.
     """
     inside = (min(max(edge, 0), len(text)) for span in spans for edge in span)
     for first, last in pairwise(sorted({0, len(text), *inside})):

@@ -29,10 +29,8 @@ class Abstaining(Calibrated):
     def __init__(self, judge: Judge, risk: float, confidence: float = CONFIDENCE) -> None:
         """Find the raw score up to which answers are passed.
 
-        Args:
-            judge: one with a calibration, such as `Calibrated`, that decides by its threshold.
-            risk: share of hallucinated answers among those passed, in (0, 1).
-            confidence: probability that the share stays within `risk`, in (0, 1).
+        Of those passed at most a share `risk` is hallucinated, with probability `confidence`,
+        both in (0, 1). The judge has a calibration, as `Calibrated`, and decides by it.
 
         Raises:
             CalibrationError: a value is out of range, the judge has no calibration or one without

@@ -262,11 +262,7 @@ def fit_parts(
 ) -> Calibration:
     """Add the probabilities of sentences and of marked spans, where the rows allow a fit.
 
-    Args:
-        calibration: of the same judge.
-        verdicts: one per row.
-        gold: the unsupported spans of each row, null where they are not known.
-        method: as for `fit_calibration`.
+    `gold` has the unsupported spans of each row, null where they are not known.
     """
     sentences: list[tuple[float | None, Score]] = []
     spans: list[tuple[float | None, Score]] = []

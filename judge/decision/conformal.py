@@ -105,12 +105,7 @@ class RiskCurve(Record):
 
 
 def fit_curve(raw_scores: NDArray[np.float64], failed: NDArray[np.bool_]) -> RiskCurve:
-    """Split labelled rows and count them.
-
-    Args:
-        raw_scores: finite, higher = more hallucinated, shape (n,), n at least 4.
-        failed: which rows are labelled FAIL, shape (n,).
-    """
+    """Split labelled rows, at least four, and count them; both arrays are of shape (n,)."""
     order = np.random.default_rng(_SEED).permutation(len(raw_scores))
     proposing, testing = np.split(order, [int(_PROPOSING * len(order))])
     levels = np.arange(1, _THRESHOLDS + 1) / _THRESHOLDS

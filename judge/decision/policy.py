@@ -240,11 +240,6 @@ def fit_budget(
 def fit_risk(rows: Rows, *, risk: float, confidence: float) -> Policy:
     """Choose the two raw scores beyond which at most a share `risk` of the verdicts is wrong.
 
-    Args:
-        rows: the first judge's verdicts on the labelled rows.
-        risk: share of wrong verdicts among those that are kept, on each side; in (0, 1).
-        confidence: probability that both shares stay within it; in (0, 1).
-
     Raises:
         PolicyError: a value is out of range, too few rows, or rows that can certify neither side.
     """

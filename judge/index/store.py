@@ -144,12 +144,9 @@ def _is_text(file: Path) -> bool:
 
 
 def update(folder: Path, texts: Iterator[tuple[str, str]], *, prune: bool = False) -> Changes:
-    """Add documents to an index, or start one; those whose text changed are replaced.
+    """Add named documents to an index, or start one; those whose text changed are replaced.
 
-    Args:
-        folder: of the index.
-        texts: names and texts.
-        prune: whether documents that are not among `texts` are removed.
+    With `prune`, documents that are not among `texts` are removed.
 
     Raises:
         BrokenIndex: the folder holds something else.

@@ -24,14 +24,7 @@ from ..contract.types import (
     Verdict,
 )
 from ..prompts.parsing import shorten
-from ..text import (
-    Piece,
-    body_start,
-    claims_nothing,
-    content_tokens,
-    read_markup,
-    split_sentences,
-)
+from ..text import Piece, body_start, claims_nothing, content_tokens, read_markup, split_sentences
 
 _SHOWN = 80  # characters of a sentence quoted in a reason
 

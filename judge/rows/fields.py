@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..contract.types import BadInput, Example, MetricInput, MoonlynxError, Record
-from .hints import missing, text_in
 from .messages import MESSAGES, read_messages
-from .names import FIELD_OF, IGNORED, NAMES, listed, normalise, shown
+from .names import FIELD_OF, IGNORED, NAMES, listed, missing, normalise, shown, text_in
 
 _OF_METRICS = {"input": "question", "context": "context", "output": "answer"}
 _LISTS = {"context", "samples", "conversation", "spans", "tools", "trace"}

@@ -46,12 +46,8 @@ class _Claims(ProgressColumn):
 def progress_bar(total: int, *, keep: bool = True) -> Iterator[Callable[[Tally], None]]:
     """Show a bar over `total` rows while the block runs, once it took two seconds.
 
-    Args:
-        total: rows.
-        keep: leave the bar at the end; the run can be resumed, and Ctrl-C prints how far it came.
-
-    Yields:
-        What to call with each tally.
+    Yields what to call with each tally. With `keep` the bar stays: the run can be resumed, and
+    Ctrl-C prints how far it came.
     """
     console = Terminal(stderr=True)
     bar = Bar(

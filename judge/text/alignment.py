@@ -26,13 +26,7 @@ class Alignment:
     def __init__(
         self, stems: Iterable[Iterable[str]], documents: Sequence[int], lengths: Sequence[int]
     ) -> None:
-        """Index the blocks, given in the order of their documents.
-
-        Args:
-            stems: the words of each block.
-            documents: which document each block is from.
-            lengths: the tokens of each block.
-        """
+        """Index the blocks by their words, in the order of their documents."""
         places: dict[str, list[int]] = {}
         for index, block in enumerate(stems):
             for key in set(block):

@@ -15,14 +15,7 @@ from moonlynx.judge.contract.types import Count, Finite, Probability, Record
 from moonlynx.judge.files.stored import Sha256, load_record, sha256_file
 from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support
 
-from ..hardware import (
-    HARDWARE,
-    Energy,
-    Hardware,
-    RecordError,
-    estimate_energy,
-    find_hardware,
-)
+from ..hardware import HARDWARE, Energy, Hardware, RecordError, estimate_energy, find_hardware
 from .checkpoints import HELD_BACK, read_progress
 from .settings import Run
 

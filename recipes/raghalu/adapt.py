@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from moonlynx.judge.contract.steps import finish
 from moonlynx.judge.contract.types import Example
+from moonlynx.judge.judges.luna.aggregate import SupportModel, features
 from moonlynx.judge.judges.luna.claims import Claim
 from moonlynx.judge.judges.luna.judge import LunaJudge
-from moonlynx.judge.judges.luna.support import SupportModel, features
 from moonlynx.judge.judges.luna.weights import MINI, open_weights
 from moonlynx.judge.judges.raghalu.checkable import CheckableModel, Term, terms
 from moonlynx.judge.judges.raghalu.weights import EMBEDDED, Heads, open_heads, save_heads

@@ -75,11 +75,7 @@ class Database:
     """All access to the database. Its methods may be called from any thread."""
 
     def __init__(self, url: str, *, make: bool) -> None:
-        """Open it.
-
-        Args:
-            url: as SQLAlchemy takes it: sqlite:///audit.db, postgresql+psycopg://user@host/name.
-            make: make the tables where they are missing.
+        """Open it, by a URL as SQLAlchemy takes it; with `make`, make the tables that are missing.
 
         Raises:
             AuditError: it cannot be opened, or holds no audit and is not to be made.

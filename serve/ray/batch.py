@@ -7,13 +7,16 @@ this process writes; so each partition is written once, however often it was jud
 from __future__ import annotations
 
 import json
+import logging
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.backends.options import finite, read_options, whole
 from moonlynx.judge.batch.judging import Tally, identify, judge_batch, to_line
 from moonlynx.judge.contract.spec import JudgeSpec, Spec
@@ -26,7 +29,6 @@ from moonlynx.judge.terminal.progress import progress_bar
 
 from ..queue.turns import characters
 from . import llm
-from .cluster import ClusterError, connected, faults_named
 from .manifest import Manifest, Run
 from .partitions import Partition, Plan, locate, plan, read_partition
 
@@ -222,3 +224,58 @@ class PartitionJudge:
             "rows": len(lines),
             "lines": b"".join(lines),
         }
+
+
+class ClusterError(MoonlynxError, RuntimeError):
+    """The cluster cannot be reached, or a worker on it cannot go on; says why."""
+
+
+@contextmanager
+def connected(address: str | None) -> Iterator[Any]:
+    """Yield Ray, connected for as long as the block lasts.
+
+    Without an address, to the cluster of RAY_ADDRESS; else to one on this machine, for the block.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+        from ray.data import DataContext
+    except ImportError:
+        raise MissingExtra("Judging on Ray", "ray") from None
+    address = address or os.environ.get("RAY_ADDRESS") or "local"
+    started = {"include_dashboard": False} if address == "local" else {}
+    if not started:
+        # Ray would try a wrong address 20 times, for a quarter of an hour.
+        os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "1")
+    try:
+        ray.init(address, log_to_driver=False, logging_level=logging.WARNING, **started)
+    except (ConnectionError, RuntimeError):
+        if started:
+            raise
+        message = f"no Ray cluster answers at {address}; see `ray status`, or leave out --address"
+        raise ClusterError(message) from None
+    # Progress is shown by partitions done, which is what a run that is killed keeps.
+    DataContext.get_current().enable_progress_bars = False
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    # Ray tells of lost workers and nodes on standard output, the last of it at its end.
+    with redirect_stdout(sys.stderr):
+        try:
+            yield ray
+        finally:
+            ray.shutdown()
+
+
+@contextmanager
+def faults_named() -> Iterator[None]:
+    """Turn a `ClusterError` of a worker, in which Ray wraps its traceback, into the bare one."""
+    from ray.exceptions import RayError
+
+    try:
+        yield
+    except RayError as error:
+        fault: BaseException | None = error
+        while fault is not None:
+            if isinstance(fault, ClusterError):
+                raise ClusterError(str(fault.args[0])) from None
+            fault = getattr(fault, "cause", None) or fault.__cause__
+        raise

@@ -10,8 +10,7 @@ from typing import Literal
 
 from moonlynx.judge.contract.correction import Attempt, Correction
 from moonlynx.judge.contract.types import Example, Verdict
-from moonlynx.judge.correction.corrector import arun, correct
-from moonlynx.judge.correction.rewriting import reason_of
+from moonlynx.judge.correction.corrector import arun, correct, reason_of
 from moonlynx.judge.prompts import messages
 from moonlynx.judge.text.edits import split_units
 

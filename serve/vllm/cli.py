@@ -44,9 +44,8 @@ def engine_of(
 ) -> tuple[Engine, Spec]:
     """Return the engine, and the judge that asks it; a dry run shows both, and ends there."""
     from .checks import check, require
-    from .choose import choose
+    from .choose import choose, describe
     from .engine import Engine
-    from .plan import describe
 
     chosen, judge = choose(spec, deployment, tensor_parallel)
     if dry_run:

@@ -19,7 +19,6 @@ from .judge.cli.judge import app as judge_app
 from .judge.cli.metric import app as metric_app
 from .judge.terminal.messages import Group, echo, errors_as_messages
 from .model_card.cli import app as card_app
-from .model_card.hub_cli import app as hub_app
 from .recipes.cli import app as recipes_app
 from .serve.cli import app as serve_app
 from .serve.ray.batch import judge_on_ray
@@ -44,7 +43,6 @@ for _commands in (
     reproduce_app,
     halubench_app,
     card_app,
-    hub_app,
     recipes_app,
     serve_app,
 ):

@@ -5,13 +5,7 @@ import pytest
 
 from moonlynx.judge.files.stored import save_record
 from moonlynx.recipes import hardware as module
-from moonlynx.recipes.hardware import (
-    Energy,
-    Hardware,
-    RecordError,
-    estimate_energy,
-    find_hardware,
-)
+from moonlynx.recipes.hardware import Energy, Hardware, RecordError, estimate_energy, find_hardware
 from moonlynx.recipes.luna.record import (
     RECORD_FILE,
     Aggregation,

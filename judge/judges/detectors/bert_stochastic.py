@@ -77,13 +77,8 @@ class BertStochastic(TalkingJudge):
 def bert_score(candidate: NDArray[np.float32], reference: NDArray[np.float32]) -> float:
     """Return BERTScore's F1 of two texts by greedy matching (Zhang et al. 2020, section 3).
 
-    Args:
-        candidate: L2-normalised token states, shape (tokens, dimension).
-        reference: the same for the other text.
-
-    Returns:
-        The harmonic mean of precision and recall, at most 1; 0 where either is not above 0, or a
-        text has no tokens.
+    Both are L2-normalised token states, shape (tokens, dimension). 0 where precision or recall is
+    not above 0, or a text has no tokens.
     """
     if not len(candidate) or not len(reference):
         return 0.0

@@ -8,9 +8,8 @@ from pydantic import Field, StrictInt, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from ...contract.types import Count, MoonlynxError, Probability, Record
-from .aggregate import AnswerScore, Support
+from .aggregate import AnswerScore, Support, SupportModel
 from .inputs import Limits, premise_room
-from .support import SupportModel
 
 CONFIG_FILE = "luna.json"
 _LEAST_PREMISE = 16  # tokens

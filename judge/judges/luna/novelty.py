@@ -36,12 +36,7 @@ def new_words(claim: str, held: AbstractSet[str]) -> tuple[NewWord, ...]:
 
 
 def claim_types(new: tuple[NewWord, ...], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the type of each claim token.
-
-    Args:
-        new: as `new_words` returns them.
-        offsets: range of each token in the claim, shape (tokens, 2).
-    """
+    """Return the type of each claim token, of offsets of shape (tokens, 2) in the claim."""
     types = np.full(len(offsets), TokenType.CLAIM, dtype=np.int64)
     for start, end, kind in new:
         types[(offsets[:, 0] < end) & (start < offsets[:, 1])] = kind

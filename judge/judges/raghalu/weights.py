@@ -11,7 +11,7 @@ from pydantic import StringConstraints
 
 from ...contract.types import MoonlynxError, Probability, Record
 from ...files.stored import MANIFEST, Manifest, check_file, load_record, save_manifest
-from ..luna.support import SupportModel
+from ..luna.aggregate import SupportModel
 from ..luna.weights import CALIBRATION
 from .checkable import CheckableModel
 

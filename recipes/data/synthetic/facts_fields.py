@@ -55,11 +55,7 @@ def open_error(world: World, field: Field, row: Values) -> str:
 def decoy(
     world: World, table: Table | None, field: Field, row: Values, far: bool, rng: Random
 ) -> tuple[Any, str, str] | None:
-    """Find a value that the field does not have.
-
-    Returns:
-        The value, its unit and the kind of error; None where there is none.
-    """
+    """Return a value that the field does not have, its unit and the error, if there is one."""
     value, unit = row.get(field.name), world.unit(table, field)
     error = field.kind.error if value is not None else open_error(world, field, row)
     found: list[tuple[Any, str, str]] = []

@@ -24,11 +24,7 @@ FORMS = ("pretty", "compact", "line", "python", "csv", "pipes")
 
 
 def print_world(world: World, rng: Random) -> tuple[str, str]:
-    """Print a record.
-
-    Returns:
-        The text and its form, one of `FORMS`.
-    """
+    """Return the text of a record and its form, one of `FORMS`."""
     tree = _tree(world, rng)
     form = rng.choice(("pretty", "pretty", "compact", "line", "line", "python", "csv", "pipes"))
     if form == "pretty":

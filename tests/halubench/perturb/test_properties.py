@@ -5,11 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moonlynx.halubench.perturb import (
-    KINDS,
-    changes,
-    remove_support,
-)
+from moonlynx.halubench.perturb import KINDS, changes, remove_support
 
 from ...strategies import any_strings, prose
 

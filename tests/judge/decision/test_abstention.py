@@ -9,11 +9,7 @@ from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Example, JudgeInfo, MoonlynxError, Verdict
 from moonlynx.judge.decision.abstention import Abstaining
-from moonlynx.judge.decision.calibration import (
-    Calibrated,
-    Calibration,
-    CalibrationError,
-)
+from moonlynx.judge.decision.calibration import Calibrated, Calibration, CalibrationError
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.lynx import LynxJudge
 from moonlynx.judge.registry import load_judge

@@ -6,13 +6,7 @@ import pytest
 
 from moonlynx.judge.contract.types import BadInput, JudgeInfo
 from moonlynx.judge.files.atomic import InUse, held
-from moonlynx.judge.files.journal import (
-    RunMismatch,
-    read_journal,
-    read_records,
-    resume,
-    to_line,
-)
+from moonlynx.judge.files.journal import RunMismatch, read_journal, read_records, resume, to_line
 
 from ...cases import cases
 

@@ -7,7 +7,7 @@ import pytest
 from moonlynx.judge.backends.encoder import load_encoder
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.files.stored import MANIFEST
-from moonlynx.judge.judges.luna.support import SupportModel
+from moonlynx.judge.judges.luna.aggregate import SupportModel
 from moonlynx.judge.judges.luna.weights import CALIBRATION, MINI, open_weights
 from moonlynx.judge.judges.raghalu.checkable import terms
 from moonlynx.judge.judges.raghalu.judge import RagHaluJudge, conversation_form

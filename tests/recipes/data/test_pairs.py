@@ -11,7 +11,7 @@ from moonlynx.judge.backends.encoder import TokenType
 from moonlynx.recipes.data.exclusions import DataNotFound, load_exclusions
 from moonlynx.recipes.data.pair_sets import PAIR_SETS, fit_lines
 from moonlynx.recipes.data.wording import changed_words
-from moonlynx.recipes.luna.pairs import _item, load_pairs
+from moonlynx.recipes.luna.stage_items import _item, load_pairs
 
 from ...cases import cases
 from ...labelled_data import DATA, needs_data

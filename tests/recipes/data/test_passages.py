@@ -6,8 +6,7 @@ import pytest
 
 from moonlynx.judge.text.tokens import content_tokens
 from moonlynx.recipes.data.passages import KINDS, generate
-from moonlynx.recipes.data.passages.arithmetic import compute
-from moonlynx.recipes.data.passages.families import Family, draw, load_families
+from moonlynx.recipes.data.passages.families import Family, compute, draw, load_families
 
 
 @pytest.fixture(scope="module")

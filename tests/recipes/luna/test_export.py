@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 from moonlynx.judge.backends.onnx_encoder import MODEL, OnnxEncoder
 from moonlynx.judge.backends.torch_encoder import TorchEncoder
 from moonlynx.judge.files.stored import MANIFEST
-from moonlynx.recipes.luna.export import app, export
-from moonlynx.recipes.luna.quantise import quantise_columns, quantise_rows
+from moonlynx.recipes.luna.export import app, export, quantise_columns, quantise_rows
 from moonlynx.recipes.luna.settings import Scheme
 
 from ...bench.forms_apart import compare

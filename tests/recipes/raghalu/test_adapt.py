@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moonlynx.judge.contract.types import BadInput, Example
-from moonlynx.judge.judges.luna.support import SupportModel
+from moonlynx.judge.judges.luna.aggregate import SupportModel
 from moonlynx.judge.judges.raghalu.weights import EMBEDDED, open_heads
 from moonlynx.judge.registry import load_judge
 from moonlynx.recipes.raghalu.adapt import adapt_checkable, fit_support

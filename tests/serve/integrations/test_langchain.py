@@ -13,10 +13,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import RunnableLambda
 
 from moonlynx.serve.integrations.grounding import Ungrounded
-from moonlynx.serve.integrations.langchain import (
-    groundedness_evaluator,
-    groundedness_guard,
-)
+from moonlynx.serve.integrations.langchain import groundedness_evaluator, groundedness_guard
 
 pytestmark = pytest.mark.heavy
 

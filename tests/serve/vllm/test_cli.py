@@ -3,8 +3,8 @@ from importlib.util import find_spec
 import pytest
 
 from moonlynx.serve.vllm.checks import NotFit
+from moonlynx.serve.vllm.choose import describe
 from moonlynx.serve.vllm.deployment import read_deployment
-from moonlynx.serve.vllm.plan import describe
 
 from ...cases import cases
 from ...command import moonlynx

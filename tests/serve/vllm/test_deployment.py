@@ -5,9 +5,8 @@ import pytest
 from moonlynx.judge.contract.spec import SpecError, parse_spec
 from moonlynx.recipes.runs import SettingsError
 from moonlynx.serve.vllm import choose as choosing
-from moonlynx.serve.vllm.choose import metric_of
+from moonlynx.serve.vllm.choose import describe, metric_of, wrapped
 from moonlynx.serve.vllm.deployment import DeploymentError, bundled, read_deployment
-from moonlynx.serve.vllm.plan import describe, wrapped
 
 from ...cases import cases
 

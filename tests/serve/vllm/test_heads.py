@@ -7,12 +7,7 @@ from moonlynx.judge.metrics.loading import load_metric
 
 from ...conftest import START_LIMIT
 from ..loopback import EXAMPLE
-from .real import (
-    moonlynx_serve,
-    needs_vllm,
-    until_ready,
-    write_deployment,
-)
+from .real import moonlynx_serve, needs_vllm, until_ready, write_deployment
 
 pytestmark = [pytest.mark.heavy, needs_vllm]
 

@@ -20,15 +20,7 @@ from moonlynx.serve.vllm.sizing import cache_bytes
 
 from ...conftest import START_LIMIT
 from ..loopback import EXAMPLE, metric, until
-from .real import (
-    MODEL,
-    moonlynx_serve,
-    needs_vllm,
-    session,
-    until_ready,
-    vllm_of,
-    write_deployment,
-)
+from .real import MODEL, moonlynx_serve, needs_vllm, session, until_ready, vllm_of, write_deployment
 from .terse_llama import build_terse_llama
 
 pytestmark = [pytest.mark.heavy, needs_vllm]

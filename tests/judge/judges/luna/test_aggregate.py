@@ -5,11 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moonlynx.judge.judges.luna.aggregate import (
-    answer_score,
-    claim_support,
-    unsupported_ranges,
-)
+from moonlynx.judge.judges.luna.aggregate import answer_score, claim_support, unsupported_ranges
 
 LOGITS = np.array([[2.0, -1.0, 0.0, -3.0], [-2.0, 1.0, 0.0, -4.0]], dtype=np.float32)
 CLAIMS = np.array([0.5, -0.5], dtype=np.float32)
