@@ -72,8 +72,8 @@ def draw(
 ) -> str:
     """Return an SVG of lines over axes of shares, in percent, or of what `ticks` says.
 
-    `rule` is another line, as an SVG element, or nothing; `note` is below the axes; `span` the range
-    of the vertical axis. With `ticks` points are given as shares of the axes' lengths.
+    `rule` is another line, as an SVG element, or nothing; `note` is below the axes; `span` is the
+    range of the vertical axis. With `ticks` points are given as shares of the axes' lengths.
     """
     bottom = _TOP + _SIDE
     height = bottom + 50 + _LINE * (len(series) + 1) + 10

@@ -4,8 +4,8 @@ The article "Detect hallucinations for RAG-based systems" (approach 2) speaks of
 code embeds the answer and the context as wholes: one false sentence drowns among the others, and
 what exceeds the model's window is cut off unseen. It counts empty texts as grounded, and its score,
 one minus the cosine, can exceed 1. Here sentences are compared with sentences, and the score is
-clipped to [0, 1]; `compare="whole"` does what its code does, with the whole of either text. Pairs of adjacent document sentences as further candidates were tried and did not
-rank answers better.
+clipped to [0, 1]; `compare="whole"` does what its code does, with the whole of either text. Pairs
+of adjacent document sentences as further candidates were tried and did not rank answers better.
 """
 
 from __future__ import annotations
