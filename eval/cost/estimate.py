@@ -27,25 +27,18 @@ class CostError(MoonlynxError, ValueError):
 
 
 class Measured(Record):
-    """What a verdict takes: seconds of a machine, one after the other, or tokens of a chat model.
-
-    `by` names the machine or the model in the price table, `page` the results it is from.
-    """
+    """What a verdict takes: seconds of a machine, or tokens of a chat model."""
 
     judge: str
     reads: str
-    by: str
-    page: str = ""
+    by: str  # the machine or the model, as the price table names it
+    page: str = ""  # of the results it is from
     seconds: Positive | None = None
     tokens: Tokens | None = None
 
 
 class Claim(Record):
-    """A figure of a paper in dollars, as printed, and what it assumes.
-
-    `count` times `each`; or `seconds` of a machine at `hour`; or `tokens`, at `price` a million or
-    at that of `model`. `ours` is the judge here that does the same, and what it reads.
-    """
+    """A figure of a paper in dollars: `count` times `each`, or a machine's seconds, or tokens."""
 
     paper: str
     where: str
@@ -54,12 +47,12 @@ class Claim(Record):
     how: str
     count: float = 1
     each: float | None = None
-    hour: float = 0
+    hour: float = 0  # the machine's price
     seconds: float = 0
     tokens: Tokens = (0, 0)
-    price: tuple[float, float] | None = None
-    model: str | None = None
-    ours: tuple[str, str] | None = None
+    price: tuple[float, float] | None = None  # of a million tokens; else that of the model
+    model: str = ""
+    ours: tuple[str, str] | None = None  # the judge here that does the same, and what it reads
 
 
 class Cost(NamedTuple):
@@ -105,7 +98,7 @@ def compute(claim: Claim, prices: PriceTable) -> tuple[float, float | None]:
     if each is None and claim.seconds:
         each = claim.seconds / 3600 * claim.hour
     elif each is None:
-        price = Price(*claim.price) if claim.price else _price(prices, claim.model or "")
+        price = Price(*claim.price) if claim.price else _price(prices, claim.model)
         each = price.of(_usage(claim.tokens))
     found = [one for one in measured() if (one.judge, one.reads) == claim.ours]
     ours = cost_of(found[0], prices, 1).million / MILLION * claim.count if found else None

@@ -25,19 +25,12 @@ class UnknownTable(MoonlynxError, ValueError):
 
 
 class Ours(Record):
-    """What was measured here.
-
-    Attributes:
-        system: what was measured.
-        values: one for each column; – where it was not measured.
-        page: a file below docs/results, or a path in the repository.
-        lacks: why values are missing.
-    """
+    """What was measured here."""
 
     system: str
-    values: tuple[str, ...]
-    page: str
-    lacks: str = ""
+    values: tuple[str, ...]  # one for each column; – where it was not measured
+    page: str  # a file below docs/results, or a path in the repository
+    lacks: str = ""  # why values are missing
 
     @property
     def path(self) -> str:
@@ -54,19 +47,12 @@ class Row(Record):
 
 
 class Plot(Record):
-    """A figure.
-
-    Attributes:
-        axes: what the horizontal and the vertical axis show.
-        ticks: of either axis, the values that are marked, from end to end.
-        log: whether the axis is logarithmic.
-        lines: points by system; a single one is a dot.
-    """
+    """A figure: across, then up."""
 
     axes: tuple[str, str]
-    ticks: tuple[tuple[float, ...], tuple[float, ...]]
-    log: tuple[bool, bool]
-    lines: dict[str, tuple[tuple[float, float], ...]]
+    ticks: tuple[tuple[float, ...], tuple[float, ...]]  # the values marked, from end to end
+    log: tuple[bool, bool]  # whether the axis is logarithmic
+    lines: dict[str, tuple[tuple[float, float], ...]]  # points by system; a single one is a dot
 
 
 class Line(NamedTuple):
@@ -80,30 +66,21 @@ class Line(NamedTuple):
 
 
 class Table(Record):
-    """A table, a figure or a passage with figures; `where` it is in the paper.
-
-    Attributes:
-        rows: the paper's, by system.
-        beside: measured here, without a row of the paper.
-        differs: what keeps ours from being compared as it stands.
-        missing: why a row has no counterpart, where it says nothing of its own.
-        command, hardware, takes: for the whole table; hours, dollars and data.
-        picture: an SVG in docs that shows ours.
-    """
+    """A table, a figure or a passage with figures."""
 
     title: str
-    where: str
+    where: str  # in the paper
     metric: str = ""
     columns: tuple[str, ...] = ()
-    rows: dict[str, Row] = Field(default_factory=dict)
-    beside: tuple[Ours, ...] = ()
-    differs: str = ""
-    command: str = ""
+    rows: dict[str, Row] = Field(default_factory=dict)  # the paper's, by system
+    beside: tuple[Ours, ...] = ()  # measured here, without a row of the paper
+    differs: str = ""  # what keeps ours from being compared as it stands
+    missing: str = ""  # why a row has no counterpart, where it says nothing of its own
+    command: str = ""  # for the whole table, with its hardware
     hardware: str = ""
-    takes: str = ""
-    missing: str = ""
+    takes: str = ""  # hours, dollars and data
     note: str = ""
-    picture: str = ""
+    picture: str = ""  # an SVG in docs that shows ours
     plot: Plot | None = None
 
     @property
