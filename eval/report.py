@@ -79,7 +79,7 @@ def build_report(
 
     Raises:
         BenchmarkError: the verdicts are not those of the benchmark's rows.
-        MissingExtra: scipy or scikit-learn is not installed.
+        MissingExtra: scipy is not installed.
     """
     table = load_prices() if prices is None else prices
     gold = Gold(benchmark.rows)

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.types import BadInput
 
 from .benchmarks import BenchmarkRow
@@ -24,26 +23,27 @@ _FAIL_FROM = 0.5  # of P(FAIL)
 def shortcuts(training: Sequence[BenchmarkRow], gold: Gold) -> dict[str, Outcomes]:
     """Return both baselines' outcomes; none where there are no training rows of both labels.
 
-    Raises:
-        MissingExtra: scikit-learn is not installed.
+    Needs scikit-learn, of the same extra as the rest of a report.
     """
     if len({row.label for row in training}) < 2:
         return {}
     found = {TFIDF: _by_words(training, gold.rows), WRITER: _by_writer(training, gold.rows)}
-    return {name: _outcomes(gold, scores) for name, scores in found.items()}
+    constant = gold.constant("PASS")
+    return {
+        name: replace(constant, said=(p >= _FAIL_FROM).astype(np.int8), raw_score=p)
+        for name, p in found.items()
+    }
 
 
 def _by_words(training: Sequence[BenchmarkRow], rows: Sequence[BenchmarkRow]) -> Floats:
-    """Score by a logistic regression over words and pairs of words, either label weighing the same.
+    """Return P(FAIL) by a logistic regression over words and pairs of them, shape (rows,).
 
-    Returns P(FAIL), shape (rows,).
+    Either label weighs the same.
     """
-    try:
-        from sklearn.feature_extraction.text import TfidfVectorizer
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.pipeline import make_pipeline
-    except ImportError:
-        raise MissingExtra("The baselines that are fitted", "eval") from None
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
     model = make_pipeline(
         TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2), min_df=2),
         LogisticRegression(C=10.0, class_weight="balanced", max_iter=1_000),
@@ -54,7 +54,7 @@ def _by_words(training: Sequence[BenchmarkRow], rows: Sequence[BenchmarkRow]) ->
 
 
 def _by_writer(training: Sequence[BenchmarkRow], rows: Sequence[BenchmarkRow]) -> Floats:
-    """Score by the share of FAIL among the training answers of the same model, shape (rows,).
+    """Return the share of FAIL among the training answers of the row's model, shape (rows,).
 
     That of all stands for a model that wrote none of them.
     """
@@ -67,8 +67,3 @@ def _by_writer(training: Sequence[BenchmarkRow], rows: Sequence[BenchmarkRow]) -
 
 def _answer(row: BenchmarkRow) -> str:
     return "" if isinstance(row.example, BadInput) else row.example.answer
-
-
-def _outcomes(gold: Gold, scores: Floats) -> Outcomes:
-    said = (scores >= _FAIL_FROM).astype(np.int8)
-    return replace(gold.constant("PASS"), said=said, raw_score=scores)

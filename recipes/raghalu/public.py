@@ -28,43 +28,32 @@ class Article(Record):
 
 
 def read_dolly() -> Iterator[BrandSentence]:
-    """Yield the sentences of answers to closed questions, with their support and without.
+    """Yield the sentences of answers to closed questions, each with its support and without.
 
-    As in the paper, what is hallucinated is the context that no longer holds the answer; its other
-    way, a context that says otherwise, is left out.
-
-    Raises:
-        MissingExtra, SourceError: the set cannot be loaded.
+    So the paper made hallucinations of them; contexts that say otherwise, as it has too, are not
+    made. Raises as `read_hub`.
     """
     for row in read_hub(DOLLY)[0]:
-        context = (row["context"],)
-        if row["category"] != "closed_qa" or not row["context"].strip():
-            continue
-        for piece in split_sentences(row["response"]):
-            if rest := remove_support(piece.text, context):
-                for label, documents in (("SUPPORTED", context), ("UNSUPPORTED", rest)):
-                    given = {"sentence": piece.text, "label": label, "context": documents}
-                    yield BrandSentence.model_validate(given | {"question": row["instruction"]})
+        whole, question = (row["context"],), row["instruction"]
+        if row["category"] == "closed_qa" and row["context"].strip():
+            for piece in split_sentences(row["response"]):
+                if rest := remove_support(piece.text, whole):
+                    said = {"sentence": piece.text, "question": question}
+                    yield BrandSentence(label="SUPPORTED", context=whole, **said)
+                    yield BrandSentence(label="UNSUPPORTED", context=rest, **said)
 
 
 def read_truthful_qa(articles: Path) -> Iterator[BrandSentence]:
-    """Yield answers beside the article that their question is about, right ones as supported.
+    """Yield answers beside the article on their question, true ones as supported: it may lack them.
 
-    The set's labels are of the truth, and the article need not hold it.
-
-    Args:
-        articles: JSON Lines of `Article`s; questions without one are left out.
-
-    Raises:
-        BadInput: a line is no article.
-        MissingExtra, SourceError: the set cannot be loaded.
+    `articles` holds JSON Lines of `Article`s; questions without one are left out. Raises as
+    `read_hub` and `read_records`.
     """
     texts = {article.source: article.text for article in read_records(articles, Article)}
     for row in read_hub(TRUTHFUL_QA)[0]:
-        for label, field in (
-            ("SUPPORTED", "correct_answers"),
-            ("UNSUPPORTED", "incorrect_answers"),
-        ):
-            for answer in row[field] if row["source"] in texts else ():
-                given = {"sentence": answer, "label": label, "context": texts[row["source"]]}
-                yield BrandSentence.model_validate(given | {"question": row["question"]})
+        if text := texts.get(row["source"]):
+            said = {"context": (text,), "question": row["question"]}
+            for answer in row["correct_answers"]:
+                yield BrandSentence(label="SUPPORTED", sentence=answer, **said)
+            for answer in row["incorrect_answers"]:
+                yield BrandSentence(label="UNSUPPORTED", sentence=answer, **said)

@@ -1,7 +1,5 @@
-import numpy as np
 import pytest
 
-from moonlynx.eval.benchmarks import load_benchmark
 from moonlynx.eval.benchmarks.base import About, Benchmark, make_row
 from moonlynx.eval.metrics import estimates
 from moonlynx.eval.outcomes import Gold
@@ -10,8 +8,6 @@ from moonlynx.eval.report import Judged
 from moonlynx.eval.report_pages import render
 from moonlynx.eval.shortcuts import shortcuts
 from moonlynx.eval.slices import by_generator
-
-from ..labelled_data import needs_data
 
 WRITERS = {"good": 1, "bad": 5, "middling": 3}  # FAIL rows of six
 
@@ -65,15 +61,3 @@ def test_a_report_shows_them_and_each_writer(report_of, judged, make_verdict):
     assert "## Model that wrote the answer" in text
     assert f"| {TFIDF} " in text
     assert by_generator([row._replace(generator="one") for row in benchmark.rows]) == []
-
-
-@pytest.mark.heavy
-@needs_data
-def test_of_ragtruth_the_writers_alone_rank_better_than_chance():
-    benchmark = load_benchmark("ragtruth")
-    assert len(benchmark.training) == 391
-    assert len(benchmark.files) == 2
-    found = shortcuts(benchmark.training, Gold(benchmark.rows))
-    for name in (TFIDF, WRITER):
-        assert 0.5 < estimates(found[name])["auroc"] < 0.8
-        assert not np.isnan(found[name].raw_score).any()

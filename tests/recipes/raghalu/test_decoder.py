@@ -79,6 +79,8 @@ def test_the_papers_run():
     arguments = arguments_of(run, Path("out"), measured=False, tracker="none")
     assert (arguments["fp16"], arguments["bf16"]) == (True, False)
     assert arguments["gradient_checkpointing"]  # accelerate's configuration has none
+    zero = yaml.safe_load((FOLDER.parent / "accelerate/zero-1.yaml").read_text())
+    assert (zero["deepspeed_config"]["zero_stage"], zero["mixed_precision"]) == (1, "fp16")
     assert run.base == "mistralai/Mistral-7B-Instruct-v0.1"
     for name in RUNS:
         path = FOLDER / f"{name}.yaml"

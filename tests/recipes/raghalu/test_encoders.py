@@ -2,7 +2,6 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 from typer.testing import CliRunner
 
 from moonlynx import Example
@@ -80,7 +79,9 @@ configs:
 def test_dolly_and_truthful_qa_are_read_from_copies(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.chdir(tmp_path)
-    closed = {"instruction": "When?", "context": CONTEXT, "category": "closed_qa"}
+    rest = "The arches of the church are made of granite."
+    context = f"The bridge was opened in 1894. {rest}"
+    closed = {"instruction": "When?", "context": context, "category": "closed_qa"}
     rows = [
         closed | {"response": "The bridge was opened in 1894."},
         closed | {"response": "The bridge was opened in 1894.", "category": "open_qa"},
@@ -90,7 +91,7 @@ def test_dolly_and_truthful_qa_are_read_from_copies(tmp_path, monkeypatch):
     right, wrong = read_dolly()
     assert (right.label, wrong.label, wrong.question) == ("SUPPORTED", "UNSUPPORTED", "When?")
     assert right.sentence == wrong.sentence == "The bridge was opened in 1894."
-    assert (right.context, wrong.context) == ((CONTEXT,), ("Its arches are made of granite.",))
+    assert (right.context, wrong.context) == ((context,), (rest,))
 
     asked = {"question": "What is it made of?", "source": "https://example.org/bridge"}
     answers = {"correct_answers": ["Granite."], "incorrect_answers": ["Tin.", "Wood."]}
@@ -105,9 +106,3 @@ def test_dolly_and_truthful_qa_are_read_from_copies(tmp_path, monkeypatch):
         ("Wood.", "UNSUPPORTED"),
     ]
     assert {one.context for one in found} == {(CONTEXT,)}
-
-
-def test_zero_stage_one_in_half_precision_as_in_the_paper():
-    settings = yaml.safe_load((FOLDER / "accelerate" / "zero-1.yaml").read_text())
-    assert settings["deepspeed_config"]["zero_stage"] == 1
-    assert (settings["distributed_type"], settings["mixed_precision"]) == ("DEEPSPEED", "fp16")
