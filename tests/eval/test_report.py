@@ -1,16 +1,32 @@
 import json
 import os
+import shutil
+import subprocess
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from moonlynx.eval import provenance
+from moonlynx.eval.benchmarks import BenchmarkRow
 from moonlynx.eval.benchmarks.base import About, Benchmark
 from moonlynx.eval.benchmarks.published import Published, published
 from moonlynx.eval.markdown import table
 from moonlynx.eval.records import Report
 from moonlynx.eval.report import Judged
 from moonlynx.eval.report_pages import render
+from moonlynx.eval.slices import (
+    Lengths,
+    by_answer_length,
+    by_context_length,
+    length_bins,
+    measure,
+    spearman,
+)
+from moonlynx.judge.contract.spec import parse_spec
+from moonlynx.judge.contract.types import BadInput, Example, JudgeInfo
 
 GOLDEN = Path(__file__).parent / "golden" / "report.md"
 
@@ -132,3 +148,83 @@ def test_a_published_table_lacks_no_value():
 )
 def test_tables_escape_bars_and_write_counts(form, text):
     assert table(["a", "b"], [["x|y", 1_000]], form=form) == text
+
+
+def test_context_slices_are_lunas_by_a_quarter_of_the_bytes():
+    example = Example(question="abcd", context=("abcde", "日本"), answer="a")
+    bad = BadInput("empty_answer", "answer", "holds no text")
+    rows = [BenchmarkRow(1, "s", "PASS", example), BenchmarkRow(2, "s", "PASS", bad)]
+    lengths = measure(rows)
+    assert lengths.context.tolist() == [2 + 2, 0]
+    assert lengths.answer.tolist() == [1, 0]
+    assert lengths.whole.tolist() == [2 + 2 + 1 + 1, 0]
+    lengths = np.array([4_999, 5_000, 16_000, 16_001])
+    parts = by_context_length(Lengths(lengths, lengths, lengths))
+    assert [part.rows.tolist() for part in parts] == [[0], [1, 2], [3]]
+
+
+@pytest.mark.parametrize("split", [by_context_length, by_answer_length])
+def test_every_row_is_in_exactly_one_slice(split):
+    lengths = np.arange(0, 20_000)
+    parts = split(Lengths(lengths, lengths, lengths))
+    assert np.array_equal(np.concatenate([part.rows for part in parts]), lengths)
+
+
+def test_spearman_of_a_rising_error_is_one_and_of_a_constant_null():
+    rising = spearman(np.array([1, 2, 3, 4]), np.array([0.1, 0.2, 0.3, 0.9]))
+    assert rising.rho == pytest.approx(1.0)
+    # Ranks 1.5 1.5 3.5 3.5 against 1 2 3 4: 4 / (sqrt 4 x sqrt 5).
+    errors = spearman(np.array([1, 2, 3, 4]), np.array([False, False, True, True]))
+    assert errors.rho == pytest.approx(4 / np.sqrt(20))
+    for constant in (spearman(np.ones(4), np.arange(4)), spearman(np.arange(4), np.ones(4))):
+        assert (constant.rho, constant.p) == (None, None)
+
+
+def test_bins_hold_as_many_rows_each_and_all_rows():
+    rng = np.random.default_rng(0)
+    lengths, wrong = rng.integers(1, 900, 103), rng.random(103) < 0.3
+    bins = length_bins(lengths, wrong)
+    assert len(bins) == 10
+    assert {part.rows for part in bins} == {10, 11}
+    assert sum(part.rows * part.wrong for part in bins) == pytest.approx(wrong.sum())
+    assert all(one.high <= other.low for one, other in pairwise(bins))
+    assert len(length_bins(lengths[:12], wrong[:12])) == 2
+    assert len(length_bins(lengths[:3], wrong[:3])) == 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "threshold"),
+    [
+        ("luna", "the judge's own"),
+        ("luna?threshold=0.4", "0.4"),
+        ("luna?preset=guard", "preset guard"),
+    ],
+)
+def test_a_report_says_what_set_the_threshold(tmp_path, spec, threshold):
+    verdicts = tmp_path / "verdicts.jsonl"
+    verdicts.touch()
+    run = provenance.JudgeRun.of(parse_spec(spec), JudgeInfo(name="luna", version="1"), verdicts)
+    assert run.threshold == threshold
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_commit_is_that_of_the_code_and_of_no_repository_around_it(tmp_path, monkeypatch):
+    code = tmp_path / "code.py"
+    code.write_text("1\n")
+    monkeypatch.setattr(provenance, "__file__", str(code))
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+
+    def git(*arguments):
+        identity = ("-c", "user.name=test", "-c", "user.email=test@localhost")
+        command = ["git", "-C", str(tmp_path), *identity, *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    assert provenance.git_commit() is None
+    git("init", "-q")
+    assert provenance.git_commit() is None  # a repository that does not know the code
+    git("add", "code.py")
+    git("commit", "-q", "-m", "code")
+    head = git("rev-parse", "HEAD")
+    assert provenance.git_commit() == head
+    code.write_text("2\n")
+    assert provenance.git_commit() == f"{head}-dirty"

@@ -1,9 +1,16 @@
 """The floors hold, and an import that breaks them is seen."""
 
+import importlib
+import inspect
 import os
 import re
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+
+import moonlynx
 
 ROOMS = ("judge", "eval", "serve", "recipes", "halubench", "model_card")
 # Each by itself is against the contract of this name.
@@ -54,3 +61,33 @@ def test_a_room_imported_by_its_bare_name_is_caught(copy_repository, tmp_path):
     assert done.returncode == 1
     for room in ROOMS:
         assert f"TID251 `{room}` is banned: Import moonlynx.{room}." in done.stdout
+
+
+def packages(package=moonlynx):
+    """Yield every package of moonlynx, by following its folders (pkgutil hides broken ones)."""
+    yield package
+    for folder in package.__path__:
+        for child in sorted(Path(folder).glob("*/__init__.py")):
+            yield from packages(importlib.import_module(f"{package.__name__}.{child.parent.name}"))
+
+
+WITH_CONTENTS = {one.__name__: one for one in packages() if hasattr(one, "__all__")}
+
+
+def public_names(package):
+    named = {
+        name: getattr(value, "__module__", None)
+        for name, value in vars(package).items()
+        if not name.startswith("_") and not inspect.ismodule(value) and name != "annotations"
+    }
+    own = {name for name, module in named.items() if module == package.__name__}
+    return own or named.keys()
+
+
+@pytest.mark.parametrize("name", WITH_CONTENTS)
+def test_all_is_what_there_is(name):
+    package = WITH_CONTENTS[name]
+    assert [one for one in package.__all__ if not hasattr(package, one)] == []
+    assert [one for one in package.__all__ if one.startswith("_") and one != "__version__"] == []
+    assert public_names(package) <= set(package.__all__)
+    assert {"moonlynx", "moonlynx.judge.text"} <= WITH_CONTENTS.keys()

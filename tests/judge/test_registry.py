@@ -1,3 +1,4 @@
+import inspect
 import json
 import os
 import subprocess
@@ -5,11 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cases import cases
+from tests.command import moonlynx
 
+from moonlynx.judge import examples
 from moonlynx.judge.contract.types import Example, MoonlynxError
+from moonlynx.judge.judges.detectors.token_similarity import TokenSimilarity
 from moonlynx.judge.registry import Factory, all_factories, find_factory, load_judge
-
-from ..cases import cases
 
 PLUGIN = Path(__file__).parents[1] / "plugin"
 EXAMPLE = Example(context="The bridge is long.", answer="The bridge is green.")
@@ -69,3 +72,24 @@ def test_an_installed_package_of_others_brings_a_judge(tmp_path):
             [*command, "--answer", answer], env=environment, capture_output=True, text=True
         )
         assert json.loads(judged.stdout)["score"] == score
+
+
+ROWS = Path(examples.__file__).with_name("answers.jsonl")
+
+
+def test_a_row_goes_from_cli_through_batch_to_the_judge_and_its_verdict(tmp_path, monkeypatch):
+    judge, ways = TokenSimilarity.__call__, []
+
+    def look(self, batch):
+        files = [Path(frame.filename) for frame in reversed(inspect.stack())]
+        rooms = [file.parent.name for file in files if file.parent.parent.name == "judge"]
+        ways.append(list(dict.fromkeys(rooms)))
+        return judge(self, batch)
+
+    monkeypatch.setattr(TokenSimilarity, "__call__", look)
+    output = tmp_path / "verdicts.jsonl"
+    asked = ["judge", "--judge", "token-similarity", "--input", str(ROWS), "--output", str(output)]
+    assert moonlynx(*asked).exit_code == 0
+    # Around it the terminal, which shows errors; the contract runs a judge's steps.
+    assert ways == [["terminal", "cli", "batch", "contract"]]
+    assert output.read_bytes().count(b"\n") == ROWS.read_bytes().count(b"\n")

@@ -2,11 +2,14 @@ import re
 from random import Random
 
 import pytest
+from tests.cases import cases
 
-from moonlynx.halubench.perturb import KINDS, changes, perturb
+from moonlynx.halubench.perturb import KINDS, changes, perturb, remove_support
+from moonlynx.halubench.perturb.by_model import verify_answer
 from moonlynx.halubench.perturb.source import read
+from moonlynx.judge.batch.chat_tasks import Fault
 
-from ...cases import cases
+from ..a_row import make_row
 
 SEEDS = range(12)
 
@@ -120,3 +123,46 @@ def test_kinds_are_drawn_evenly_and_by_seed():
     assert changes(text, (NEWS,), Random(7)) != changes(text, (NEWS,), Random(8))
     assert perturb("Hello there!", (NEWS,), Random(0)) is None
     assert perturb("The bridge is open.", (NEWS,), Random(0), kinds=("number",)) is None
+
+
+def verdict(gold, answer, **fields):
+    verified = verify_answer(make_row(answer=gold, **fields), answer)
+    return verified.reason if isinstance(verified, Fault) else verified
+
+
+@pytest.mark.parametrize("case", cases(__file__, "answers"), ids=lambda case: case["answer"])
+def test_a_small_change_that_is_wrong_is_taken_and_any_other_refused_for_a_reason(case):
+    assert verdict(case["gold"], case["answer"]) == case["verdict"]
+
+
+def test_a_short_answer_that_the_context_holds_is_refused_by_its_question():
+    asked = "What stands beside the bridge?"
+    assert verdict("a mill", "a tower", question=asked) == "stated"
+    assert verdict("a mill", "a barn", question=asked) == "a barn"
+
+
+BRIDGE = (
+    "The old bridge was built in 1998 and cost $4.5 million. It links two islands. "
+    "The harbour was dredged by hand. Ferries sail twice a day.",
+    "Visitors like the museum. The old bridge is 385 meters long.",
+)
+
+
+def test_support_is_removed_with_what_leans_on_it():
+    assert remove_support("The old bridge was built in 1998.", BRIDGE) == (
+        "The harbour was dredged by hand. Ferries sail twice a day.",
+        "Visitors like the museum. ",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "context"),
+    [
+        ("Whales sing at night.", BRIDGE),
+        ("The bridge is open.", ("The bridge is open.",)),
+        ("The bridge is open.", ('{"bridge": "open"}', "The bridge is open. It rains.")),
+    ],
+    ids=["nothing supports it", "nothing would be left", "a record"],
+)
+def test_what_cannot_be_removed(text, context):
+    assert remove_support(text, context) is None

@@ -1,6 +1,13 @@
+import json
 import random
 
+import pytest
+from tests.labelled_data import DATA, needs_data
+from typer.testing import CliRunner
+
 from moonlynx.recipes.data.answers.base import labelled
+from moonlynx.recipes.data.questions import app
+from moonlynx.recipes.data.rag_qa import RagQuestion
 from moonlynx.recipes.data.validation import LONGEST, cut
 
 SENTENCES = ["The bridge opened in 1894.", "It has five arches.", "It is grey.", "Trains cross it."]
@@ -30,3 +37,22 @@ def test_a_piece_is_a_run_of_few_sentences_with_an_id_label_and_spans_of_its_own
     assert {piece.example.label for piece in pieces(row("PASS", spans=()))} == {"PASS"}
     assert pieces(row(spans=None)) == []
     assert pieces(row("PASS", "Thank you for asking!", ())) == []
+
+
+@pytest.mark.heavy  # it reads whole sets
+@needs_data
+def test_questions_are_of_three_forms_and_the_same_for_the_same_seed(tmp_path):
+    written = []
+    for name in ("first.jsonl", "again.jsonl"):
+        command = ["--data", str(DATA), "--output", str(tmp_path / name), "--count", "36"]
+        result = CliRunner().invoke(app, command)
+        assert result.exit_code == 0, result.output
+        written.append((tmp_path / name).read_text(encoding="utf-8"))
+    assert written[0] == written[1]
+    rows = [RagQuestion.model_validate(json.loads(line)) for line in written[0].splitlines()]
+    assert len({row.id for row in rows}) == 36
+    forms = [row.source.partition(":")[0] for row in rows]
+    assert forms == ["asked", "summary", "overview"] * 12
+    assert len({row.question for row in rows}) > 20
+    for row in rows:
+        assert 200 <= sum(map(len, row.context)) <= 3_000 or row.source == "overview:synthetic"

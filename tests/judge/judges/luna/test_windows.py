@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import filled, prose
+from tokenizers import Tokenizer, models, processors
 
 from moonlynx.judge.contract.steps import finish
 from moonlynx.judge.judges.luna.blocks import read_blocks
-from moonlynx.judge.judges.luna.inputs import Limits, premise_room
+from moonlynx.judge.judges.luna.inputs import Limits, Specials, find_specials, premise_room
 from moonlynx.judge.judges.luna.windows import choose_windows, read_claims
-
-from ....strategies import filled, prose
 
 LIMITS = Limits(64, 12, 20)
 LONGEST = premise_room(LIMITS, LIMITS.lead, LIMITS.claim) // 2
@@ -113,3 +113,17 @@ def test_windows_are_full_and_in_order(data):
     assert all(0 < sum(lengths[i] for i in window) <= room for window in chosen)
     left = set(range(len(lengths))) - set(flat)
     assert max((scores[i] for i in left), default=0) <= min(scores[i] for i in flat)
+
+
+def tokenizer(*tokens):
+    return Tokenizer(models.WordLevel({token: i for i, token in enumerate(tokens)}, "[UNK]"))
+
+
+def test_special_tokens_are_found_by_name_or_as_the_tokenizer_sets_them():
+    assert find_specials(tokenizer("[UNK]", "[SEP]", "[CLS]")) == Specials(cls=2, sep=1)
+    assert find_specials(tokenizer("[UNK]", "<s>", "</s>")) == Specials(cls=1, sep=2)
+    with pytest.raises(ValueError, match="neither"):
+        find_specials(tokenizer("[UNK]", "<s>"))
+    both = tokenizer("[UNK]", "[CLS]", "[SEP]", "<s>", "</s>")
+    both.post_processor = processors.RobertaProcessing(("</s>", 4), ("<s>", 3))
+    assert find_specials(both) == Specials(cls=3, sep=4)
