@@ -23,66 +23,46 @@ class BenchmarkError(MoonlynxError):
 
 
 class BenchmarkRow(NamedTuple):
-    """One labelled row.
+    """One labelled row."""
 
-    Attributes:
-        id: unique in the benchmark, and the same on every load.
-        subset: the part of the benchmark that the row belongs to.
-        label: gold; known also where the row itself cannot be judged.
-        example: the row with its gold label and spans, or why no judge can take it.
-        recorded: what published detectors said of it, by their names, where the files have it.
-        generator: the model that wrote the answer, "" where the files do not say.
-    """
-
-    id: str | int
-    subset: str
-    label: Score
+    id: str | int  # unique in the benchmark, and the same on every load
+    subset: str  # the part of the benchmark that the row belongs to
+    label: Score  # gold; known also where the row itself cannot be judged
+    # the row with its gold label and spans, or why no judge can take it
     example: Example | BadInput
+    # what published detectors said of it, by their names, where the files have it
     recorded: Mapping[str, Score] = MappingProxyType({})
-    generator: str = ""
+    generator: str = ""  # the model that wrote the answer, "" where the files do not say
 
 
 @dataclass(frozen=True)
 class About:
-    """What a report says about a benchmark.
+    """What a report says about a benchmark."""
 
-    Attributes:
-        name: the name it is loaded by.
-        source: paper and place of publication.
-        licence: as its publishers state it.
-        label_rule: which rows are FAIL.
-    """
-
-    name: str
-    source: str
-    licence: str
-    label_rule: str
+    name: str  # the name it is loaded by
+    source: str  # paper and place of publication
+    licence: str  # as its publishers state it
+    label_rule: str  # which rows are FAIL
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A loaded benchmark.
-
-    Attributes:
-        split: the part of the published set.
-        test_only: published numbers exist for these rows; nothing may be trained on them.
-        files: SHA-256 of each file read, by its path below the data folder.
-        caveats: what a reader of its numbers has to know, a sentence each.
-        left_out: rows of the files that could not become rows here, counted by reason.
-        missing_clean: by subset, PASS rows of the published set which the files lack.
-        sampled_from: rows of the split, where only a random sample of them was taken.
-        training: rows of the published training part, for the baselines that are fitted.
-    """
+    """A loaded benchmark."""
 
     about: About
-    split: str
+    split: str  # the part of the published set
     rows: tuple[BenchmarkRow, ...]
-    test_only: bool = True
+    test_only: bool = True  # published numbers exist for these rows; nothing may be trained on them
+    # SHA-256 of each file read, by its path below the data folder
     files: Mapping[str, str] = field(default_factory=dict)
-    caveats: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()  # what a reader of its numbers has to know, a sentence each
+    # rows of the files that could not become rows here, counted by reason
     left_out: Mapping[str, int] = field(default_factory=dict)
+    # by subset, PASS rows of the published set which the files lack
     missing_clean: Mapping[str, int] = field(default_factory=dict)
+    # rows of the split, where only a random sample of them was taken
     sampled_from: int | None = None
+    # rows of the published training part, for the baselines that are fitted
     training: tuple[BenchmarkRow, ...] = ()
 
     def rows_sha256(self) -> str:

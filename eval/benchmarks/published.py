@@ -13,22 +13,14 @@ Percent = Annotated[float, Field(ge=0, le=100)]
 
 
 class Published(Record):
-    """One table of a paper.
+    """One table of a paper."""
 
-    Attributes:
-        benchmark: the benchmark's name.
-        metric: what the numbers are, by its name in reports.
-        source: paper and table.
-        note: what keeps them from being compared as they stand.
-        subsets: columns, by the benchmark's own names.
-        systems: by name the values in percent, one for each subset, then one over all.
-    """
-
-    benchmark: str
-    metric: str
-    source: str
-    note: str
-    subsets: tuple[str, ...]
+    benchmark: str  # the benchmark's name
+    metric: str  # what the numbers are, by its name in reports
+    source: str  # paper and table
+    note: str  # what keeps them from being compared as they stand
+    subsets: tuple[str, ...]  # columns, by the benchmark's own names
+    # by name the values in percent, one for each subset, then one over all
     systems: dict[str, tuple[Percent, ...]]
 
     @model_validator(mode="after")

@@ -69,27 +69,16 @@ def _rows(path: Path) -> tuple[BenchmarkRow, ...]:
 
 
 class Answer(NamedTuple):
-    """An answer of RAGTruth.
+    """An answer of RAGTruth."""
 
-    Attributes:
-        key: names the row.
-        source_id: names its question and documents.
-        task: as published.
-        question: "" but for QA.
-        documents: the passages of QA; else one text.
-        text: the answer.
-        marks: what people marked in it, each with `start` and `end`.
-        generator: the model that wrote it.
-    """
-
-    key: str
-    source_id: str
-    task: str
-    question: str
-    documents: tuple[str, ...]
-    text: str
-    marks: Sequence[Mapping[str, Any]]
-    generator: str
+    key: str  # names the row
+    source_id: str  # names its question and documents
+    task: str  # as published
+    question: str  # "" but for QA
+    documents: tuple[str, ...]  # the passages of QA; else one text
+    text: str  # the answer
+    marks: Sequence[Mapping[str, Any]]  # what people marked in it, each with `start` and `end`
+    generator: str  # the model that wrote it
 
     @property
     def is_qa(self) -> bool:

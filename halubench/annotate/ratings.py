@@ -52,16 +52,11 @@ RIGHT = Question("The reasoning is right", ("yes", "no"), _checked("reasoning_ri
 
 @dataclass(frozen=True)
 class Ratings:
-    """The answers to one question.
+    """The answers to one question."""
 
-    Attributes:
-        raters: names of the columns.
-        labels: shape (items, raters); numbers of choices, -1 where there is no answer.
-        rows, sources: shape (items,); id and source of the row that an item is of.
-    """
-
-    raters: tuple[str, ...]
-    labels: Labels
+    raters: tuple[str, ...]  # names of the columns
+    labels: Labels  # shape (items, raters); numbers of choices, -1 where there is no answer
+    # shape (items,); id and source of the row that an item is of
     rows: NDArray[np.str_]
     sources: NDArray[np.str_]
 

@@ -23,28 +23,20 @@ class Annotation(Record):
 
     `label` and `sentences` were given before the annotator saw the row's own label, its change or
     its reasoning.
-
-    Attributes:
-        id, source: of the row.
-        row_label: the row's own label.
-        annotator: name of who labelled.
-        label: of the whole answer.
-        sentences: as `split_sentences` finds them in the answer.
-        perturbation_holds: whether the change made the answer unsupported; None where the row was
-            not changed, or until it is answered.
-        reasoning_right: whether the row's reasoning is right; None likewise.
-        note: in the annotator's words.
     """
 
+    # of the row
     id: Text
     source: Text
-    row_label: Score | None = None
-    annotator: Text
-    label: Score
-    sentences: tuple[LabelledSentence, ...]
+    row_label: Score | None = None  # the row's own label
+    annotator: Text  # name of who labelled
+    label: Score  # of the whole answer
+    sentences: tuple[LabelledSentence, ...]  # as `split_sentences` finds them in the answer
+    # whether the change made the answer unsupported; None where the row was not changed, or until
+    # it is answered
     perturbation_holds: StrictBool | None = None
-    reasoning_right: StrictBool | None = None
-    note: Text = ""
+    reasoning_right: StrictBool | None = None  # whether the row's reasoning is right; None likewise
+    note: Text = ""  # in the annotator's words
 
 
 def checks_of(row: QARow) -> Sequence[Check]:

@@ -15,15 +15,10 @@ from moonlynx.judge.prompts import break_chat_tokens, fill, mark_outside
 
 
 class Prompt(NamedTuple):
-    """What a chat model is told.
+    """What a chat model is told."""
 
-    Attributes:
-        name: in a run's record; that of a file has its hash.
-        text: instructions, or a whole prompt with its sections in double braces, `{{QUESTION}}`.
-    """
-
-    name: str
-    text: str
+    name: str  # in a run's record; that of a file has its hash
+    text: str  # instructions, or a whole prompt with its sections in double braces, `{{QUESTION}}`
 
 
 @cache

@@ -40,13 +40,10 @@ class Tracing:
     A PASS row is explained from what answer and context have in common; a FAIL row from its change
     and faithful answer where it has them (`change`, `gold`), else from its unsupported words and
     the note on them (`edits`, `annotation`).
-
-    Attributes:
-        max_tokens: of a reply.
-        own: prompts by kind of row, one of KINDS, in place of the package's.
     """
 
-    max_tokens: int = 1_024
+    max_tokens: int = 1_024  # of a reply
+    # prompts by kind of row, one of KINDS, in place of the package's
     own: Mapping[str, Prompt] = field(default_factory=dict)
 
     @property

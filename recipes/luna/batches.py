@@ -23,15 +23,11 @@ _SORTED = 64  # batches whose items are sorted by length together: little paddin
 
 
 class Encoded(NamedTuple):
-    """An item as the encoder reads it; the rest is the item's.
+    """An item as the encoder reads it; the rest is the item's."""
 
-    Attributes:
-        readings: one per premise.
-        tokens: per claim token 1 (supported), 0 (not) or UNKNOWN, shape (claim tokens,).
-    """
-
-    readings: tuple[Reading, ...]
+    readings: tuple[Reading, ...]  # one per premise
     supported: bool | None
+    # per claim token 1 (supported), 0 (not) or UNKNOWN, shape (claim tokens,)
     tokens: NDArray[np.int64]
     source: str
     answer: str = ""
@@ -50,32 +46,21 @@ class Encoded(NamedTuple):
 
 
 class Batch(NamedTuple, Generic[Array]):
-    """Some items, their windows one below the other, in arrays or in tensors.
+    """Some items, their windows one below the other, in arrays or in tensors."""
 
-    Attributes:
-        items: the items.
-        ids, mask, types: shape (windows, length).
-        owner: the item of each window, shape (windows,).
-        places: where each claim token is in its window, padded with 0, shape (windows, claim).
-        claim_mask: True at claim tokens, shape (items, claim).
-        tokens: targets of claim tokens, UNKNOWN where there is none, shape (items, claim).
-        supported: label, or what another judge believes, in [0, 1], shape (items,).
-        answers: numbers the answers of claims whose label is not known; -1 where it is, shape
-            (items,).
-        contradicted: 1 (contradicted), 0 (not mentioned) or UNKNOWN, shape (items,).
-    """
-
-    items: Sequence[Encoded]
+    items: Sequence[Encoded]  # the items
+    # shape (windows, length)
     ids: Array
     mask: Array
     types: Array
-    owner: Array
-    places: Array
-    claim_mask: Array
-    tokens: Array
-    supported: Array
+    owner: Array  # the item of each window, shape (windows,)
+    places: Array  # where each claim token is in its window, padded with 0, shape (windows, claim)
+    claim_mask: Array  # True at claim tokens, shape (items, claim)
+    tokens: Array  # targets of claim tokens, UNKNOWN where there is none, shape (items, claim)
+    supported: Array  # label, or what another judge believes, in [0, 1], shape (items,)
+    # numbers the answers of claims whose label is not known; -1 where it is, shape (items,)
     answers: Array
-    contradicted: Array
+    contradicted: Array  # 1 (contradicted), 0 (not mentioned) or UNKNOWN, shape (items,)
 
 
 class Step(NamedTuple):

@@ -33,68 +33,56 @@ class Scheme(StrEnum):
 
 
 class Judged(Record):
-    """Rows that another judge has judged, to learn from its verdicts.
+    """Rows that another judge has judged, to learn from its verdicts."""
 
-    Attributes:
-        rows, verdicts: the file that was judged, and what `moonlynx judge --output` wrote.
-        most: claims to take at most; 0 takes all.
-    """
-
+    # the file that was judged, and what `moonlynx judge --output` wrote
     rows: str
     verdicts: str
-    most: Amount = 0
+    most: Amount = 0  # claims to take at most; 0 takes all
 
 
 class Stage(Record):
-    """One stage: what is read, for how long, how fast it is learned.
+    """One stage: what is read, for how long, how fast it is learned."""
 
-    Attributes:
-        pairs: pair sets (`pairs`) with the most pairs to take of each.
-        answers: sets of labelled answers (`answers`) with the most claims to take of each; 0 takes
-            all.
-        judged: files of another judge's verdicts.
-        labelled: files of labelled rows (`labelled`), as `label_by_model` and `moonlynx rows` write
-            them, with the most claims to take of each; 0 takes all.
-        right: sets of right answers, which wrong ones are made of; `right_claims` of their claims
-            are trained on as they are.
-        plain: pairs of answers, one of them wrong, over synthetic passages (`data.passages`).
-        synthetic: answers over synthetic records (`data.synthetic`); `made` until 0.9.
-        changed: how many wrong claims to make from right ones, by kind (`changes`); the right ones
-            are trained on beside them.
-        teacher: folder of a trained judge, larger than this one; what it believes of each claim is
-            learned beside the label. "" without one.
-        repeat: sources whose claims are read so many times in each epoch.
-        frozen: in place of the run's `frozen`; null takes that.
-        seed: added to the run's, so that a stage draws other rows than the stages before.
-        budget_tokens: tokens to read, padding not counted, over as many epochs as that takes;
-        epochs: or the epochs themselves. One of the two.
-        batch_tokens: tokens of a batch, padding counted; `accumulate` batches make a step.
-        lr_trunk, lr_heads: peak learning rates.
-        warmup: share of the budget over which the rates rise; then they fall linearly to 0.
-        token_weight: weight of the token loss beside the claim loss.
-    """
-
+    # pair sets (`pairs`) with the most pairs to take of each
     pairs: dict[str, Amount] = Field(default_factory=dict)
+    # sets of labelled answers (`answers`) with the most claims to take of each; 0 takes all
     answers: dict[str, Amount] = Field(default_factory=dict)
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[Judged, ...] = ()  # files of another judge's verdicts
+    # files of labelled rows (`labelled`), as `label_by_model` and `moonlynx rows` write them, with
+    # the most claims to take of each; 0 takes all
     labelled: dict[str, Amount] = Field(default_factory=dict)
+    # sets of right answers, which wrong ones are made of; `right_claims` of their claims are
+    # trained on as they are
     right: tuple[str, ...] = ()
     right_claims: Amount = 0
+    # pairs of answers, one of them wrong, over synthetic passages (`data.passages`)
     plain: Amount = 0
+    # answers over synthetic records (`data.synthetic`); `made` until 0.9
     synthetic: Amount = Field(default=0, validation_alias=AliasChoices("synthetic", "made"))
+    # how many wrong claims to make from right ones, by kind (`changes`); the right ones are trained
+    # on beside them
     changed: dict[Change, Amount] = Field(default_factory=dict)
+    # folder of a trained judge, larger than this one; what it believes of each claim is learned
+    # beside the label. "" without one
     teacher: str = ""
+    # sources whose claims are read so many times in each epoch
     repeat: dict[str, AtLeastOne] = Field(default_factory=dict)
-    frozen: Amount | None = None
-    seed: Amount = 0
+    frozen: Amount | None = None  # in place of the run's `frozen`; null takes that
+    seed: Amount = 0  # added to the run's, so that a stage draws other rows than the stages before
+    # tokens to read, padding not counted, over as many epochs as that takes;
     budget_tokens: AtLeastOne | None = None
-    epochs: Positive | None = None
+    epochs: Positive | None = None  # or the epochs themselves. One of the two
+    # tokens of a batch, padding counted; `accumulate` batches make a step
     batch_tokens: AtLeastOne = 2048
     accumulate: AtLeastOne = 1
+    # peak learning rates
     lr_trunk: Positive = 1e-4
     lr_heads: Positive = 1e-3
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
+    # share of the budget over which the rates rise; then they fall linearly to 0
     warmup: Share = 0.06
+    # weight of the token loss beside the claim loss
     token_weight: Annotated[float, Field(ge=0)] = 0.5
 
     @model_validator(mode="after")
@@ -109,42 +97,33 @@ class Stage(Record):
 
 
 class Run(Record):
-    """One run of the recipe.
+    """One run of the recipe."""
 
-    Attributes:
-        mix: which sets may be read (`mixes`).
-        base: Hub id of the base encoder that the run starts from.
-        base_sha256: hash that its weights must have; null takes any.
-        head_from: "nli" starts the heads from the base's NLI classifier, entailment against
-            contradiction (section 3.3 of the paper); "new" starts them at random.
-        window, lead, claim, windows: as in `LunaConfig`.
-        precision: "bf16", "fp16" or "fp32"; mixed except for the last.
-        frozen: the trunk's word embeddings and so many of its lowest layers stay as they are.
-        dropout: in training. Drawing its numbers takes half of the time on a CPU.
-        score: "fitted" takes the aggregation that ranks the validation rows best, "paper" that of
-            section 3.2: each token's greatest support over the windows, the least of all tokens.
-        held_back: share of the items that is not trained on and measures progress.
-        save_every: optimiser steps between checkpoints.
-        scheme: of the judge in ONNX.
-        stages: in order, by name; each has a folder of its name.
-    """
-
+    # which sets may be read (`mixes`)
     mix: Literal["shipped", "research", "no-ragtruth"] = "shipped"
-    base: str
-    base_sha256: str | None = None
+    base: str  # Hub id of the base encoder that the run starts from
+    base_sha256: str | None = None  # hash that its weights must have; null takes any
+    # "nli" starts the heads from the base's NLI classifier, entailment against contradiction
+    # (section 3.3 of the paper); "new" starts them at random
     head_from: Literal["new", "nli"] = "new"
+    # as in `LunaConfig`
     window: int = 256
     lead: int = 48
     claim: int = 96
     windows: Amount = 1
+    # "bf16", "fp16" or "fp32"; mixed except for the last
     precision: Literal["bf16", "fp16", "fp32"] = "bf16"
+    # the trunk's word embeddings and so many of its lowest layers stay as they are
     frozen: Amount = 0
-    dropout: Share = 0.1
+    dropout: Share = 0.1  # in training. Drawing its numbers takes half of the time on a CPU
     seed: int = 0
+    # "fitted" takes the aggregation that ranks the validation rows best, "paper" that of section
+    # 3.2: each token's greatest support over the windows, the least of all tokens
     score: Literal["fitted", "paper"] = "fitted"
-    held_back: Share = 0.02
-    save_every: AtLeastOne = 200
-    scheme: Scheme = Scheme.INT8
+    held_back: Share = 0.02  # share of the items that is not trained on and measures progress
+    save_every: AtLeastOne = 200  # optimiser steps between checkpoints
+    scheme: Scheme = Scheme.INT8  # of the judge in ONNX
+    # in order, by name; each has a folder of its name
     stages: Annotated[dict[str, Stage], Field(min_length=1)]
 
     @model_validator(mode="after")

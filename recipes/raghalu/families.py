@@ -18,18 +18,12 @@ Split = Literal["train", "validation", "test"]
 
 
 class Sentence(NamedTuple):
-    """One sentence, as an answer would hold it.
-
-    Attributes:
-        verifiable: whether documents could support or contradict it; False is NO-INFO.
-        style: the file that it is from, such as "offers".
-        family: the key that it is from, which has one split.
-    """
+    """One sentence, as an answer would hold it."""
 
     text: str
-    verifiable: bool
-    style: str
-    family: str
+    verifiable: bool  # whether documents could support or contradict it; False is NO-INFO
+    style: str  # the file that it is from, such as "offers"
+    family: str  # the key that it is from, which has one split
     split: Split
 
 

@@ -6,13 +6,10 @@ from ...chat.settings import Run
 
 
 class DecoderRun(Run):
-    """One run of fine-tuning.
+    """One run of fine-tuning."""
 
-    Attributes:
-        labels: 2 (SUPPORTED, UNSUPPORTED: rows of NO_INFO are left out) or 3 (and NO-INFO).
-        sentences: "one" in a prompt, which the paper found better (appendix A.5.2), or "many": all
-            that follow each other with the same documents, question and conversation.
-    """
-
+    # 2 (SUPPORTED, UNSUPPORTED: rows of NO_INFO are left out) or 3 (and NO-INFO)
     labels: Literal[2, 3] = 2
+    # "one" in a prompt, which the paper found better (appendix A.5.2), or "many": all that follow
+    # each other with the same documents, question and conversation
     sentences: Literal["one", "many"] = "one"
