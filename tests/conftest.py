@@ -21,6 +21,7 @@ from .tiny_llama import build_tiny_llama
 from .waiting import until
 
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"  # texts are short here, and the cores busy
 os.environ["HF_HUB_OFFLINE"] = "1"  # read by the Hub's client when it is imported
 
 # vLLM on a CPU would take half the memory for its cache, and compile for half a minute at the first
@@ -105,7 +106,9 @@ def built_once():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnxruntime, "InferenceSession", session)
-        patch.setattr(typer.testing, "_get_command", cache(typer.main.get_command))
+        build = cache(typer.main.get_command)
+        for module, name in ((typer.main, "get_command"), (typer.testing, "_get_command")):
+            patch.setattr(module, name, build)
         yield
 
 
