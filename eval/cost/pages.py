@@ -1,6 +1,6 @@
 """The costs of judges, and of the papers' figures, as rows of text."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ class Cells(NamedTuple):
 
     title: str
     header: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
 
 
 def cost_cells(every: Iterable[Measured], prices: PriceTable, volume: int) -> Cells:

@@ -37,7 +37,8 @@ def rows(data: Path) -> Iterator[dict[str, Any]]:
             continue
         asked = {rng.choice(entailed): "PASS", rng.choice(others): "FAIL"}
         for length in LENGTHS:
-            among, left = [], rng.sample(papers, len(papers))
+            among: list[str] = []
+            left = rng.sample(papers, len(papers))
             while sum(map(_tokens, [*among, document["text"]])) < length:
                 among.append(left.pop())
             among.insert(rng.randint(0, len(among)), document["text"])
