@@ -91,8 +91,9 @@ class HubLoader(NamedTuple):
     """How a benchmark is read from the dataset of its name on the Hugging Face Hub.
 
     `read_row` turns a row of the dataset, with its number from 0, into a row of the benchmark, or
-    into None where it has no label. It finds the name of its configuration, of those that the
-    dataset is stored in, as `configuration`. `training` is the split that baselines are fitted to.
+    into None where it has no answer or no label. It finds the name of its configuration, of those
+    that the dataset is stored in, as `configuration`. `training` is the split that baselines are
+    fitted to.
     """
 
     about: About
@@ -211,14 +212,14 @@ def read_hub(
     if loader.training and loader.training != split:
         with suppress(BenchmarkError):  # a copy may hold the test split alone
             training, _ = _read_split(loader, loader.training, revision, copy, part)
-    left_out = {"rows without a label": unlabelled} if unlabelled else {}
+    left_out = {"rows without an answer or a label": unlabelled} if unlabelled else {}
     return Benchmark(loader.about, split, tuple(rows), left_out=left_out, training=tuple(training))
 
 
 def _read_split(
     loader: HubLoader, split: str, revision: str | None, copy: Path | None, part: str
 ) -> tuple[list[BenchmarkRow], int]:
-    """Return the rows, and how many more have no label."""
+    """Return the rows, and how many more have no answer or no label."""
     names = [name for name in loader.configurations or ("",) if part in ("", name) or not name]
     read = [
         row for name in names for row in _read_configuration(loader, name, split, revision, copy)

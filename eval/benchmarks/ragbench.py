@@ -21,7 +21,8 @@ _SETS = (
 
 
 def _row(number: int, raw: Mapping[str, Any]) -> BenchmarkRow | None:
-    if raw["adherence_score"] is None:
+    answer = raw["response"] or ""
+    if raw["adherence_score"] is None or not answer.strip():
         return None
     return make_row(
         "ragbench",
@@ -30,7 +31,7 @@ def _row(number: int, raw: Mapping[str, Any]) -> BenchmarkRow | None:
         "PASS" if raw["adherence_score"] else "FAIL",
         question=raw["question"] or "",
         context=raw["documents"] or (),
-        answer=raw["response"] or "",
+        answer=answer,
         spans=() if raw["adherence_score"] else _spans(raw),
         generator=raw["generation_model_name"] or "",
     )

@@ -223,10 +223,11 @@ def test_a_part_of_a_dataset_is_read_by_its_name(tmp_path, monkeypatch):
         ragbench_row(**faithful),
         ragbench_row(unsupported_response_sentence_keys=["z"]),
         ragbench_row(adherence_score=None),
+        ragbench_row(response=" "),
     )
     benchmark = load_benchmark("rungalileo/ragbench/techqa", data=tmp_path)
     wrong, right, unmarked = benchmark.rows
-    assert benchmark.left_out == {"rows without a label": 1}
+    assert benchmark.left_out == {"rows without an answer or a label": 2}
     assert (wrong.id, wrong.subset, wrong.generator) == (
         "ragbench/techqa/7-0",
         "techqa",
