@@ -111,10 +111,10 @@ def _bert_stochastic(chat: ChatBackend | None, embeddings: str, **options: Any) 
     return BertStochastic(chat, SentenceEncoder(embeddings), **options)
 
 
-def _lynx(chat: ChatBackend, threshold: float | None = None) -> Judge:
+def _lynx(chat: ChatBackend, **options: Any) -> Judge:
     from .judges.lynx import LynxJudge
 
-    return LynxJudge(chat, model=chat.name, threshold=threshold)
+    return LynxJudge(chat, model=chat.name, **options)
 
 
 def _token_similarity(spec: JudgeSpec, threshold: float | None) -> Judge:
@@ -277,8 +277,8 @@ BUILT_IN: Mapping[str, Factory] = {
         "A chat model's score for each sentence", "detectors.llm_prompt", "LlmPrompt"
     ),
     "lynx": Factory(
-        "Lynx: a reasoning judge that emits REASONING and SCORE",
-        _chat(_lynx, {}),
+        "Lynx: a reasoning judge that emits REASONING and SCORE (reply=score-first or score)",
+        _chat(_lynx, {"reply": one_of("reasoning-first", "score-first", "score")}),
         needs=_CHAT,
         model=LYNX_MODEL,
     ),

@@ -79,13 +79,13 @@ def _luna(weights: Path, run: Path, reports: Sequence[Report]) -> ModelCard:
 
 def _lynx(weights: Path, run: Path, reports: Sequence[Report]) -> ModelCard:
     from moonlynx.recipes.chat.record import read_record
-    from moonlynx.recipes.chat.settings import Run
+    from moonlynx.recipes.lynx.settings import LynxRun
     from moonlynx.recipes.runs import read_run
 
     from .lynx import render_lynx_card
 
     record = read_record(weights.parent)
-    return render_lynx_card(weights, record, read_run(run, Run), reports)
+    return render_lynx_card(weights, record, read_run(run, LynxRun), reports)
 
 
 _SHOWN = 12  # digits of a hash

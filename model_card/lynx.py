@@ -31,6 +31,9 @@ _BASES = {
     "meta-llama/Llama-2-13b-chat-hf": ("llama2", "Llama 2 Community License"),
     "meta-llama/Llama-3.2-1B-Instruct": ("llama3.2", "Llama 3.2 Community License"),
     "Qwen/Qwen2.5-3B-Instruct": ("other", "Qwen Research License"),
+    "Qwen/Qwen2.5-Coder-0.5B-Instruct": ("apache-2.0", "Apache-2.0"),
+    "Qwen/Qwen2.5-Coder-1.5B-Instruct": ("apache-2.0", "Apache-2.0"),
+    "HuggingFaceTB/SmolLM2-135M-Instruct": ("apache-2.0", "Apache-2.0"),
 }
 _UNKNOWN = ("other", "not known here, to be looked up where the base is from")
 

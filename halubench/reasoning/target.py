@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from moonlynx.judge.batch.chat_tasks import Fault
 from moonlynx.judge.contract.types import BadInput
@@ -34,18 +34,22 @@ def with_reasoning(row: QARow, bullets: Iterable[str]) -> QARow | Fault:
     return QARow(**dict(row) | {"reasoning": reasoning})
 
 
-def make_target(row: QARow) -> str:
+def make_target(row: QARow, keys: Sequence[str] = ("REASONING", "SCORE")) -> str:
     """Return the target of training: `{"REASONING": [...], "SCORE": "PASS" | "FAIL"}`.
 
+    Args:
+        row: a labelled row.
+        keys: of the target, in their order.
+
     Raises:
-        BadInput: the row has no label or no reasoning.
+        BadInput: the row has no label, or no reasoning where that is a key.
     """
-    for field in ("label", "reasoning"):
+    fields = {"SCORE": "label", "REASONING": "reasoning"}
+    for field in (fields[key] for key in keys):
         if not getattr(row, field):
             message = "is missing; make the row's trace before training on it"
             raise BadInput("bad_input", f"row {row.id}, {field}", message)
-    target = {"REASONING": list(row.reasoning), "SCORE": row.label}
-    return json.dumps(target, ensure_ascii=False)
+    return json.dumps({key: getattr(row, fields[key]) for key in keys}, ensure_ascii=False)
 
 
 def _against_label(row: QARow, reasoning: Iterable[str]) -> str | None:

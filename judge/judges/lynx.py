@@ -8,7 +8,8 @@ judged text in its sections is a change to that text, where it forges a mark of 
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from typing_extensions import override
 
@@ -24,6 +25,14 @@ from .talk import Talk, TalkingJudge, ask
 
 VERSION = "lynx-v1"
 MAX_TOKENS = 600  # appendix B.1
+
+ReplyForm = Literal["reasoning-first", "score-first", "score"]
+REPLY_KEYS: Mapping[ReplyForm, tuple[str, ...]] = {
+    "reasoning-first": ("REASONING", "SCORE"),
+    "score-first": ("SCORE", "REASONING"),
+    "score": ("SCORE",),
+}
+"""The keys of a reply by its form, in their order; the first form is the paper's."""
 
 # A line that a model could take for one of the prompt's own, once folded.
 _PROMPT_LINE = re.compile(
@@ -43,13 +52,23 @@ class LynxJudge(TalkingJudge):
     `raw_score` is log P(FAIL) - log P(PASS), in nats, at the first token of the score; null where
     the backend gives no logprobs. With a `threshold`, an answer is FAIL where its raw score reaches
     it; without one, or without a raw score, the score is the model's own. An answer that
-    claims nothing is PASS, and the model is not asked.
+    claims nothing is PASS, and the model is not asked. The `reply` is of the form that the model
+    was trained for, by the one prompt.
     """
 
-    def __init__(self, backend: ChatBackend, *, model: str, threshold: float | None = None) -> None:
+    def __init__(
+        self,
+        backend: ChatBackend,
+        *,
+        model: str,
+        threshold: float | None = None,
+        reply: ReplyForm = "reasoning-first",
+    ) -> None:
         super().__init__(backend)
-        self.info = JudgeInfo(name=f"lynx:{model}", version=VERSION)
+        version = VERSION if reply == "reasoning-first" else f"{VERSION}-{reply}"
+        self.info = JudgeInfo(name=f"lynx:{model}", version=version)
         self._threshold = threshold
+        self._schema = reply_schema(reply)
 
     @override
     def silent(self, example: Example) -> Verdict:
@@ -58,8 +77,7 @@ class LynxJudge(TalkingJudge):
     @override
     def talk(self, example: Example) -> Talk[Verdict]:
         prompt = Turn(role="user", content=build_prompt(example))
-        schema = load_schema("lynx")
-        request = ChatRequest((prompt,), schema, max_tokens=MAX_TOKENS, logprobs=True)
+        request = ChatRequest((prompt,), self._schema, max_tokens=MAX_TOKENS, logprobs=True)
         return self._verdict(example, (yield from ask(request)))
 
     def _verdict(self, example: Example, reply: ChatReply) -> Verdict:
@@ -85,6 +103,13 @@ class LynxJudge(TalkingJudge):
         if self._threshold is None or raw_score is None:
             return said
         return "FAIL" if raw_score >= self._threshold else "PASS"
+
+
+def reply_schema(form: ReplyForm) -> dict[str, Any]:
+    """Return the JSON Schema of a reply: the paper's, its keys in the form's order."""
+    schema, keys = load_schema("lynx"), REPLY_KEYS[form]
+    properties = {key: schema["properties"][key] for key in keys}
+    return {**schema, "properties": properties, "required": list(keys)}
 
 
 def build_prompt(example: Example) -> str:

@@ -1,5 +1,6 @@
 """Settings of a run that fine-tunes a chat model, as its YAML file holds them."""
 
+from enum import StrEnum
 from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, Field, StrictInt, model_validator
@@ -12,6 +13,14 @@ Share = Annotated[float, Field(ge=0, le=1)]
 AtLeastOne = Annotated[StrictInt, Field(ge=1)]
 Method = Literal["full", "lora", "qlora"]
 Optimizer = Literal["lion_32bit", "paged_lion_8bit", "adamw_torch_fused", "paged_adamw_8bit"]
+
+
+class Quantised(StrEnum):
+    """Kinds of GGUF files, by llama.cpp's names."""
+
+    Q8_0 = "q8_0"
+    Q5_K_M = "q5_k_m"
+    Q4_K_M = "q4_k_m"
 
 
 class Lora(Record):
@@ -67,6 +76,8 @@ class Run(Record):
             paper, scales the loss.
         sharding: of a full run on several GPUs: "all" (FSDP), or the "optimizer"'s states alone
             (ZeRO-1, by DeepSpeed), each by a configuration of accelerate.
+        checkpoint_steps: steps from one checkpoint, which a stopped run resumes from, to the next;
+            null: an epoch's.
         checkpointing: activations are computed again for the gradient instead of kept.
         attention: transformers' name of the implementation.
         lora: of "lora" and "qlora".
@@ -92,6 +103,7 @@ class Run(Record):
     min_lr_rate: Share = Field(default=0.1, validation_alias=AliasChoices("min_lr_rate", "floor"))
     precision: Literal["bf16", "fp16", "fp32"] = "bf16"
     sharding: Literal["all", "optimizer"] = "all"
+    checkpoint_steps: AtLeastOne | None = None
     checkpointing: bool = True
     attention: Literal["flash_attention_2", "sdpa", "eager"] = "flash_attention_2"
     seed: int = 17

@@ -8,14 +8,18 @@ import typer
 from moonlynx.judge.terminal.messages import echo
 
 from ..chat.command import BaseOption, DryRunOption, open_run
-from ..chat.settings import Run
 from ..runs import show_log
+from .settings import LynxRun
 
 _FOLDER = Path(__file__).parent
 
 RowsOption = Annotated[
     Path,
-    typer.Option(exists=True, dir_okay=False, help="JSONL of rows that `halubench trace` wrote."),
+    typer.Option(
+        exists=True,
+        dir_okay=False,
+        help="JSONL of rows that `halubench trace` wrote, or `build` where the reply is a score.",
+    ),
 ]
 ValidationOption = Annotated[
     Path | None,
@@ -62,7 +66,7 @@ def _train(
     log_to: TrackerOption = "none",
 ) -> None:
     """Fine-tune a chat model into a judge that reasons, from a YAML file."""
-    name, run = open_run(recipe, _FOLDER, Run, base)
+    name, run = open_run(recipe, _FOLDER, LynxRun, base)
     # These import torch, which the other commands start without.
     from moonlynx.halubench.records import read_rows
 

@@ -8,14 +8,14 @@ from moonlynx.halubench.records import QARow
 
 from ..chat.model import load_tokenizer
 from ..chat.record import TrainingRecord, count_sources
-from ..chat.settings import Run
 from ..chat.sft import tune
 from ..runs import SettingsError, claim_folder
-from .chats import fit
+from .chats import fit, shuffle_labels
+from .settings import LynxRun
 
 
 def train(
-    run: Run,
+    run: LynxRun,
     rows: Sequence[QARow],
     validation: Sequence[QARow],
     out: Path,
@@ -30,13 +30,14 @@ def train(
         SettingsError: `out` holds another run, the warm-up is longer than the run, or the tracker
             is not installed.
         NothingToTrainOn: no row is short enough, or has a counterpart where one is needed.
-        BadInput: a row has no label or no reasoning.
+        BadInput: a row has no label, or no reasoning where the reply has some.
         BaseNotUsable: the base is not available.
     """
     if tracker != "none" and find_spec(tracker) is None:
         raise SettingsError(f"log-to: {tracker} is not installed; pip install {tracker}")
     claim_folder(out, run)
     tokenizer = load_tokenizer(run)
-    fitting = fit(rows, run, tokenizer)
+    learned = shuffle_labels(rows, run.seed) if run.shuffled_labels else rows
+    fitting = fit(learned, run, tokenizer)
     measured = fit(validation, run, tokenizer).chats
     return tune(run, tokenizer, fitting, measured, count_sources(rows), out, tracker)

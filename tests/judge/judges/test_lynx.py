@@ -75,6 +75,18 @@ def test_the_prompt_of_an_example_and_of_a_conversation() -> None:
     assert section == "user: Which bridge?\nassistant: The old.\nuser: When did the bridge open?"
 
 
+def test_a_reply_of_another_form_is_asked_for_by_the_same_prompt() -> None:
+    backend = Asking()
+    judge = LynxJudge(backend, model="m", reply="score-first")
+    judge([EXAMPLE])
+    LynxJudge(backend, model="m", reply="score")([EXAMPLE])
+    first, alone = backend.requests
+    assert first.messages == alone.messages
+    assert list(first.schema["properties"]) == first.schema["required"] == ["SCORE", "REASONING"]
+    assert list(alone.schema["properties"]) == alone.schema["required"] == ["SCORE"]
+    assert judge.info.version == "lynx-v1-score-first"
+
+
 def test_the_request_is_the_papers() -> None:
     backend = Asking()
     LynxJudge(backend, model="m")([EXAMPLE])

@@ -1,20 +1,23 @@
 """Lynx's recipes: every YAML is dry-run, and real TRL, PEFT and bitsandbytes train a tiny Llama."""
 
+import json
 import math
 from functools import partial
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 
 from moonlynx.halubench.records import Provenance, QARow
 from moonlynx.judge.contract.types import BadInput, MoonlynxError
+from moonlynx.judge.judges.lynx import REPLY_KEYS, reply_schema
 from moonlynx.judge.prompts.parsing import parse_lynx
 from moonlynx.recipes import lynx
 from moonlynx.recipes.chat.fitting import NothingToTrainOn
 from moonlynx.recipes.chat.record import read_record
-from moonlynx.recipes.chat.settings import Run
-from moonlynx.recipes.lynx.chats import chat_of, preferences_of
+from moonlynx.recipes.lynx.chats import chat_of, preferences_of, shuffle_labels
+from moonlynx.recipes.lynx.settings import LynxRun
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
 from ...cases import cases
@@ -54,20 +57,22 @@ def rows_file(tmp_path):
 
 
 def tiny(folder, **changes):
-    return Run.model_validate(TINY | {"base": str(folder)} | changes)
+    return LynxRun.model_validate(TINY | {"base": str(folder)} | changes)
 
 
 train_by = partial(moonlynx, "train")
 
 
 def test_the_papers_run():
-    run = read_run(find_recipe("lynx-8b", FOLDER), Run)
+    run = read_run(find_recipe("lynx-8b", FOLDER), LynxRun)
     assert (run.method, run.max_length, run.epochs, run.learning_rate) == ("full", 8000, 3, 5e-7)
     assert (run.optimizer, run.betas, run.clip) == ("lion_32bit", (0.9, 0.95), 1.0)
     assert (run.warmup_steps, run.min_lr_rate) == (100, 0.1)
-    assert Run.model_validate({"base": "x", "floor": 0.2}).min_lr_rate == 0.2  # as runs before 0.9
+    assert (
+        LynxRun.model_validate({"base": "x", "floor": 0.2}).min_lr_rate == 0.2
+    )  # as runs before 0.9
     assert run.steps(2400) == 225 > run.warmup_steps
-    paper = read_run(find_recipe("lynx-8b-batch-256", FOLDER), Run)
+    paper = read_run(find_recipe("lynx-8b-batch-256", FOLDER), LynxRun)
     assert paper.steps(2400) == 30 > paper.warmup_steps
 
 
@@ -76,7 +81,7 @@ def test_the_papers_run():
 def test_every_run_is_estimated(name, tiny_llama, rows_file):
     result = train_by(name, "--rows", rows_file, "--base", tiny_llama, "--dry-run")
     assert result.exit_code == 0, result.output + repr(result.exception)
-    run = read_run(find_recipe(name, FOLDER), Run)
+    run = read_run(find_recipe(name, FOLDER), LynxRun)
     first, memory, time = result.output.splitlines()
     rows = 8 if run.preference is None else 0
     assert f"{run.method}: {rows} rows, 0 left out as longer than {run.max_length} tokens" in first
@@ -121,7 +126,7 @@ def test_what_is_wrong_in_a_yaml_is_named(tmp_path, changes, message):
     path = tmp_path / "run.yaml"
     path.write_text(yaml.safe_dump(TINY | changes))
     with pytest.raises(SettingsError, match=message):
-        read_run(path, Run)
+        read_run(path, LynxRun)
 
 
 def test_a_chat_asks_and_replies_as_the_judge_does_and_rejects_its_counterpart():
@@ -150,6 +155,29 @@ def test_a_row_that_teaches_nothing_is_named(field):
         chat_of(bad)
 
 
+def test_the_reply_has_the_parts_of_its_form_in_their_order():
+    for form, keys in REPLY_KEYS.items():
+        (replied,) = chat_of(ROWS[1], form)["completion"]
+        target = json.loads(replied["content"])
+        assert tuple(target) == keys
+        jsonschema.validate(target, reply_schema(form))
+        assert parse_lynx(replied["content"], truncated=False).score == "FAIL"
+    untraced = ROWS[1].model_copy(update={"reasoning": ()})
+    (replied,) = chat_of(untraced, "score")["completion"]
+    assert replied["content"] == '{"SCORE":"FAIL"}'
+    with pytest.raises(BadInput, match="row made/1, reasoning: is missing"):
+        chat_of(untraced, "score-first")
+
+
+def test_shuffled_labels_go_with_their_reasoning():
+    shuffled = shuffle_labels(ROWS, 17)
+    assert [each.answer for each in shuffled] == [each.answer for each in ROWS]
+    assert [each.label for each in shuffled] != [each.label for each in ROWS]
+    assert shuffled == shuffle_labels(ROWS, 17)
+    known = {each.reasoning: each.label for each in ROWS}
+    assert {each.reasoning: each.label for each in shuffled} == known
+
+
 LORA = {"rank": 8, "alpha": 16, "dropout": 0.0}
 
 
@@ -161,8 +189,9 @@ LORA = {"rank": 8, "alpha": 16, "dropout": 0.0}
         {"optimizer": "lion_32bit", "learning_rate": 3e-4, "betas": [0.9, 0.95]},
         {"method": "lora", "lora": LORA, "learning_rate": 3e-2},
         {"method": "qlora", "lora": LORA, "learning_rate": 3e-2},
+        {"reply": "score", "learning_rate": 3e-2},
     ],
-    ids=["full", "lion", "lora", "qlora"],
+    ids=["full", "lion", "lora", "qlora", "score"],
 )
 def test_the_loss_falls(tiny_llama, tmp_path, changes):
     from moonlynx.recipes.lynx.sft import train
@@ -228,12 +257,13 @@ def test_preferences_are_learned(tiny_llama, tmp_path):
 def test_a_stopped_run_goes_on(tiny_llama, tmp_path):
     from moonlynx.recipes.lynx.sft import train
 
-    first = train(tiny(tiny_llama, epochs=1), ROWS, [], tmp_path)
+    once = {"epochs": 1, "checkpoint_steps": 1, "shuffled_labels": True}
+    first = train(tiny(tiny_llama, **once), ROWS, [], tmp_path)
     assert first.steps == 2
     with pytest.raises(SettingsError, match=r"run.json has other settings"):
         train(tiny(tiny_llama, epochs=3), ROWS, [], tmp_path)
     (tmp_path / "run.json").unlink()
-    second = train(tiny(tiny_llama, epochs=3), ROWS, [], tmp_path)
+    second = train(tiny(tiny_llama, **once | {"epochs": 3}), ROWS, [], tmp_path)
     assert second.steps == 6
     assert second.losses[:2] == first.losses  # they are of the checkpoint's log
 

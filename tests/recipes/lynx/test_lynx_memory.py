@@ -5,8 +5,8 @@ from itertools import product
 
 import pytest
 
-from moonlynx.recipes.chat.settings import Run
 from moonlynx.recipes.lynx.chats import fit
+from moonlynx.recipes.lynx.settings import LynxRun
 
 from .test_lynx import LORA, TINY, row
 
@@ -85,7 +85,7 @@ def most_held(base, tmp_path, **changes):
             self.held.__exit__(None, None, None)
 
     settings = {"batch": 1, "rows_at_once": 1, "epochs": 1, "warmup_steps": 0, "base": str(base)}
-    run = Run.model_validate(TINY | settings | changes)
+    run = LynxRun.model_validate(TINY | settings | changes)
     tokenizer = load_tokenizer(run)
     fitting = fit([row(1, words=60)], run, tokenizer)
     arguments = arguments_of(run, tmp_path, measured=False, tracker="none")
