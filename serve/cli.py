@@ -12,6 +12,7 @@ from moonlynx.judge.cli.inputs import IndexOption, JudgeOption, PresetOption
 from moonlynx.judge.contract.spec import parse_spec, with_preset
 from moonlynx.judge.registry import DEFAULT_JUDGE, fields_for
 from moonlynx.judge.terminal.messages import echo
+from moonlynx.recipes.chat.command import export_gguf
 
 from .audit.cli import audit_app
 from .queue.limits import Limits
@@ -21,6 +22,7 @@ from .vllm.cli import app as run_batch_app
 app = typer.Typer()
 app.add_typer(audit_app, name="audit")
 app.add_typer(export_app, name="export")
+export_app.command("gguf")(export_gguf)
 app.add_typer(run_batch_app, name="run-batch")
 
 

@@ -194,7 +194,8 @@ class LlamaCppBackend:
                 return
 
 
-_COMPACT = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+# As vLLM writes it under a schema, and as a judge is trained to.
+_COMPACT = {"whitespace_flexible": False}
 
 
 def _parameters(

@@ -162,15 +162,30 @@ def load_causal(model: str | Path, **options: Any) -> Any:
     those of the whole.
 
     Args:
-        model: a folder or a Hub id.
+        model: a folder or a Hub id, of a model or of adapters on one.
         options: for Transformers' `from_pretrained`.
     """
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
 
     source = source_of(str(model))
+    if has_adapters(folder := Path(source["pretrained_model_name_or_path"])):
+        return load_adapted(folder, **options).get_base_model()
     config = AutoConfig.from_pretrained(**source)
     kind = AutoModelForImageTextToText if can_see(config) else AutoModelForCausalLM
     return kind.from_pretrained(**source, use_safetensors=True, **options)
+
+
+def has_adapters(folder: Path) -> bool:
+    """Return whether a folder holds adapters in place of a model."""
+    return (folder / "adapter_model.safetensors").is_file()
+
+
+def load_adapted(folder: Path, **options: Any) -> Any:
+    """Load adapters on the model that they name, as PEFT's model; options as of `load_causal`."""
+    from peft import PeftConfig, PeftModel
+
+    base = PeftConfig.from_pretrained(str(folder)).base_model_name_or_path
+    return PeftModel.from_pretrained(load_causal(str(base), **options), folder)
 
 
 def source_of(model: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the commands that fine-tune a chat model share: options, and how a run is opened."""
+"""The commands of a chat model: what those that fine-tune one share, and `export gguf`."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -7,9 +7,10 @@ from typing import Annotated, TypeVar
 import typer
 
 from moonlynx.judge.backends.base import MissingExtra
+from moonlynx.judge.terminal.messages import echo
 
 from ..runs import find_recipe, read_run
-from .settings import Run
+from .settings import Quantised, Run
 
 _NEEDED = ("accelerate", "datasets", "peft", "torch", "transformers", "trl")
 AnyRun = TypeVar("AnyRun", bound=Run)
@@ -36,3 +37,24 @@ def open_run(recipe: str, folder: Path, kind: type[AnyRun], base: str | None) ->
     return path.stem, run if base is None else run.model_copy(
         update={"base": base, "revision": None}
     )
+
+
+def export_gguf(
+    run: Annotated[
+        Path,
+        typer.Argument(exists=True, file_okay=False, help="Folder of a run, or of a chat model."),
+    ],
+    kinds: Annotated[
+        list[Quantised] | None,
+        typer.Option("--type", help="How weights are quantised (default: all three). Repeatable."),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(file_okay=False, help="Folder for the files (default: RUN).")
+    ] = None,
+) -> None:
+    """Write a trained chat model as GGUF files: adapters merged, converted, quantised."""
+    from .gguf import export
+
+    for path in export(run, kinds or list(Quantised), output or run):
+        size = path.stat().st_size / 1e6
+        echo(f"{path}: {size:,.1f} MB. To use it: moonlynx judge --judge lynx:{path}@llamacpp")

@@ -1,8 +1,9 @@
 """The chat model that is trained: loaded whole or in nf4, with or without adapters."""
 
+from pathlib import Path
 from typing import Any
 
-from moonlynx.judge.backends.pretrained import nf4
+from moonlynx.judge.backends.pretrained import has_adapters, load_adapted, load_causal, nf4
 from moonlynx.judge.contract.types import MoonlynxError
 
 from .settings import Run
@@ -64,6 +65,28 @@ def load_model(run: Run) -> Any:
         )
     except (OSError, ValueError, ImportError) as error:
         raise BaseNotUsable(f"base: cannot load {run.base}: {error}") from None
+
+
+def load_merged(folder: Path) -> tuple[Any, Any]:
+    """Load a trained model in fp32, its adapters merged into their base, and its tokenizer.
+
+    Raises:
+        BaseNotUsable: there is no model, no base of its adapters, or no chat template.
+    """
+    import torch
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        if has_adapters(folder):
+            network = load_adapted(folder, dtype=torch.float32).merge_and_unload()
+        else:
+            network = load_causal(str(folder), dtype=torch.float32)
+    except (OSError, ValueError) as error:
+        raise BaseNotUsable(f"cannot load the model in {folder}: {error}") from None
+    if tokenizer.chat_template is None:
+        raise BaseNotUsable(f"{folder} has no chat template; name the folder of a chat model")
+    return network, tokenizer
 
 
 def adapters(run: Run) -> Any:

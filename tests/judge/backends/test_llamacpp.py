@@ -144,7 +144,7 @@ def test_the_words_of_an_enum_are_weighed_alone(backend, file):
     for prompt in PROMPTS:
         request = ask(prompt, schema=schema, max_tokens=20)
         (reply,) = backend.complete([request])
-        assert reply.text in ('{"SCORE": "PASS"}', '{"SCORE": "FAIL"}')
+        assert reply.text in ('{"SCORE":"PASS"}', '{"SCORE":"FAIL"}')
         before = [ids[token.text] for token in reply.tokens[: score_place(reply)]]
         top = dict(reply.tokens[len(before)].top)
         assert {text.strip(' "')[:1] for text in top} == {"P", "F"}
@@ -160,7 +160,7 @@ def score_place(reply):
     end = 0
     for place, token in enumerate(reply.tokens):
         end += len(token.text)
-        if end > len('{"SCORE": "'):
+        if end > len('{"SCORE":"'):
             return place
     raise AssertionError(reply.text)
 
