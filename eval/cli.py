@@ -69,32 +69,51 @@ def evaluate(
     prices: Annotated[
         Path | None, typer.Option(help="Price table (default: the package's own).")
     ] = None,
+    precisions: Annotated[
+        bool,
+        typer.Option(
+            "--precisions",
+            help="The judges are one model in several precisions: compare each with the first, in "
+            "accuracy, speed and memory.",
+        ),
+    ] = False,
 ) -> None:
     """Judge a labelled benchmark and report the judges' accuracy.
 
     Writes verdicts-JUDGE.jsonl and the rows' times for each judge, report.json and report.md, and
-    where judges give probabilities reliability.svg and coverage-risk.svg.
+    where judges give probabilities reliability.svg and coverage-risk.svg; precisions.md on request.
     """
     from moonlynx.judge.decision.cost import load_prices
 
     from .benchmarks import load_benchmark
+    from .precisions import judge_apart, measure, render
     from .report_pages import summary
     from .run import Settings, run_evaluation
 
+    if precisions and len(judge) < 2:
+        raise typer.BadParameter("name --judge twice or more", param_hint="--precisions")
     fields = FieldMap.parse(map_ or ())
-    loaded = load_benchmark(
-        benchmark, split=split, data=data, limit=limit, seed=seed, fields=fields
+    load = partial(
+        load_benchmark, benchmark, split=split, data=data, limit=limit, seed=seed, fields=fields
     )
+    loaded = load()
     say_notes(fields)
     make_folder(output)
+    judges = [str(with_preset(parse_spec(name), preset)) for name in judge] if preset else judge
+    settings = Settings(_command(context), progress_bar, batch_size, resamples, seed)
     report = run_evaluation(
         loaded,
-        [str(with_preset(parse_spec(name), preset)) for name in judge] if preset else judge,
+        judges,
         output,
-        Settings(_command(context), progress_bar, batch_size, resamples, seed),
-        prices=load_prices(prices),
+        settings,
+        load_prices(prices),
+        partial(judge_apart, load) if precisions else None,
     )
     echo(summary(report))
+    if precisions:
+        compared = render(measure(loaded, judges, output, settings), loaded)
+        (output / "precisions.md").write_text(compared, encoding="utf-8")
+        echo(f"\n{compared}", nl=False)
     echo(f"\nThe whole report: {output / 'report.md'}")
     unscored = any(each.unscored for each in report.judges)
     raise typer.Exit(ExitCode.UNSCORED if unscored else ExitCode.DONE)
@@ -279,6 +298,7 @@ def _command(context: typer.Context) -> str:
     for option in context.command.params:
         value = context.params[str(option.name)]
         for each in value if isinstance(value, list | tuple) else [value]:
-            if each is not None and (option.name, each) != ("batch_size", BATCH_SIZE):
-                words += [option.opts[0], str(each)]
+            if each is None or each is False or (option.name, each) == ("batch_size", BATCH_SIZE):
+                continue
+            words += [option.opts[0]] if each is True else [option.opts[0], str(each)]
     return shlex.join(words)

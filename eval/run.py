@@ -42,10 +42,12 @@ def run_evaluation(
     output: Path,
     settings: Settings,
     prices: PriceTable | None = None,
+    judge_by: Callable[[Benchmark, Spec, Path, Settings], Judged] | None = None,
 ) -> Report:
     """Judge the benchmark with each of the judges, and write their results.
 
-    A run that was stopped resumes where it stopped: the verdicts in `output` are kept.
+    A run that was stopped resumes where it stopped: the verdicts in `output` are kept. `judge_by`
+    is `judge_benchmark`, or what does the same in another process.
 
     Raises:
         MoonlynxError: a judge cannot be loaded, `output` holds verdicts of another run, or an
@@ -56,7 +58,8 @@ def run_evaluation(
     if len(set(map(str, specs))) < len(specs):
         raise BenchmarkError("the same judge is named twice")
     output.mkdir(parents=True, exist_ok=True)
-    judged = [judge_benchmark(benchmark, spec, output, settings) for spec in specs]
+    judge = judge_by or judge_benchmark
+    judged = [judge(benchmark, spec, output, settings) for spec in specs]
     report = build_report(
         benchmark,
         judged,

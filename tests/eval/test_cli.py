@@ -153,3 +153,19 @@ def test_compare_prints_and_writes(command_line, evaluate, fixtures, tmp_path):
     code, _, error = command_line("compare", a, benchmark, "--benchmark", benchmark)
     assert code == 2
     assert "is not a Verdict" in error
+
+
+@pytest.mark.heavy  # a process for each judge
+def test_precisions_are_compared_with_the_first(evaluate, tmp_path):
+    code, out, _ = evaluate("--judge", "token-similarity?metric=rouge", "--precisions")
+    assert code == 0
+    page = (tmp_path / "out" / "precisions.md").read_text()
+    assert page in out
+    first, other = [line.split(" | ") for line in page.splitlines()[4:]]
+    assert (first[0], first[2], first[5][:5]) == ("| `token-similarity`", "–", "100.0")
+    assert re.fullmatch(r"[+-][\d.]+ \[[+-][\d.]+, [+-][\d.]+\]", other[2])
+    assert float(other[8]) > 0.01, "GB of the process"
+    assert first[9] == "– |", "no weights"
+    assert evaluate("--precisions")[0] == 2
+    code, _, err = evaluate("--judge", "lynx:/nowhere@transformers", "--precisions")
+    assert (code, "there is no model at /nowhere" in err) == (2, True)
