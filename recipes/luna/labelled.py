@@ -11,7 +11,7 @@ from moonlynx.judge.contract.types import Example, Score
 from moonlynx.judge.files.journal import read_records
 
 from ..data.answers.base import LabelledAnswer, group_of
-from .label_by_model.records import Support
+from .label_by_model.questions import Support
 
 
 class LabelledRow(Example):

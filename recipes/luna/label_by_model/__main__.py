@@ -29,8 +29,7 @@ from .label import (
     find_tasks,
     label_questions,
 )
-from .questions import PROMPTS
-from .records import RunInfo
+from .questions import PROMPTS, RunInfo
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 _DEFAULTS = Limits()

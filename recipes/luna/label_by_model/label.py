@@ -33,14 +33,17 @@ from ...data.rag_qa import RagQuestion
 from .questions import (
     ANNOTATE,
     GENERATE,
+    AnnotatedAnswer,
     Annotation,
+    DroppedAnswer,
     Keyed,
+    Provenance,
+    RunInfo,
     annotation_request,
     generation_request,
     key_sentences,
     read_annotation,
 )
-from .records import AnnotatedAnswer, DroppedAnswer, Provenance, RunInfo
 
 REANNOTATIONS = 3
 KEYED = 1.2  # text with a key before each sentence, against the bare text

@@ -1,23 +1,87 @@
-"""What the chat models are asked, and how the annotator's reply is read."""
+"""What the chat models are asked, how the annotator's reply is read, and what is written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, StrictBool
 
 from moonlynx.judge.backends.base import ChatRequest
 from moonlynx.judge.batch.chat_tasks import Fault, read_reply
-from moonlynx.judge.contract.types import Evidence, Example, Range, Turn
+from moonlynx.judge.contract.types import (
+    Count,
+    Evidence,
+    Example,
+    Id,
+    JudgeError,
+    Range,
+    Record,
+    Text,
+    Turn,
+    Usage,
+)
 from moonlynx.judge.judges.prompted.objects import keyed_schema
 from moonlynx.judge.prompts import break_chat_tokens, fill, load_prompt, mark_outside
 from moonlynx.judge.prompts.parsing import shorten
 from moonlynx.judge.text import split_sentences
 
 from ...data.rag_qa import RagQuestion
-from .records import SentenceVerdict, Support
+
+SentenceVerdict = Literal["supported", "general", "partial", "unsupported"]
+
+
+class Support(Range):
+    """What the annotator found for one sentence of the answer, `answer[start:end]`.
+
+    A "general" sentence (section 4.2) counts as supported in every window of the context, a
+    "supported" one in the windows that hold its evidence, the others in none.
+    """
+
+    verdict: SentenceVerdict
+    evidence: tuple[Evidence, ...]
+
+    @property
+    def is_supported(self) -> bool:
+        """Return whether the whole sentence is supported; partly is not enough (section 4.2)."""
+        return self.verdict in ("supported", "general")
+
+
+class RunInfo(Record):
+    """What identifies a run: its questions by hash, its models and its prompts."""
+
+    input_sha256: Text
+    generators: tuple[Text, ...]
+    annotator: Text
+    prompts: tuple[Text, ...]
+
+
+class Provenance(Record):
+    """Where an answer and its label come from, and what they cost."""
+
+    run: RunInfo  # the run that made it
+    line: Count  # of its question in the input, from 1
+    generator: Count  # which of the run's generators answered, from 0
+    generation: Usage  # what the answer cost
+    annotation: Usage  # what its label cost; every call after the first is a re-annotation
+
+
+class AnnotatedAnswer(Example):
+    """An answer with its label; `spans` are its unsupported sentences, whole."""
+
+    support: tuple[Support, ...]
+    provenance: Provenance
+
+
+class DroppedAnswer(Record):
+    """An answer that could not be obtained, or whose label could not be trusted."""
+
+    id: Id
+    source: Text | None = None
+    error: JudgeError
+    provenance: Provenance
+
 
 GENERATE, ANNOTATE = PROMPTS = ("luna-generate-v1", "luna-annotate-v1")
 

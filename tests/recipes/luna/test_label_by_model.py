@@ -23,8 +23,12 @@ from moonlynx.recipes.luna.label_by_model.label import (
     find_tasks,
     label_questions,
 )
-from moonlynx.recipes.luna.label_by_model.questions import PROMPTS
-from moonlynx.recipes.luna.label_by_model.records import AnnotatedAnswer, DroppedAnswer, RunInfo
+from moonlynx.recipes.luna.label_by_model.questions import (
+    PROMPTS,
+    AnnotatedAnswer,
+    DroppedAnswer,
+    RunInfo,
+)
 
 CONTEXT = ("The bridge was built in 1894. It is ninety metres long.", "A tower stands beside it.")
 ANSWER = "Here is what I found. It was built in 1894. It is made of tin."
