@@ -39,6 +39,7 @@ def lint_imports(programs, folder):
     return run(command, folder, PYTHONPATH=str(folder / "src"), COLUMNS="200")
 
 
+@pytest.mark.heavy  # seconds; `make lint` sees a broken floor before
 def test_the_floors_hold_and_planted_imports_are_caught(programs, root, copy_repository, tmp_path):
     done = lint_imports(programs, root)
     assert done.returncode == 0, done.stdout
