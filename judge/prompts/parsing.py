@@ -40,6 +40,7 @@ class ParseFault(ValueError):
         self.code: Literal["unparsed", "contradictory", "truncated"] = code
 
 
+_SHOWN = 80  # characters of a reply in a message
 _QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 _OPEN = "\"'“‘"
 _END = r"\s*+(?:```\s*+)?\Z"
@@ -138,10 +139,10 @@ def parse_lynx(text: str, truncated: bool = False) -> LynxReply:
     )
 
 
-def shorten(text: str, limit: int = 80) -> str:
+def shorten(text: str) -> str:
     """Return the beginning of a reply on one line, fit for a message."""
-    line = " ".join(text[: 4 * limit].split())
-    return encodable(line if len(line) <= limit else line[: limit - 1] + "…")
+    line = " ".join(text[: 4 * _SHOWN].split())
+    return encodable(line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…")
 
 
 def encodable(text: str) -> str:

@@ -43,6 +43,9 @@ IGNORED: Mapping[str, tuple[str, str]] = {
 }
 
 
+_MOST = 12  # names in a message
+
+
 def normalise(name: str) -> str:
     """Return a name without what does not count in it."""
     return re.sub(r"[\s_-]+", "", name).casefold()
@@ -57,10 +60,10 @@ def shown(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def listed(raw: Mapping[str, Any], most: int = 12) -> str:
+def listed(raw: Mapping[str, Any]) -> str:
     """Return a row's names as a message can hold them."""
-    names = [shown(name) for name in list(raw)[:most]]
-    return ", ".join(names) + (", ..." if len(raw) > most else "")
+    names = [shown(name) for name in list(raw)[:_MOST]]
+    return ", ".join(names) + (", ..." if len(raw) > _MOST else "")
 
 
 # Too vague to be taken, but probably the field where it is missing.

@@ -20,7 +20,7 @@ from ..http.errors import answer_errors
 from ..service import Service
 from .answers import SEPARATOR, judge_answer, routes
 from .front import JUDGING
-from .verdict import escape
+from .verdict import template
 
 _NO_JUDGE = "none"
 _SESSIONS = 64  # whose last texts Gradio holds in memory
@@ -37,27 +37,6 @@ _HEAD = """
 <p>Is this answer supported by the documents it was given?</p>
 """
 _DOCUMENTS = f"Separate documents by a line of dashes: {SEPARATOR}"
-_EXPECT = """
-<div class="mx-expect">
-<h3>The verdict appears here</h3>
-<ul>
-<li><b class="mx-pass">PASS</b>: the documents support the answer.</li>
-<li><b class="mx-fail">FAIL</b>: they do not; <mark>unsupported words</mark> are underlined.</li>
-<li>Choose a sentence of the answer, and its evidence in the documents is marked.</li>
-</ul>
-<p>Fill in the form or choose an example.</p>
-</div>
-"""
-_FILE = """
-<form id="file-form" class="mx-file">
-<p><label for="file">File</label> <input type="file" id="file" accept=".jsonl,.ndjson">
-<small>JSON Lines: an object with <code>context</code> and <code>answer</code> a line.</small></p>
-<p><label for="file-judge">Judge</label> <select id="file-judge">%s</select></p>
-<p><button id="ask-file">Judge the file</button></p>
-<div id="overview"></div>
-<p><a id="download" download="verdicts.jsonl" hidden>Download the verdicts</a></p>
-</form>
-"""
 
 
 def make_app(services: Mapping[str, Service]) -> FastAPI:
@@ -69,8 +48,8 @@ def make_app(services: Mapping[str, Service]) -> FastAPI:
         with gr.Tab("One answer"):
             _answer_tab(services)
         with gr.Tab("A file of answers"):
-            options = "".join(f"<option>{escape(name)}</option>" for name in services)
-            gr.HTML(_FILE % options, apply_default_css=False)
+            form = template("file.html").render(judges=list(services))
+            gr.HTML(form, apply_default_css=False)
     # The server's own queue bounds what is under way.
     blocks.queue(default_concurrency_limit=None, api_open=False)
     blocks.state_session_capacity = _SESSIONS
@@ -123,7 +102,9 @@ def _answer_tab(services: Mapping[str, Service]) -> None:
                 )
             button = gr.Button("Judge", variant="primary", elem_id="ask")
         with gr.Column(min_width=280, scale=2 if len(names) > 1 else 1):
-            shown = gr.HTML(_EXPECT, elem_id="verdicts", apply_default_css=False)
+            shown = gr.HTML(
+                template("expect.html").render(), elem_id="verdicts", apply_default_css=False
+            )
     inputs = [question, documents, answer, first, second]
     asked: dict[str, Any] = {
         "fn": judge,

@@ -152,10 +152,10 @@ def _parquet(url: str, file: Any) -> Any:
 
 
 @contextmanager
-def open_url(url: str, mode: str = "rb") -> Iterator[Any]:
-    """Open a path or fsspec URL."""
+def open_url(url: str) -> Iterator[Any]:
+    """Open a path or fsspec URL to read its bytes."""
     system, path = locate(url)
-    with system.open(path, mode) as file:
+    with system.open(path, "rb") as file:
         yield file
 
 

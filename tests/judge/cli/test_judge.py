@@ -31,7 +31,7 @@ def run(*arguments, stdin=b""):
 
 
 def judge(*arguments, stdin=""):
-    return moonlynx("judge", *arguments, input=stdin)
+    return moonlynx("judge", "--judge", "luna:mini", *arguments, input=stdin)
 
 
 def test_lynx_format_obeys_lynx_schema_and_gives_the_error_of_a_row_without_score():
@@ -61,7 +61,7 @@ def test_another_language_is_shown_and_by_option_left_unscored():
     *others, chinese = map(json.loads, strict.stdout.splitlines())
     assert chinese["error"] == {"code": "abstained", "message": warning}
     assert not any(verdict["stages"] for verdict in others)
-    by_name = judge("--input", EXAMPLES, "--format", "json", "--judge", "luna?languages=strict")
+    by_name = judge("--input", EXAMPLES, "--format", "json", "--judge", "luna:mini?languages=strict")
     assert by_name.stdout == strict.stdout
 
 
