@@ -26,20 +26,15 @@ _TILE_TOKENS, _TILE_WIDTH = 4096, 32768
 
 
 class Shape(NamedTuple):
-    """The sizes of a decoder, as in its configuration; parameters by kind.
-
-    Attributes:
-        linear: parameters in the linear layers of the decoder's blocks.
-        adapters: those of the run's adapters, 0 without.
-    """
+    """The sizes of a decoder, as in its configuration; parameters by kind."""
 
     layers: int
     hidden: int
     intermediate: int
     vocabulary: int
     parameters: int
-    linear: int
-    adapters: int
+    linear: int  # parameters in the linear layers of the decoder's blocks
+    adapters: int  # those of the run's adapters, 0 without
 
 
 class Estimate(NamedTuple):

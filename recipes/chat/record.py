@@ -27,31 +27,24 @@ class SourceRecord(Record):
 
 
 class TrainingRecord(Record):
-    """One run, as it was.
-
-    Attributes:
-        rows, too_long: trained on, and left out as too long.
-        validation: rows that the loss was measured on.
-        seconds: of training, since its last start.
-        losses, validation_losses: at each logged step, and after each epoch.
-        sources: of the rows given, those left out as too long among them.
-        commit: of the code, "-dirty" appended where files had changed.
-    """
+    """One run, as it was."""
 
     schema_version: Literal["1.0"] = "1.0"
     base: str
+    # trained on, and left out as too long
     rows: Count
     too_long: Count
-    validation: Count
+    validation: Count  # rows that the loss was measured on
     steps: Count
-    seconds: Finite
+    seconds: Finite  # of training, since its last start
+    # at each logged step, and after each epoch
     losses: Annotated[tuple[Finite, ...], Field(min_length=1)]
     validation_losses: tuple[Finite, ...]
-    sources: tuple[SourceRecord, ...]
+    sources: tuple[SourceRecord, ...]  # of the rows given, those left out as too long among them
     hardware: Hardware
     energy: Energy
     date: datetime.date
-    commit: str | None
+    commit: str | None  # of the code, "-dirty" appended where files had changed
     versions: dict[str, str]
 
 

@@ -33,83 +33,61 @@ class Lora(Record):
 
 
 class Preference(Record):
-    """A second stage by direct preference optimisation (Rafailov et al. 2023).
+    """A second stage by direct preference optimisation (Rafailov et al. 2023)."""
 
-    Attributes:
-        beta: how strongly the model is kept near the one that it starts from.
-    """
-
-    beta: Positive = 0.1
+    beta: Positive = 0.1  # how strongly the model is kept near the one that it starts from
 
 
 class Hardware(Record):
-    """What the run is written for; the estimate is compared with it.
+    """What the run is written for; the estimate is compared with it."""
 
-    Attributes:
-        gpus: how many, 0 for a CPU.
-        memory_gb: of each, in GB of 10^9 bytes.
-        tflops: dense peak of each in the run's precision, 10^12 operations a second.
-        utilisation: share of the peak that is expected (model FLOPs utilisation).
-    """
-
-    gpus: Annotated[StrictInt, Field(ge=0)] = 1
-    memory_gb: Positive = 80.0
-    tflops: Positive = 989.0
+    gpus: Annotated[StrictInt, Field(ge=0)] = 1  # how many, 0 for a CPU
+    memory_gb: Positive = 80.0  # of each, in GB of 10^9 bytes
+    tflops: Positive = 989.0  # dense peak of each in the run's precision, 10^12 operations a second
+    # share of the peak that is expected (model FLOPs utilisation)
     utilisation: Annotated[float, Field(gt=0, le=1)] = 0.35
 
 
 class Run(Record):
-    """One run of fine-tuning.
+    """One run of fine-tuning."""
 
-    Attributes:
-        base: Hub id or folder of the chat model to start from.
-        revision: commit of it on the Hub; null takes the newest.
-        method: "full" trains all weights, "lora" adapters, "qlora" adapters on weights in nf4.
-        max_length: tokens of prompt and reply. Longer rows are left out and counted: cut at the
-            end they would lose what is learned, cut in the middle what it follows from.
-        batch: rows of an optimiser step, over all GPUs.
-        rows_at_once: of them on a GPU at a time; the rest is accumulated.
-        epochs, learning_rate, optimizer, betas, weight_decay, clip: as the names say; `clip` is
-            the largest norm of a gradient.
-        warmup_steps: of linear rise; then the rate falls in a cosine to `min_lr_rate` of its peak.
-        precision: of activations; "bf16" also keeps frozen weights in it. "fp16", as in RAGHalu's
-            paper, scales the loss.
-        sharding: of a full run on several GPUs: "all" (FSDP), or the "optimizer"'s states alone
-            (ZeRO-1, by DeepSpeed), each by a configuration of accelerate.
-        checkpoint_steps: steps from one checkpoint, which a stopped run resumes from, to the next;
-            null: an epoch's.
-        checkpointing: activations are computed again for the gradient instead of kept.
-        attention: transformers' name of the implementation.
-        lora: of "lora" and "qlora".
-        preference: of a second stage, which starts from a judge and prefers right reasoning over
-            that of the counterpart; null for supervised fine-tuning.
-        hardware: what the run is written for.
-    """
-
-    base: str
-    revision: str | None = None
+    base: str  # Hub id or folder of the chat model to start from
+    revision: str | None = None  # commit of it on the Hub; null takes the newest
+    # "full" trains all weights, "lora" adapters, "qlora" adapters on weights in nf4
     method: Method = "full"
+    # tokens of prompt and reply. Longer rows are left out and counted: cut at the end they would
+    # lose what is learned, cut in the middle what it follows from
     max_length: AtLeastOne = 8000
-    batch: AtLeastOne = 32
-    rows_at_once: AtLeastOne = 1
+    batch: AtLeastOne = 32  # rows of an optimiser step, over all GPUs
+    rows_at_once: AtLeastOne = 1  # of them on a GPU at a time; the rest is accumulated
+    # as the names say; `clip` is the largest norm of a gradient
     epochs: Positive = 3.0
     learning_rate: Positive = 5e-7
     optimizer: Optimizer = "lion_32bit"
     betas: tuple[float, float] = (0.9, 0.95)
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     clip: Positive = 1.0
+    # of linear rise; then the rate falls in a cosine to `min_lr_rate` of its peak
     warmup_steps: Annotated[StrictInt, Field(ge=0)] = 100
     # Files of runs before 0.9 name it floor.
     min_lr_rate: Share = Field(default=0.1, validation_alias=AliasChoices("min_lr_rate", "floor"))
+    # of activations; "bf16" also keeps frozen weights in it. "fp16", as in RAGHalu's paper, scales
+    # the loss
     precision: Literal["bf16", "fp16", "fp32"] = "bf16"
+    # of a full run on several GPUs: "all" (FSDP), or the "optimizer"'s states alone (ZeRO-1, by
+    # DeepSpeed), each by a configuration of accelerate
     sharding: Literal["all", "optimizer"] = "all"
+    # steps from one checkpoint, which a stopped run resumes from, to the next; null: an epoch's
     checkpoint_steps: AtLeastOne | None = None
-    checkpointing: bool = True
+    checkpointing: bool = True  # activations are computed again for the gradient instead of kept
+    # transformers' name of the implementation
     attention: Literal["flash_attention_2", "sdpa", "eager"] = "flash_attention_2"
     seed: int = 17
-    lora: Lora | None = None
+    lora: Lora | None = None  # of "lora" and "qlora"
+    # of a second stage, which starts from a judge and prefers right reasoning over that of the
+    # counterpart; null for supervised fine-tuning
     preference: Preference | None = None
-    hardware: Hardware = Hardware()
+    hardware: Hardware = Hardware()  # what the run is written for
 
     @model_validator(mode="after")
     def _sound(self) -> Self:

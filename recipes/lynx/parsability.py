@@ -32,20 +32,14 @@ class _Asked(Record):
 
 
 class Parsability(Record):
-    """What became of a model's replies, decoded greedily and freely.
-
-    Attributes:
-        valid: replies that are JSON as the prompt asks for it, and nothing else.
-        readable: replies in which the judge's own, tolerant reader finds a score.
-        right: readable ones whose score is the row's label.
-        faults: of the others, by kind: truncated, unparsed, contradictory, too_long, ...
-    """
+    """What became of a model's replies, decoded greedily and freely."""
 
     model: str
     rows: Count
-    valid: Count
-    readable: Count
-    right: Count
+    valid: Count  # replies that are JSON as the prompt asks for it, and nothing else
+    readable: Count  # replies in which the judge's own, tolerant reader finds a score
+    right: Count  # readable ones whose score is the row's label
+    # of the others, by kind: truncated, unparsed, contradictory, too_long and others
     faults: dict[str, Count]
 
 

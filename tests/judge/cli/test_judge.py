@@ -61,7 +61,9 @@ def test_another_language_is_shown_and_by_option_left_unscored():
     *others, chinese = map(json.loads, strict.stdout.splitlines())
     assert chinese["error"] == {"code": "abstained", "message": warning}
     assert not any(verdict["stages"] for verdict in others)
-    by_name = judge("--input", EXAMPLES, "--format", "json", "--judge", "luna:mini?languages=strict")
+    by_name = judge(
+        "--input", EXAMPLES, "--format", "json", "--judge", "luna:mini?languages=strict"
+    )
     assert by_name.stdout == strict.stdout
 
 
