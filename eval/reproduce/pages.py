@@ -9,26 +9,25 @@ from ..cost.estimate import VOLUME, measured
 from ..cost.pages import Cells, claim_cells, cost_cells, notes
 from ..figures import Series, Ticks, draw
 from ..markdown import table as markdown_table
-from .tables import Chosen, Line, Plot, load_paper
+from .tables import Line, Plot, Table, load_paper
 
 FOLDER = "reproduction"  # of the figures, beside the page
 _LINES = ("paper", "table", "where", "metric", "system", "whose", "column", "value", "page", "why")
 
 
-def overview(chosen: Sequence[Chosen]) -> Cells:
+def overview(chosen: Sequence[Table]) -> Cells:
     """Return what there is, and how much of it is measured."""
-    rows = [(one.paper, one.name, one.table.title, one.table.status) for one in chosen]
+    rows = [(one.paper, one.name, one.title, one.status) for one in chosen]
     return Cells("", ("paper", "table", "what", "here"), rows)
 
 
-def cells_of(one: Chosen) -> Cells:
+def cells_of(table: Table) -> Cells:
     """Return a table with ours below the paper's rows."""
-    table = one.table
     rows = [
         (_named(line), *line.values, line.page or ("missing" if line.why else ""))
         for line in table.lines()
     ]
-    title = f"{one.paper} {one.name}: {table.title} ({table.where}). Here: {table.status}."
+    title = f"{table.paper} {table.name}: {table.title} ({table.where}). Here: {table.status}."
     return Cells(title, (table.metric or "system", *table.columns, "from"), rows)
 
 
@@ -36,9 +35,8 @@ def _named(line: Line) -> str:
     return line.system if line.whose == "paper" else f"ours: {line.system}"
 
 
-def remarks(one: Chosen) -> Iterator[tuple[str, str]]:
+def remarks(table: Table) -> Iterator[tuple[str, str]]:
     """Yield what is said below a table, by what it is about."""
-    table = one.table
     if table.note:
         yield "Note", table.note
     if table.differs:
@@ -50,26 +48,22 @@ def remarks(one: Chosen) -> Iterator[tuple[str, str]]:
         yield "On", f"{table.hardware}; {table.takes}"
 
 
-def figure_lines(chosen: Sequence[Chosen]) -> Cells:
+def figure_lines(chosen: Sequence[Table]) -> Cells:
     """Return every figure as a row of its own."""
     rows = []
     for one in chosen:
-        about = (one.paper, one.name, one.table.where, one.table.metric)
-        for line in one.table.lines():
-            for column, value in zip(one.table.columns, line.values, strict=True):
+        about = (one.paper, one.name, one.where, one.metric)
+        for line in one.lines():
+            for column, value in zip(one.columns, line.values, strict=True):
                 rows.append((*about, line.system, line.whose, column, value, line.page, line.why))
-        if not one.table.rows and one.table.missing:
-            rows.append((*about, "", "paper", "", "", "", one.table.missing))
+        if not one.rows and one.missing:
+            rows.append((*about, "", "paper", "", "", "", one.missing))
     return Cells("", _LINES, rows)
 
 
-def render_figures(chosen: Sequence[Chosen]) -> dict[str, str]:
+def render_figures(chosen: Sequence[Table]) -> dict[str, str]:
     """Return the SVG of every figure by its file name."""
-    return {
-        f"{paper}-{name}.svg": _svg(table.title, table.plot)
-        for paper, name, table in chosen
-        if table.plot
-    }
+    return {f"{one.paper}-{one.name}.svg": _svg(one.title, one.plot) for one in chosen if one.plot}
 
 
 def _svg(title: str, plot: Plot) -> str:
@@ -92,7 +86,7 @@ def _marks(plot: Plot, axis: int) -> Ticks:
     return [(_share(plot, axis, tick), f"{tick:,.10g}") for tick in plot.ticks[axis]]
 
 
-def render_page(chosen: Sequence[Chosen]) -> str:
+def render_page(chosen: Sequence[Table]) -> str:
     """Return the page in Markdown: an overview, every table, costs, what has no counterpart."""
     prices = load_prices()
     linked = [
@@ -106,7 +100,7 @@ def render_page(chosen: Sequence[Chosen]) -> str:
     gaps = [
         (one.paper, f"[{one.name}](#{_anchor(one.paper, one.name)})", "; ".join(rows), reason)
         for one in chosen
-        for reason, rows in one.table.gaps().items()
+        for reason, rows in one.gaps().items()
     ]
     parts = [_INTRODUCTION, _table(overview(chosen)._replace(rows=linked)), render_tables(chosen)]
     parts += ["## Cost", _COST, _table(costs), notes(prices, VOLUME), _table(claim_cells(prices))]
@@ -115,7 +109,7 @@ def render_page(chosen: Sequence[Chosen]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def render_tables(chosen: Sequence[Chosen]) -> str:
+def render_tables(chosen: Sequence[Table]) -> str:
     """Return the tables in Markdown, with links as from docs/."""
     parts = []
     for paper in dict.fromkeys(one.paper for one in chosen):
@@ -124,9 +118,9 @@ def render_tables(chosen: Sequence[Chosen]) -> str:
     return "\n\n".join(parts)
 
 
-def _section(one: Chosen) -> Iterator[str]:
-    table, shown = one.table, cells_of(one)
-    yield f"### {one.paper} {one.name}"
+def _section(table: Table) -> Iterator[str]:
+    shown = cells_of(table)
+    yield f"### {table.paper} {table.name}"
     yield f"{table.title} ({table.where}). **Here: {table.status}.**"
     if table.columns:
         rows = []
@@ -135,10 +129,10 @@ def _section(one: Chosen) -> Iterator[str]:
             rows.append((f"*{name}*" if line.whose == "paper" else name, *values, page))
         yield _table(shown._replace(rows=rows))
     if table.plot:
-        yield f"![{table.title}]({FOLDER}/{one.paper}-{one.name}.svg)"
+        yield f"![{table.title}]({FOLDER}/{table.paper}-{table.name}.svg)"
     if table.picture:
         yield f"![{table.title}]({table.picture})"
-    if said := "\n".join(f"- {what}: {text}" for what, text in remarks(one)):
+    if said := "\n".join(f"- {what}: {text}" for what, text in remarks(table)):
         yield said
 
 

@@ -68,6 +68,8 @@ class Line(NamedTuple):
 class Table(Record):
     """A table, a figure or a passage with figures."""
 
+    paper: str
+    name: str
     title: str
     where: str  # in the paper
     metric: str = ""
@@ -137,14 +139,6 @@ class Paper(Record):
     tables: dict[str, Table]
 
 
-class Chosen(NamedTuple):
-    """A table with its name and that of its paper."""
-
-    paper: str
-    name: str
-    table: Table
-
-
 @cache
 def load_paper(name: str) -> Paper:
     """Return a paper.
@@ -156,20 +150,23 @@ def load_paper(name: str) -> Paper:
         raise UnknownTable(f"no paper {name!r}; there are {', '.join(PAPERS)}")
     text = files(__package__).joinpath("papers", f"{name}.yaml").read_text(encoding="utf-8")
     # Every scalar as it is written, so that 0.90 stays 0.90; this loader builds nothing but text.
-    return Paper.model_validate(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506
+    content = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506
+    for table, about in content["tables"].items():
+        about |= {"paper": name, "name": table}
+    return Paper.model_validate(content)
 
 
-def choose(name: str | None) -> list[Chosen]:
+def choose(name: str | None) -> list[Table]:
     """Return the tables of "PAPER", that of "PAPER:TABLE" ("luna:2" is "luna:table-2"), or all.
 
     Raises:
         UnknownTable: there is no such paper or table; names those that there are.
     """
     if name is None:
-        return [one for paper in PAPERS for one in choose(paper)]
+        return [table for paper in PAPERS for table in choose(paper)]
     paper, colon, wanted = name.partition(":")
     tables = load_paper(paper).tables
-    names = [each for each in tables if not colon or each in (wanted, f"table-{wanted}")]
-    if not names:
+    found = [tables[each] for each in tables if not colon or each in (wanted, f"table-{wanted}")]
+    if not found:
         raise UnknownTable(f"no table {wanted!r}; there are {', '.join(tables)}")
-    return [Chosen(paper, each, tables[each]) for each in names]
+    return found

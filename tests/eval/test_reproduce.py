@@ -26,7 +26,7 @@ TABLES = {
 MEASURED = [
     pytest.param(line, id=f"{one.paper}:{one.name} {line.system}")
     for one in choose(None)
-    for line in one.table.lines()
+    for line in one.lines()
     if line.page
 ]
 
@@ -116,7 +116,7 @@ def test_an_unknown_name_is_answered_by_those_that_there_are(name, says):
 
 def test_a_row_without_a_counterpart_needs_a_reason():
     columns, row = ("F1",), Row(values=("1",))
-    named = {"title": "x", "where": "y", "columns": columns}
+    named = {"paper": "p", "name": "t", "title": "x", "where": "y", "columns": columns}
     with pytest.raises(ValueError, match="GPT: say what is ours or why it is missing"):
         Table(**named, rows={"GPT": row})
     with pytest.raises(ValueError, match="GPT: 1 values for 2 columns"):
@@ -129,7 +129,7 @@ def test_a_row_without_a_counterpart_needs_a_reason():
 
 def test_every_command_for_the_whole_exists():
     group = get_command(app)
-    said = [one.table.command for one in choose(None)]
+    said = [one.command for one in choose(None)]
     commands = [part.strip() for command in said for part in command.split(";")]
     ours = [part[part.find("moonlynx ") :] for part in commands if "moonlynx " in part]
     assert len(ours) > 15
