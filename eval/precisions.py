@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from moonlynx.judge.batch.judging import read_timings, read_verdicts
 from moonlynx.judge.contract.spec import JudgeSpec, Spec, parse_spec
-from moonlynx.judge.contract.types import MoonlynxError, Verdict
+from moonlynx.judge.contract.types import MoonlynxError
 from moonlynx.judge.files.atomic import written_whole
 
 from .benchmarks import Benchmark, BenchmarkError
@@ -33,7 +33,7 @@ class Precision(NamedTuple):
         unscored: rows without a verdict.
         auroc, balanced_accuracy: in [0, 1], with the difference to the reference.
         agreement: share of rows with the reference's verdict.
-        tokens_per_second: read and written, over the rows that were scored.
+        tokens_per_second: read and written, the model's loading aside.
         peak_bytes: of the process that judged; None where the system does not tell.
         file_bytes: of the weights, None where they are not files here.
     """
@@ -104,26 +104,18 @@ def _measure(
     pair = (File.of(path), verdicts), (File.of(reference), others)
     found = compare(benchmark.rows, *pair, resamples=how.resamples, seed=how.seed)
     same = sum(one.score == other.score for one, other in zip(verdicts, others, strict=True))
+    tokens = sum(one.usage.input_tokens + one.usage.output_tokens for one in verdicts)
+    seconds = sum(read_timings(path.with_suffix(".timings.jsonl")))
     return Precision(
         spec=str(spec),
         unscored=found.unscored_a,
         auroc=found.differences["auroc"],
         balanced_accuracy=found.differences["balanced_accuracy"],
         agreement=wilson(same, len(verdicts)),
-        tokens_per_second=_speed(verdicts, read_timings(path.with_suffix(".timings.jsonl"))),
+        tokens_per_second=tokens / seconds if seconds else None,
         peak_bytes=_read_peak(path.with_suffix(_PEAK)),
         file_bytes=_file_bytes(spec),
     )
-
-
-def _speed(verdicts: Sequence[Verdict], seconds: Sequence[float]) -> float | None:
-    scored = [
-        (verdict.usage.input_tokens + verdict.usage.output_tokens, taken)
-        for verdict, taken in zip(verdicts, seconds, strict=True)
-        if verdict.score is not None
-    ]
-    time = sum(taken for _, taken in scored)
-    return sum(tokens for tokens, _ in scored) / time if time else None
 
 
 def _file_bytes(spec: Spec) -> int | None:
