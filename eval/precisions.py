@@ -5,8 +5,6 @@ The judges are one model, the first the reference, as a checkpoint in 32 bits be
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,6 +54,9 @@ def judge_apart(
     Raises:
         BenchmarkError: the judge cannot be loaded; says why.
     """
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as one:
         return one.submit(_judge, load, spec, output, how).result()
 
