@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from moonlynx.judge.contract.types import first_fault
 from moonlynx.judge.files.stored import MANIFEST, Manifest, load_record
 from moonlynx.judge.metrics.adapter import HeadError
 from moonlynx.judge.metrics.definition import load_definition
-from moonlynx.judge.metrics.encoder.head import EncoderHead, Shares, open_head
+from moonlynx.judge.metrics.encoder.head import WEAK, EncoderHead, Shares, open_head
 from moonlynx.recipes.luna2.data.licences import SETS
 from moonlynx.recipes.luna2.heads import OURS, TO_BEAT, write_value
 
@@ -75,6 +75,7 @@ def render_heads_card(folder: Path, results: Path) -> ModelCard:
             [row for head in heads for row in _data(head.metric, found[head.metric])],
             (0, 1, 4),
         ),
+        elsewhere=_elsewhere(heads),
         left_out=[metric for metric in found if metric not in {head.metric for head in heads}],
         files=files_table(folder, manifest.files),
         sets=sets,
@@ -108,16 +109,32 @@ def _check(heads: list[EncoderHead], found: Mapping[str, Fitted]) -> None:
 def _cells(head: EncoderHead, found: Fitted) -> list[str]:
     definition = load_definition(head.metric)
     amount = {"boolean": "", "multi-class": "one of: ", "multi-label": "any of: "}[head.kind]
-    says = amount + ", ".join(definition.classes)
+    says = amount + ", ".join(definition.classes if head.kind == "boolean" else head.outputs)
     ours, theirs = found.figures[OURS], found.figures[TO_BEAT]
     held = ", ".join(f"{name} {bar:.2f}" for name, bar in sorted(head.thresholds.items()))
     scores = [write_value(each[name]) for name in _INDEXED for each in (ours, theirs)]
     return [f"`luna2:{head.metric}`", says, *scores, held or "the likeliest class"]
 
 
+def _elsewhere(heads: Sequence[EncoderHead]) -> str | None:
+    rows = [
+        [
+            f"`luna2:{head.metric}`",
+            source,
+            write_value(auroc),
+            "do not rely on it" if auroc[0] < WEAK else "",
+        ]
+        for head in heads
+        for source, auroc in head.elsewhere.items()
+    ]
+    return table(["metric", "source", "AUROC", f"under {WEAK}"], rows, (0, 1, 3)) if rows else None
+
+
 def _shipped(metric: str) -> Iterator[str]:
     """Return the sets that a metric's shipped weights are fitted to."""
-    return (name for name, each in SETS[metric].items() if each.use == "shipped")
+    return (
+        name for name, each in SETS[metric].items() if each.use == "shipped" and each.folder is None
+    )
 
 
 def _data(metric: str, found: Fitted) -> list[list[str]]:

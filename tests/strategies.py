@@ -10,6 +10,7 @@ from moonlynx.judge.contract.types import (
     JudgeError,
     JudgeInfo,
     MetricInput,
+    MetricSpan,
     MetricVerdict,
     Sentence,
     Span,
@@ -149,13 +150,19 @@ metric_inputs = st.builds(
 
 
 @st.composite
+def metric_spans(draw):
+    field = draw(st.sampled_from(["input", "output"]))
+    return MetricSpan(**draw(spans()).model_dump(), label=draw(texts), field=field)
+
+
+@st.composite
 def metric_verdicts(draw):
     error = draw(st.none() | errors)
     return MetricVerdict(
         id=draw(ids),
         metric=draw(texts),
         labels={} if error else draw(st.dictionaries(texts, probabilities, min_size=1, max_size=3)),
-        spans=draw(tuples_of(spans())),
+        spans=draw(tuples_of(metric_spans())),
         usage=draw(usages),
         error=error,
     )

@@ -1,11 +1,11 @@
 """Metrics over a file of inputs, into a JSONL file that survives being killed.
 
-Verdicts are appended in the order of the rows, and a verdict is the same bytes every time; a run
-started again skips the rows that are done (`moonlynx.judge.files.journal`).
+Verdicts are appended in the order of the rows, of a row in that of the metrics, and a verdict is
+the same bytes every time; a run started again skips what is done (`moonlynx.judge.files.journal`).
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,57 @@ from pydantic import ValidationError
 
 from ..contract.types import BadInput, JudgeError, MetricInput, MetricVerdict, first_fault
 from ..files.journal import resume
+from ..metrics.encoder import heads_in
+from ..metrics.grounded import ADHERENCE, JudgeMetric
+from ..metrics.loading import NAME, load_metric
 from ..metrics.metric import Metric
+from ..metrics.prompt import fault_of
+from ..registry import load_judge
 from ..rows.fields import AS_NAMED, FieldMap
 from ..rows.formats import read_raw
 from ..rows.names import listed
 from .judging import batches, to_line
 
 MetricRow = MetricInput | BadInput  # a row of a file, or what is wrong with it
+Task = tuple[MetricRow, Metric]
+ALL = "all"
+_ADHERENCE = f"{NAME}:{ADHERENCE}"
+
+
+def load_metrics(name: str) -> list[Metric]:
+    """Load the metric of that name, or those that run in this process without torch for `all`.
+
+    Context adherence on the encoder is the judge luna:mini. Raises as `load_metric` and
+    `load_judge`.
+    """
+    if name == ALL:
+        names = sorted([*heads_in(), ADHERENCE])
+        return [metric for each in names for metric in load_metrics(f"{NAME}:{each}")]
+    return [JudgeMetric(load_judge("luna:mini")) if name == _ADHERENCE else load_metric(name)]
+
+
+def tasks_of(metrics: Sequence[Metric], rows: Iterable[MetricRow]) -> Iterator[Task]:
+    """Yield each row with the metrics that it has the fields of; one without any with all."""
+    for row in rows:
+        fitting = [
+            metric
+            for metric in metrics
+            if isinstance(row, BadInput) or fault_of(metric.definition, row) is None
+        ]
+        yield from ((row, metric) for metric in fitting or metrics)
+
+
+def measure_tasks(tasks: Sequence[Task]) -> list[MetricVerdict]:
+    """Run each metric over its rows, and return the verdicts in the order of the tasks.
+
+    Heads on the encoder share the pass over a text that several of them read.
+    """
+    found: dict[int, MetricVerdict] = {}
+    for metric in {id(metric): metric for _, metric in tasks}.values():
+        places = [place for place, task in enumerate(tasks) if task[1] is metric]
+        verdicts = measure_rows(metric, [tasks[place][0] for place in places])
+        found |= dict(zip(places, verdicts, strict=True))
+    return [found[place] for place in range(len(tasks))]
 
 
 def read_inputs(path: Path, fields: FieldMap = AS_NAMED) -> Iterator[MetricRow]:
@@ -70,7 +114,7 @@ def measure_rows(metric: Metric, rows: Sequence[MetricRow]) -> list[MetricVerdic
 
 
 def measure_file(
-    metric: Metric,
+    metrics: Sequence[Metric],
     path: Path,
     output: Path,
     *,
@@ -78,29 +122,30 @@ def measure_file(
     batch_size: int,
     fields: FieldMap = AS_NAMED,
 ) -> Counter[str]:
-    """Write one verdict per row to `output`, resuming where an earlier run stopped.
+    """Write the verdicts on each row to `output`, resuming where an earlier run stopped.
 
     Returns:
-        Rows by outcome: "scored", or the error's code.
+        Verdicts by outcome: "scored", or the error's code.
 
     Raises:
         InUse: another process is writing `output`.
         RunMismatch: `output` holds verdicts of another run.
     """
-    run = {"metric": f"{metric.info.name} {metric.info.version}", "input_sha256": sha256}
+    names = ", ".join(f"{metric.info.name} {metric.info.version}" for metric in metrics)
+    run = {"metric": names, "input_sha256": sha256}
     with resume(output, run | fields.stated()) as journal:
-        rows = read_inputs(path, fields)
-        done = journal.pass_over(MetricVerdict, rows, _id_of)
+        tasks = tasks_of(metrics, read_inputs(path, fields))
+        done = journal.pass_over(MetricVerdict, tasks, _id_of)
         counts = Counter(map(outcome, done))
-        for batch in batches(rows, batch_size):
-            verdicts = measure_rows(metric, batch)
+        for batch in batches(tasks, batch_size):
+            verdicts = measure_tasks(batch)
             journal.append(map(to_line, verdicts))
             counts.update(map(outcome, verdicts))
     return counts
 
 
-def _id_of(row: MetricRow) -> str | int | None:
-    return row.id if isinstance(row, MetricInput) else None
+def _id_of(task: Task) -> str | int | None:
+    return task[0].id if isinstance(task[0], MetricInput) else None
 
 
 def outcome(verdict: MetricVerdict) -> str:

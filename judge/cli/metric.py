@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +12,20 @@ import typer
 from rich.table import Table
 
 from ..batch.judging import BATCH_SIZE, batches, to_line
-from ..batch.metrics import MetricRow, measure_file, measure_rows, outcome, read_inputs
+from ..batch.metrics import (
+    MetricRow,
+    load_metrics,
+    measure_file,
+    measure_tasks,
+    outcome,
+    read_inputs,
+    tasks_of,
+)
 from ..contract.types import ExitCode, MetricInput
 from ..files.atomic import keep_apart
 from ..metrics.definition import definitions, load_definition
-from ..metrics.loading import load_metric
+from ..metrics.encoder import EMBEDDED, heads_in
+from ..metrics.grounded import ADHERENCE
 from ..metrics.metric import Metric
 from ..rows.examples import describe
 from ..rows.fields import FieldMap
@@ -32,8 +41,8 @@ def metric(
     name: Annotated[
         str,
         typer.Argument(
-            help="As in luna2:toxicity, luna2:FOLDER@transformers, or "
-            "chainpoll:prompt_injection@URL."
+            help="As in luna2:tone, luna2:FOLDER@transformers, chainpoll:prompt_injection@URL; "
+            "all for those that run here, each on the rows that have its fields."
         ),
     ],
     input_file: Annotated[
@@ -55,7 +64,7 @@ def metric(
     with kept(input_file) as path:
         source = describe(path)
         check_rows(source.rows, input_file)
-        loaded = load_metric(name)
+        loaded = load_metrics(name)
         if output is None:
             counts = _print_verdicts(loaded, read_inputs(path, fields), batch_size)
         else:
@@ -66,30 +75,57 @@ def metric(
                 )
     say_notes(fields)
     listed = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
-    echo(f"{counts.total()} rows: {listed or 'none'}", err=True)
+    echo(
+        f"{counts.total()} {'rows' if len(loaded) == 1 else 'verdicts'}: {listed or 'none'}",
+        err=True,
+    )
     unscored = counts.total() - counts["scored"]
     raise typer.Exit(ExitCode.UNSCORED if unscored else ExitCode.DONE)
 
 
 @app.command()
 def metrics() -> None:
-    """List the metrics that are defined, and what each reads."""
+    """List the metrics that are defined, what each reads, and whether it runs here."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
+    heads = heads_in()
     for name in definitions():
         definition = load_definition(name)
         table.add_row(name, definition.description)
         classes = ", ".join(definition.classes)
         table.add_row("", f"{definition.kind}: {classes}", style="dim")
         table.add_row("", f"reads {', '.join(definition.reads)}", style="dim")
+        for line in _where(name, heads):
+            table.add_row("", line)
     Terminal().print(table)
 
 
-def _print_verdicts(loaded: Metric, rows: Iterator[MetricRow], batch_size: int) -> Counter[str]:
+def _where(name: str, heads: Sequence[str]) -> Iterator[str]:
+    """Yield where a metric runs, and how well its head ranks texts of other sources."""
+    if name == ADHERENCE:
+        yield f"runs here: luna2:{name}, which is the judge luna:mini"
+    elif name not in heads:
+        yield (
+            f"does not run here: fit a head (pip install 'moonlynx[train]', moonlynx train "
+            f"luna2-heads --metric {name}) or an adapter (moonlynx train luna2 {name}), or ask a "
+            f"chat model: luna2:{name}@transformers?backbone=MODEL"
+        )
+    else:
+        from ..metrics.encoder.head import WEAK, open_head
+
+        yield f"runs here: luna2:{name}"
+        for source, (auroc, low, high) in open_head(EMBEDDED, name).elsewhere.items():
+            weak = "; do not rely on it in texts unlike its own" if auroc < WEAK else ""
+            yield f"AUROC out of domain ({source}): {auroc:.2f} [{low:.2f}, {high:.2f}]{weak}"
+
+
+def _print_verdicts(
+    loaded: Sequence[Metric], rows: Iterator[MetricRow], batch_size: int
+) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for batch in batches(rows, batch_size):
-        for verdict in measure_rows(loaded, batch):
+    for batch in batches(tasks_of(loaded, rows), batch_size):
+        for verdict in measure_tasks(batch):
             counts[outcome(verdict)] += 1
             sys.stdout.write(to_line(verdict).decode("utf-8"))
         sys.stdout.flush()

@@ -432,14 +432,21 @@ class MetricInput(Record):
     trace: tuple[JsonObject, ...] | None = None
 
 
-class MetricVerdict(Record):
-    """What a metric returns: a probability for each of its labels."""
+class MetricSpan(Span):
+    """A range of a field of a metric's input, and the label that holds there."""
 
-    schema_version: Literal["1.0"] = "1.0"
+    label: Text
+    field: Literal["input", "output"]
+
+
+class MetricVerdict(Record):
+    """What a metric returns: a probability for each of its labels, and where some of them hold."""
+
+    schema_version: Literal["1.0", "1.1"] = SCHEMA_VERSION
     id: Id | None = None
     metric: Text
     labels: dict[Text, Probability] = Field(default_factory=dict)
-    spans: tuple[Span, ...] = ()
+    spans: tuple[MetricSpan, ...] = ()
     usage: Usage = Usage()
     error: JudgeError | None = None
 

@@ -9,6 +9,7 @@
   judge" rows, for the metrics that it prints a prompt of.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -72,9 +73,7 @@ def build_metric(spec: JudgeSpec) -> Metric:
     folder = Path(spec.model).expanduser()
     is_head = (folder / HEAD).is_file()
     if not is_head and spec.backend in (None, "onnx", "torch") and "backbone" not in spec.options:
-        from .encoder.metric import EncoderMetric
-
-        return EncoderMetric.load(spec.model, spec.backend, spec.options)
+        return _load_embedded(spec.model, spec.backend, spec.options)
     backend = spec.backend or "transformers"
     options = dict(spec.options)
     backbone = options.pop("backbone", None)
@@ -87,6 +86,18 @@ def build_metric(spec: JudgeSpec) -> Metric:
             f"{spec}: without a trained head (a folder), name the model to prompt by ?backbone="
         )
     return _prompt_as_it_is(spec.model, backend, backbone, options)
+
+
+def _load_embedded(name: str, backend: str | None, options: Mapping[str, str]) -> Metric:
+    """Load the head that ships, with what some are joined with: formats, a text's other reading."""
+    from .encoder.disguised import DisguisedMetric
+    from .encoder.metric import EncoderMetric
+    from .encoder.pii import PiiMetric
+
+    head = EncoderMetric.load(name, backend, options)
+    if name == "pii":
+        return PiiMetric(head)
+    return DisguisedMetric(head) if name == "prompt_injection" else head
 
 
 def _load_trained(

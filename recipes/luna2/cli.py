@@ -53,6 +53,9 @@ def _train_head(
         ),
     ] = None,
     out: OutOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show rows, tokens and steps of the run, and stop.")
+    ] = False,
 ) -> None:
     """Train a head of Luna-2: an adapter that answers for one metric with one token."""
     _start()
@@ -61,7 +64,7 @@ def _train_head(
     from .data import load, read_rows, split
     from .data.rows import Placed
     from .settings import load_run
-    from .train import HEAD_FOLDER, train
+    from .train import HEAD_FOLDER, plan, train
 
     definition = load_definition(metric)
     recipe_name, run = load_run(recipe, backbone)
@@ -71,6 +74,10 @@ def _train_head(
         splits = load(definition.name, data)
     else:
         splits = split((Placed(row) for row in read_rows(data, definition)), run.seed)
+    if dry_run:
+        for line in plan(run, definition, splits):
+            echo(line)
+        return
     name = f"luna2-{definition.name}-{recipe_name}{'-again' if head is not None else ''}"
     out = out or Path("runs") / name
     done = train(run, definition, splits, out)
@@ -94,16 +101,23 @@ def _fit_heads(
     rows: Annotated[
         int | None, typer.Option(min=200, help="Training and test rows at most (default: all).")
     ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only this metric's head; others stay. Repeatable."),
+    ] = None,
     out: OutOption = None,
 ) -> None:
-    """Fit heads on the encoder of luna:mini, and write those that beat TF-IDF."""
+    """Fit heads on the encoder of luna:mini, and write those that TF-IDF does not beat."""
     _start(("onnx", "sklearn"))
-    from moonlynx.judge.metrics.encoder.head import EMBEDDED
+    from moonlynx.judge.metrics.encoder import EMBEDDED
 
+    from .features import FORMS
     from .heads import run_heads
 
+    if unknown := set(metric or ()) - FORMS.keys():
+        raise typer.BadParameter(f"--metric: {min(unknown)} has no head; known: {', '.join(FORMS)}")
     out, folder = out or Path("runs") / "luna2-heads", folder or EMBEDDED
-    found = run_heads(data, out, folder, rows)
+    found = run_heads(data, out, folder, rows, tuple(metric or FORMS))
     names = [name for name, each in found.items() if each["ships"]]
     echo(f"{folder} holds heads of {', '.join(names) or 'no metric'}; see {out}/tables.md")
 

@@ -7,9 +7,11 @@ projections learns the metric, by cross-entropy over the class tokens at the las
 import hashlib
 import json
 import logging
+import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.backends.transformers_labels import ADAPTER_WEIGHTS
 from moonlynx.judge.contract.types import MoonlynxError, Record
 from moonlynx.judge.files.stored import save_record
@@ -79,6 +81,29 @@ class Trained(NamedTuple):
     validation_losses: list[float]
     fitted_before: float | None
     fitted_after: float | None
+
+
+def plan(run: Run, definition: MetricDefinition, splits: Splits) -> list[str]:
+    """Return what a run would do, in lines: rows and steps, and where the backbone is, its tokens.
+
+    No weights are loaded. Raises as `train` for what is wrong with rows or tokenizer.
+    """
+    sizes = f"{len(splits.train)} rows, {len(splits.validation)} for validation"
+    try:
+        backbone = find_backbone(run.backbone)
+    except BackendError as error:
+        return [f"{definition.name} on {run.backbone}: {sizes}", f"lengths not counted: {error}"]
+    prompter = Prompter(definition, load_tokenizer(backbone))
+    learned = encode(splits.train, prompter, run.max_length)
+    _check(learned, len(splits.train), run)
+    tokens = sum(len(row["input_ids"]) for row in learned.rows)
+    steps = math.ceil(len(learned.rows) * run.epochs / run.batch)
+    return [
+        f"{definition.name} on {run.backbone}: {sizes}; {learned.too_long} too long, "
+        f"{learned.blank} blank",
+        f"{steps} steps over {run.epochs * tokens:,.0f} tokens",
+        f"each class is one token: {prompter.tokens.answers()}",
+    ]
 
 
 def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> Trained:

@@ -7,7 +7,7 @@ from huggingface_hub import constants
 
 from moonlynx.judge.backends.hub import HubError
 from moonlynx.judge.files.stored import RELEASE, Release
-from moonlynx.judge.metrics.encoder.head import EMBEDDED as HEADS
+from moonlynx.judge.metrics.encoder import EMBEDDED as HEADS
 from moonlynx.model_card import hub as releases
 from moonlynx.model_card.release import plan_release
 

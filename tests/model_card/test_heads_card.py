@@ -6,11 +6,12 @@ import pytest
 from huggingface_hub import ModelCard
 
 from moonlynx.judge.metrics.adapter import HeadError
-from moonlynx.judge.metrics.encoder.head import EMBEDDED, open_head, save_heads
+from moonlynx.judge.metrics.encoder import EMBEDDED
+from moonlynx.judge.metrics.encoder.head import open_head, save_heads
 from moonlynx.model_card.heads import render_heads_card
 from moonlynx.model_card.results import CardError
 
-(RESULTS,) = (Path(__file__).parents[2] / "docs" / "results").glob("*-23-luna2-heads/results.json")
+(RESULTS,) = (Path(__file__).parents[2] / "docs" / "results").glob("*-24-luna2-heads/results.json")
 
 
 @pytest.fixture

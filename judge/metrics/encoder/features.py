@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
@@ -17,6 +18,7 @@ from .parts import Part, stems
 from .states import Floats, StateEncoder
 
 HALF = 1 << 18  # at a quarter of it, words in one bucket with others cost toxicity a point of AUROC
+_KEPT = 256  # windows, of 12 KB each
 BUCKETS = 2 * HALF
 """Words and pairs of them fall into the first half, parts of words into the second."""
 
@@ -51,8 +53,13 @@ class FeatureReader:
         self._tokenizer = tokenizer
         self._specials = find_specials(tokenizer)
         self.version = encoder.version
+        self._read = lru_cache(maxsize=_KEPT)(self._read_anew)
 
     def __call__(self, part: Part) -> tuple[Floats, int]:
+        """Return what `_read_anew` does; heads that read one input after the other share a pass."""
+        return self._read(part)
+
+    def _read_anew(self, part: Part) -> tuple[Floats, int]:
         """Return a window's features, and how many tokens were read.
 
         Of a text, of each layer the mean and the greatest over its tokens. Of a pair, of each layer
@@ -85,6 +92,7 @@ class FeatureReader:
         return np.concatenate(numbers), len(ids)
 
 
+@lru_cache(maxsize=_KEPT)
 def hash_words(text: str) -> Words:
     """Hash a text's terms: words and marks, pairs of them, and parts of words; digits are alike."""
     counts: Counter[int] = Counter()

@@ -16,11 +16,13 @@ from ...contract.types import Finite, Probability, Record
 from ...files.stored import MANIFEST, Manifest, check_file, load_record, save_manifest
 from ..adapter import HeadError
 from ..definition import Kind
+from . import heads_in
 from .features import BUCKETS, Words, unit_length
 from .parts import Form
 from .states import Floats
 
-EMBEDDED = Path(__file__).parents[2] / "weights" / "luna2"
+WEAK = 0.7
+"""AUROC on other sources below which a head is not to be relied on there."""
 _Base64 = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
 
 
@@ -72,6 +74,7 @@ class EncoderHead(Record):
         states: of every head.
         shares: fitted on validation rows, so that the probabilities are calibrated.
         thresholds: fitted on them too: P from which the positive class, or each label, holds.
+        elsewhere: AUROC with its 95 % interval on each source that no training row came from.
     """
 
     schema_version: Literal["1.1"] = "1.1"
@@ -86,6 +89,9 @@ class EncoderHead(Record):
     states: StateWeights
     shares: Shares
     thresholds: dict[str, Probability] = Field(default_factory=dict)
+    elsewhere: dict[str, tuple[Probability, Probability, Probability]] = Field(
+        default_factory=dict, exclude_if=lambda value: not value
+    )
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -179,7 +185,7 @@ def open_head(folder: Path, metric: str) -> EncoderHead:
     """
     manifest, path = load_record(folder / MANIFEST, Manifest, HeadError), folder / f"{metric}.json"
     if path.name not in manifest.files:
-        known = ", ".join(name.removesuffix(".json") for name in sorted(manifest.files)) or "none"
+        known = ", ".join(heads_in(folder)) or "none"
         raise HeadError(f"no head of {metric!r} on the encoder in {folder}; there are: {known}")
     check_file(path, manifest, HeadError)
     return load_record(path, EncoderHead, HeadError, "fit it anew: moonlynx train luna2-heads")

@@ -19,8 +19,9 @@ from ...judges.luna import weights as luna
 from ..adapter import HeadError
 from ..definition import load_definition
 from ..prompt import fault_of
+from . import EMBEDDED
 from .features import FeatureReader, hash_words
-from .head import EMBEDDED, Scorer, open_head
+from .head import Scorer, open_head
 from .parts import Part, read_parts
 from .states import StateEncoder
 

@@ -29,6 +29,8 @@ class UnknownMetric(MoonlynxError, ValueError):
 def load(metric: str, root: Path) -> Splits:
     """Read a metric's sets from the data folder, split in three: no seed of a run moves a row.
 
+    A set with a folder of its own is read where there is that folder.
+
     Raises:
         UnknownMetric: no set is read for it; names those that there are.
         DataNotFound: the folder lacks a file.
@@ -38,6 +40,7 @@ def load(metric: str, root: Path) -> Splits:
     placed = (
         Placed(read, "test" if each.use == "tested" else side)
         for each in SETS[metric].values()
+        if each.folder is None or (root / each.folder).is_dir()
         for read, side in each.read(root)
     )
     return split(placed, SEED)

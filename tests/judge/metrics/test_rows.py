@@ -65,31 +65,31 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
     path.write_bytes(b"\n".join(LINES * 4) + b"\n")
     options = {"sha256": "a" * 64, "batch_size": 3}
     whole = tmp_path / "whole.jsonl"
-    counts = measure_file(Loudness(), path, whole, **options)
+    counts = measure_file([Loudness()], path, whole, **options)
     assert counts == {"scored": 8, "bad_input": 16}
 
     cut = tmp_path / "cut.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        measure_file(Loudness(stop_at=5), path, cut, **options)
+        measure_file([Loudness(stop_at=5)], path, cut, **options)
     with cut.open("ab") as file:
         file.write(b'{"half')
     second = Loudness()
-    assert measure_file(second, path, cut, **options) == counts
+    assert measure_file([second], path, cut, **options) == counts
     assert second.seen < 8
     assert cut.read_bytes() == whole.read_bytes()
     with pytest.raises(RunMismatch, match="another input sha256"):
-        measure_file(Loudness(), path, cut, sha256="b" * 64, batch_size=3)
+        measure_file([Loudness()], path, cut, sha256="b" * 64, batch_size=3)
     with held(cut), pytest.raises(InUse):
-        measure_file(Loudness(), path, cut, **options)
+        measure_file([Loudness()], path, cut, **options)
     cut.write_bytes(whole.read_bytes() * 2)
     with pytest.raises(RunMismatch, match="holds more than the 24 rows of the input"):
-        measure_file(Loudness(), path, cut, **options)
+        measure_file([Loudness()], path, cut, **options)
 
 
 def test_ctrl_c_says_how_to_go_on_and_metrics_are_listed(tmp_path, monkeypatch):
     path, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     path.write_bytes(b"\n".join(LINES))
-    monkeypatch.setattr(metric_cli, "load_metric", lambda name: Loudness(stop_at=2))
+    monkeypatch.setattr(metric_cli, "load_metrics", lambda name: [Loudness(stop_at=2)])
     command = ["metric", "loudness", "--batch-size", "2", "--input", str(path)]
     interrupted = moonlynx(*command, "--output", output)
     assert interrupted.exit_code == 130

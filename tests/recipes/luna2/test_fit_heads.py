@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from moonlynx.judge.contract.types import MetricInput
-from moonlynx.judge.files.stored import MANIFEST
 from moonlynx.judge.judges.luna.weights import MINI, open_weights
 from moonlynx.judge.metrics.definition import load_definition
+from moonlynx.judge.metrics.encoder import heads_in
 from moonlynx.judge.metrics.encoder.features import FeatureReader
 from moonlynx.judge.metrics.encoder.head import save_heads
 from moonlynx.judge.metrics.encoder.metric import EncoderMetric
@@ -78,19 +78,18 @@ def test_a_fitted_head_judges_as_it_was_measured(metric, rows, tmp_path):
 def test_a_run_measures_heads_writes_those_that_ship_and_goes_on(tmp_path, monkeypatch):
     made = list(texts())
     splits = Splits(tuple(made[:16]), tuple(made[16:24]), tuple(made[24:]), 0)
-    monkeypatch.setattr("moonlynx.recipes.luna2.heads.FORMS", {"toxicity": "text"})
     monkeypatch.setattr("moonlynx.recipes.luna2.heads.load", lambda metric, data: splits)
     out, folder = tmp_path / "run", tmp_path / "heads"
-    found = run_heads(tmp_path, out, folder)["toxicity"]
+    found = run_heads(tmp_path, out, folder, metrics=("toxicity",))["toxicity"]
     assert found["classes"] == {"true": 4, "false": 4}
     assert found["figures"]["majority"]["auroc"][0] == 0.5
-    # The words of both classes are in training: TF-IDF knows them too, so there is nothing to gain.
+    # The words of both classes are in training: TF-IDF knows them too, and the head is level.
     assert found["figures"]["TF-IDF"]["auroc"][0] == 1.0
-    assert not found["ships"]
-    assert [path.name for path in folder.iterdir()] == [MANIFEST]
+    assert found["ships"]
+    assert heads_in(folder) == ["toxicity"]
     assert json.loads((out / "results.json").read_text())["toxicity"]["rows"] == 8
     tables = (out / "tables.md").read_text()
     assert "| TF-IDF | " in tables
     monkeypatch.setattr("moonlynx.recipes.luna2.heads.run_metric", None)  # all of it is done
-    run_heads(tmp_path, out, folder)
+    run_heads(tmp_path, out, folder, metrics=("toxicity",))
     assert (out / "tables.md").read_text() == tables

@@ -33,6 +33,18 @@ def test_every_recipe_can_be_read():
     assert read_run(find_recipe("llama-3.1-8b-qlora", RECIPES), Run).load == "nf4"
 
 
+@pytest.mark.heavy
+@pytest.mark.parametrize("recipe", RUNS)
+def test_every_recipe_says_what_it_would_do_without_its_backbone(tmp_path, recipe):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"output": "Go away", "input": "", "labels": ["true"]}\n' * 8)
+    found = moonlynx("train", "luna2", "toxicity", "--data", path, "--recipe", recipe, "--dry-run")
+    assert found.exit_code == 0, found.output
+    backbone = read_run(find_recipe(recipe, RECIPES), Run).backbone
+    assert f"toxicity on {backbone}: " in found.output
+    assert "lengths not counted: " in found.output
+
+
 @pytest.mark.parametrize(("changes", "message"), cases(__file__, "wrong_settings"))
 def test_what_is_wrong_in_a_yaml_is_named(tmp_path, changes, message):
     path = tmp_path / "run.yaml"
@@ -211,6 +223,10 @@ def test_from_rows_to_verdicts_by_the_command_line(tiny_llama, tmp_path, monkeyp
     ]
     Path("rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     command = ["train", "luna2", "toxicity", "--data", "rows.jsonl", "--recipe", "mine.yaml"]
+    planned = moonlynx(*command, "--backbone", tiny_llama, "--dry-run")
+    assert planned.exit_code == 0, planned.output + repr(planned.exception)
+    assert "each class is one token: one sign: 1 for true or 0 for false" in planned.output
+    assert not Path("runs").exists()
     result = moonlynx(*command, "--backbone", tiny_llama)
     assert result.exit_code == 0, result.output + repr(result.exception)
     assert "too few validation rows to fit to" in result.output

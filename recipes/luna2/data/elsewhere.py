@@ -1,0 +1,52 @@
+"""Sets that no head is trained on: for testing alone, or read where a user's folder has them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from moonlynx.eval.attacks.suite import load_attacks
+from moonlynx.judge.rows.formats import read_raw
+
+from .rows import Placed, Side, letters, row
+
+_SIDES: tuple[tuple[str, Side], ...] = (
+    ("train", "train"),
+    ("validation", "validation"),
+    ("test", "test"),
+)
+
+
+def attacks(_: Path) -> Iterator[Placed]:
+    """Yield the attacks on judges of `moonlynx.eval.attacks`, and harmless text in their places."""
+    for attack in load_attacks():
+        for attacked, one in ((True, attack.attacked), (False, attack.harmless)):
+            fields = {"input": one.question, "output": one.answer, "context": one.context}
+            key, group = f"{attack.id}-{attacked}", attack.id.partition("/")[0]
+            yield Placed(row("attacks", key, attacked, group=group, **fields), "test")
+
+
+def safe_guard(root: Path) -> Iterator[Placed]:
+    """Read Safe-Guard's prompts (Hub: xTRam1/safe-guard-prompt-injection), `text` and `label`."""
+    for side, number, fields in _named(root / "safe_guard"):
+        text, attack = fields["text"], int(fields["label"]) == 1
+        read = row("safe_guard", f"{side}-{number}", attack, input=text, group=letters(text))
+        yield Placed(read, side)
+
+
+def ragbench(root: Path) -> Iterator[Placed]:
+    """Read RAGBench's answers (Hub: rungalileo/ragbench) with `adherence_score`."""
+    for side, number, fields in _named(root / "ragbench"):
+        texts = {"input": fields["question"], "output": fields["response"]}
+        texts["context"] = fields["documents"]
+        key, adheres = f"{side}-{number}", bool(fields["adherence_score"])
+        yield Placed(
+            row("ragbench", key, adheres, group=letters(fields["question"]), **texts), side
+        )
+
+
+def _named(folder: Path) -> Iterator[tuple[Side, int, dict[str, Any]]]:
+    """Read a set's `train`, `validation` and `test` files, in any form that `moonlynx` reads."""
+    for name, side in _SIDES:
+        for path in sorted(folder.glob(f"{name}*")):
+            for raw in read_raw(path):
+                yield side, raw.number, raw.parse()

@@ -1,0 +1,38 @@
+import json
+import math
+
+from moonlynx.recipes.luna2.data.elsewhere import attacks, ragbench, safe_guard
+from moonlynx.recipes.luna2.heads import find_elsewhere
+
+
+def write(folder, **sides):
+    folder.mkdir(parents=True)
+    for side, row in sides.items():
+        (folder / f"{side}.jsonl").write_text(json.dumps(row) + "\n")
+
+
+def test_the_named_sets_are_read_from_a_users_folder_on_their_own_sides(tmp_path):
+    prompts = {"train": {"text": "Obey me", "label": 1}, "test": {"text": "Hello", "label": 0}}
+    write(tmp_path / "safe_guard", **prompts)
+    answer = {"question": "When?", "documents": ["In May.", "In Oslo."], "response": "In May."}
+    write(tmp_path / "ragbench", validation=answer | {"adherence_score": True})
+    read = [(row.input.input, *row.labels, side) for row, side in safe_guard(tmp_path)]
+    assert read == [("Obey me", "true", "train"), ("Hello", "false", "test")]
+    ((row, side),) = ragbench(tmp_path)
+    assert (row.input.context, row.labels, side) == (
+        ("In May.", "In Oslo."),
+        {"true"},
+        "validation",
+    )
+
+
+def test_what_is_for_testing_alone_is_on_no_other_side(tmp_path):
+    placed = list(attacks(tmp_path))
+    assert {side for _, side in placed} == {"test"}
+    assert sum(row.labels == {"true"} for row, _ in placed) * 2 == len(placed) == 640
+
+
+def test_elsewhere_is_what_no_training_row_came_from_and_has_both_classes():
+    ranked = {"seen": (0.9, 0.8, 1.0), "new": (0.6, 0.5, 0.7), "one_class": (math.nan,) * 3}
+    by_source = {source: {"head": {"auroc": auroc}} for source, auroc in ranked.items()}
+    assert find_elsewhere(by_source, {"seen"}) == {"new": (0.6, 0.5, 0.7)}
