@@ -12,13 +12,24 @@ import moonlynx
 from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.metrics.metric import Metric
 
+from .guardrails import Guardrails, Policy
 from .http.errors import answer_errors
 from .http.middleware import Limit, LimitBody, Observe, RequireKey
 from .http.origin import CheckOrigin, read_hosts, read_origins
 from .page.front import FILES, JUDGING, Page, route_of
 from .page.login import LARGEST, LOGIN, Login
 from .queue.jobs import Jobs
-from .routes import batch_files, completions, feedback, guard, guarded, health, measuring, verdict
+from .routes import (
+    batch_files,
+    completions,
+    feedback,
+    guard,
+    guarded,
+    guardrails,
+    health,
+    measuring,
+    verdict,
+)
 from .routes.upstream import Upstream
 from .service import Service, Settings
 from .tracing import Tracing
@@ -33,8 +44,13 @@ def create_app(
     tracing: Tracing | None = None,
     compare: Mapping[str, Settings] | None = None,
     metrics: Mapping[str, Metric] = MappingProxyType({}),
+    policy: Policy | None = None,
 ) -> FastAPI:
-    """Create the application; `compare` names the page's other judges, None: there is no page."""
+    """Create the application.
+
+    `compare` names the page's other judges, None: there is no page. A policy's metrics are among
+    `metrics`.
+    """
     service = Service(judge, settings, tracing)
     jobs = Jobs(settings.jobs, service) if settings.jobs else None
     page = Page(service, compare) if compare is not None else None
@@ -71,7 +87,11 @@ def create_app(
     answer_errors(app)
     _add_routes(app, service, jobs, lambda: any(not task.done() for task in tasks))
     if metrics:
-        app.include_router(measuring.routes(measuring.MetricService(metrics, service)))
+        measured = measuring.MetricService(metrics, service)
+        app.include_router(measuring.routes(measured))
+        if policy is not None:
+            guarding = Guardrails(policy, metrics)
+            app.include_router(guardrails.routes(measured, guarding))
     _surround(app, service, _add_page(app, page, settings) if page else None)
     return app
 

@@ -107,7 +107,15 @@ def serve(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A metric to serve at /v1/metrics, as in luna2:prompt_injection. Repeatable.",
+            help="A metric to serve at /v1/metrics, as in luna2:prompt_injection; all for those "
+            "that run here. Repeatable.",
+        ),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="YAML file of a guard policy, served with its metrics at /v1/guardrails.",
         ),
     ] = None,
     audit: Annotated[
@@ -145,6 +153,7 @@ def serve(
     Runs until SIGTERM or Ctrl-C, then drains in-flight requests.
     """
     from .audit.recorder import AuditSettings
+    from .guardrails import load_policy
     from .http.middleware import read_keys
     from .queue.batching import Batching
     from .server import serve as serve_judge
@@ -185,7 +194,8 @@ def serve(
         when = ", once vLLM is ready" if engine else ""
         echo(f"Serving {spec} at {address}/v1/judge{when} (Ctrl-C to stop)")
 
-    serve_judge(spec, host, port, settings, tell, compare, engine, metric or [])
+    guard = load_policy(policy) if policy else None
+    serve_judge(spec, host, port, settings, tell, compare, engine, metric or [], guard)
 
 
 @app.command()

@@ -4,21 +4,21 @@ import os
 import signal
 import socket
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from ipaddress import ip_address
 
 import uvicorn
 
+from moonlynx.judge.batch.metrics import ALL, load_metrics
 from moonlynx.judge.contract.spec import CascadeSpec, Spec, parse_spec
 from moonlynx.judge.contract.types import ExitCode, MoonlynxError
-from moonlynx.judge.metrics.loading import load_metric
 from moonlynx.judge.metrics.metric import Metric
 from moonlynx.judge.registry import load_judge
 
 from .app import create_app
+from .guardrails import Policy
 from .service import Settings
 from .tracing import open_tracing
 from .vllm.choose import metric_of
@@ -43,6 +43,7 @@ def serve(
     compare: Sequence[str] = (),
     engine: Engine | None = None,
     metrics: Sequence[str] = (),
+    policy: Policy | None = None,
 ) -> None:
     """Serve a judge until SIGTERM or Ctrl-C, then drain in-flight requests.
 
@@ -61,15 +62,19 @@ def serve(
         settings = replace(_fit(settings, spec), over=lambda: server.should_exit)
         others = {name: _fit(replace(settings, audit=None), parse_spec(name)) for name in compare}
         judge = load_judge(spec)
-        loaded = load_metrics(
-            [metric_of(engine.deployment, metric) for metric in metrics] if engine else metrics
+        names = (
+            [*metrics, *(name for name in policy.metrics if name not in metrics)]
+            if policy
+            else metrics
+        )
+        loaded = load_served(
+            {name: metric_of(engine.deployment, name) if engine else name for name in names}
         )
         if engine is not None:
             judge = WaitingJudge(judge, engine)
-            loaded = [WaitingMetric(one, engine) for one in loaded]
+            loaded = {name: WaitingMetric(one, engine) for name, one in loaded.items()}
             settings = replace(settings, fault=engine.fault)
-        served = dict(zip(metrics, loaded, strict=True))
-        app = create_app(judge, settings, open_tracing(), others, served)
+        app = create_app(judge, settings, open_tracing(), others, loaded, policy)
         config = uvicorn.Config(
             app,
             log_level="warning",
@@ -114,12 +119,17 @@ def _patience(settings: Settings) -> int:
     return int(settings.timeout) + 5
 
 
-def load_metrics(names: Sequence[str]) -> list[Metric]:
-    """Load metrics, each under a name of its own."""
-    loaded = [load_metric(name) for name in names]
-    for name, count in Counter(metric.definition.name for metric in loaded).items():
-        if count > 1:
-            raise ServeError(f"--metric: {name} is given {count} times; give each metric once")
+def load_served(names: Mapping[str, str]) -> dict[str, Metric]:
+    """Load metrics by their names, under those that they were asked for by; `all` has several."""
+    loaded: dict[str, Metric] = {}
+    for asked, name in names.items():
+        if asked in loaded:  # of a policy, beside `all`
+            continue
+        for metric in load_metrics(name):
+            own = metric.definition.name
+            if own in (other.definition.name for other in loaded.values()):
+                raise ServeError(f"--metric: {own} is given twice; give each metric once")
+            loaded[f"luna2:{own}" if name == ALL else asked] = metric
     return loaded
 
 

@@ -1,5 +1,7 @@
 """`POST /v1/metrics/{name}`: a MetricInput in, a MetricVerdict out, or a list of each.
 
+`POST /v1/metrics`: `inputs` and `metrics` in, for each input a list of verdicts out, a metric each.
+
 A metric has its own name, `tone`, and the one that it was requested by, `luna2:tone`. An input that
 cannot be read is refused with 422; in a list it becomes a verdict with an error, in its place.
 """
@@ -21,6 +23,8 @@ from moonlynx.judge.contract.types import (
     MetricInput,
     MetricVerdict,
     MoonlynxError,
+    Record,
+    Text,
 )
 from moonlynx.judge.contract.visible import visible
 from moonlynx.judge.metrics.metric import Metric
@@ -52,6 +56,19 @@ Body = Annotated[
     # A list's rows may be anything: what is no input gets its own error.
     PlainValidator(_read_body, json_schema_input_type=dict[str, Any] | list[Any]),
 ]
+
+
+class Asked(Record):
+    """Inputs, and the metrics to judge them by: all that are served, unless named."""
+
+    inputs: Annotated[
+        tuple[MetricRow, ...],
+        PlainValidator(
+            lambda value: tuple(map(_read_row, value if isinstance(value, list) else [value])),
+            json_schema_input_type=dict[str, Any] | list[Any],
+        ),
+    ]
+    metrics: tuple[Text, ...] | None = None
 
 
 class MetricService:
@@ -117,6 +134,19 @@ def routes(metrics: MetricService) -> APIRouter:
     @router.get(PATH, summary="Which metrics are served?")
     async def served() -> list[str]:
         return metrics.names
+
+    @router.post(
+        PATH,
+        response_model=list[list[MetricVerdict]],
+        responses=responses(404, 422, 429, 504),
+        summary="Judge inputs by several metrics",
+    )
+    async def measure_all(request: Request, body: Asked) -> Response:
+        names = metrics.names if body.metrics is None else body.metrics
+        found = [await metrics.measure(request, name, body.inputs) for name in names]
+        lines = [[one.model_dump_json() for one in each] for each in zip(*found, strict=True)]
+        content = ",".join(f"[{','.join(line)}]" for line in lines)
+        return Response(f"[{content}]", media_type="application/json")
 
     @router.post(
         PATH + "/{name:path}",  # a head's may be that of its folder

@@ -234,6 +234,7 @@ class WaitingMetric:
         self.definition = metric.definition
         self.thresholds = metric.thresholds
         self.calibrated = metric.calibrated
+        self.spans = getattr(metric, "spans", False)
         self._metric = metric
         self._engine = engine
 

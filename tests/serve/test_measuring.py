@@ -11,7 +11,7 @@ from moonlynx.judge.metrics.encoder.head import save_heads
 from moonlynx.judge.metrics.encoder.metric import EncoderMetric
 from moonlynx.serve.app import create_app
 from moonlynx.serve.queue.batching import Batching
-from moonlynx.serve.server import ServeError, load_metrics
+from moonlynx.serve.server import ServeError, load_served
 from moonlynx.serve.service import Settings
 
 from ..judge.metrics.test_heads import build
@@ -42,8 +42,9 @@ def test_a_verdict_is_the_metrics_own_and_it_is_served_once(client, metric):
     assert MetricVerdict.model_validate_json(found.content) == own
     assert own.error is None
     assert client.get("/v1/metrics").json() == ["toxicity"]
-    with pytest.raises(ServeError, match=r"--metric: context_relevance is given 2 times"):
-        load_metrics(["luna2:context_relevance"] * 2)
+    twice = dict.fromkeys(("luna2:context_relevance", "other"), "luna2:context_relevance")
+    with pytest.raises(ServeError, match=r"--metric: context_relevance is given twice"):
+        load_served(twice)
 
 
 @pytest.mark.parametrize(
