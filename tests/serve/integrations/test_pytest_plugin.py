@@ -121,7 +121,7 @@ def grounded_judge():
     ("name", "says"),
     [
         ("lunar", "no judge is called 'lunar'; did you mean luna"),
-        ("token-similarity?metrc=2", "no option 'metrc'; it has metric, calibration, "),
+        ("token-similarity?metrc=2", "no option 'metrc'; it has metric, "),
     ],
 )
 def test_a_judge_that_cannot_be_loaded_is_one_usage_error(pytester, run, name, says):
