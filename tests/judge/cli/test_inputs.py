@@ -155,6 +155,6 @@ def test_a_metrics_run_states_its_mapping(tmp_path):
     path.write_text('[{"reply": "LOUD"}, {"reply": "soft"}]')
     options = {"sha256": "a" * 64, "batch_size": 3}
     fields = FieldMap.parse(["output=reply"], MetricInput)
-    assert measure_file(Loudness(), path, output, fields=fields, **options) == {"scored": 2}
+    assert measure_file([Loudness()], path, output, fields=fields, **options) == {"scored": 2}
     with pytest.raises(RunMismatch, match="another map"):
-        measure_file(Loudness(), path, output, **options)
+        measure_file([Loudness()], path, output, **options)
