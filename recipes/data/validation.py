@@ -23,10 +23,10 @@ from .mixes import Mix
 LONGEST = 3  # sentences
 
 _MOST = 200  # validation rows of one set: a large one must not dominate the others
-# Answers to what was retrieved and summaries, as users' are, and pieces of them: a threshold fitted
-# to long answers alone lets short ones pass. Long answers over records are nearly all FAIL in the
-# sets there are, so only pieces of them are taken.
-_LIKE_USERS = ("ragtruth_train_part", "qa_feedback", "summedits")
+# Answers of several sentences to what was retrieved, as users' are, and pieces of them: a threshold
+# fitted to long answers alone lets short ones pass. Long answers over records are nearly all FAIL
+# in the sets there are, so only pieces of them are taken.
+_LIKE_USERS = ("ragtruth_train_part", "qa_feedback")
 _RECORDS = ("quintd-gsmarena", "quintd-ice_hockey", "quintd-openweather", "quintd-owid")
 _LEAST = 10  # rows of either label in a validation set: the AUROC over fewer is chance
 
