@@ -175,7 +175,7 @@ def describe(run: Run, fitting: Fitting) -> str:
             f"{found.gradients:.1f} gradients, {found.optimizer:.1f} optimiser, "
             f"{found.activations:.1f} activations at the longest row); {fits} {room:.0f} GB",
             f"{found.steps} steps over {found.tokens:,} tokens: about {found.hours:.1f} hours on "
-            f"{run.processes} of {run.hardware.tflops:.0f} TFLOPS at "
+            f"{run.processes} of {run.hardware.tflops:g} TFLOPS at "
             f"{run.hardware.utilisation:.0%}",
         )
     )
