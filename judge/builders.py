@@ -226,6 +226,10 @@ def _labels(text: str) -> int:
     return int(one_of("2", "3")(text))
 
 
+def _tiers(text: str) -> int:
+    return int(one_of("1", "2")(text))
+
+
 BUILT_IN: Mapping[str, Factory] = {
     "luna": Factory(
         "Luna: a small encoder reads each claim with the documents and marks unsupported spans",
@@ -295,11 +299,12 @@ BUILT_IN: Mapping[str, Factory] = {
         polls=whole(1),
     ),
     "raghalu-prompt": _prompted(
-        "RAGHalu's prompts: a label for each sentence (labels=2 or 3, sentences=one or many)",
+        "RAGHalu's prompts: a label for each sentence (labels=2 or 3, sentences=one or many, tiers=2)",
         "prompted.raghalu",
         "RagHaluPrompt",
         labels=_labels,
         sentences=one_of("one", "many"),
+        tiers=_tiers,
     ),
     "ragas": _prompted(
         "RAGAS faithfulness: the share of the answer's claims that the documents do not support",

@@ -21,9 +21,11 @@ from .objects import Object, fault_in, keyed_schema, read_object, read_text
 
 Labels = Literal[2, 3]
 Sentences = Literal["one", "many"]
+Tiers = Literal[1, 2]
 
 # Scores by label; None: makes no claim.
 _SCORES: dict[str, float | None] = {"SUPPORTED": 0.0, "UNSUPPORTED": 1.0, "NO-INFO": None}
+_VERIFIABLE, _CAN_BE_VERIFIED = "raghalu-verifiable-v1", ("VERIFIABLE", "NO-INFO")
 _MAX_TOKENS = 24  # of a label by its number, and as many for the rest
 
 
@@ -37,35 +39,45 @@ class RagHaluPrompt(Method):
 
     labels: Labels = 2  # 2 (SUPPORTED, UNSUPPORTED) or 3 (and NO-INFO)
     sentences: Sentences = "one"  # "one" in a call, which the paper found better, or "many"
+    tiers: Tiers = 1  # 2 asks first, without the documents, which sentences can be verified at all
 
     @property
     @override
     def info(self) -> JudgeInfo:
         version = f"{self._prompt}-{self.sentences}"
+        if self.tiers == 2:
+            version = f"{_VERIFIABLE}+{version}"
         return JudgeInfo(name=f"raghalu-prompt:{self.model}", version=version)
 
     @override
     def talk(self, example: Example) -> Talk[Verdict]:
         asked = claims(example)
-        size = 1 if self.sentences == "one" else len(asked)
+        found: dict[Piece, str | JudgeError] = {}
+        if self.tiers == 2:
+            found = yield from self._label(example, asked, _VERIFIABLE, _CAN_BE_VERIFIED)
+            asked = [piece for piece in asked if found[piece] == "VERIFIABLE"]
+        found |= yield from self._label(example, asked, self._prompt, self._allowed)
+        findings = [_finding(piece, label) for piece, label in found.items()]
+        return sentences_verdict(example, self.info, findings, self.threshold)
+
+    def _label(
+        self, example: Example, asked: Sequence[Piece], prompt: str, allowed: Sequence[str]
+    ) -> Talk[dict[Piece, str | JudgeError]]:
+        """Ask for one of the labels for each sentence."""
+        size = 1 if self.sentences == "one" else max(1, len(asked))
         groups = [asked[start : start + size] for start in range(0, len(asked), size)]
-        replies = yield [self.request(example, group) for group in groups]
-        findings = [
-            self._finding(piece, labels, str(number))
+        requests = [_request(example, group, prompt, allowed) for group in groups]
+        replies = (yield requests) if requests else []
+        return {
+            piece: _read(labels, str(number), allowed)
             for group, reply in zip(groups, replies, strict=True)
             for labels in [read_object(reply)]
             for number, piece in enumerate(group, 1)
-        ]
-        return sentences_verdict(example, self.info, findings, self.threshold)
+        }
 
     def request(self, example: Example, group: Sequence[Piece]) -> ChatRequest:
         """Ask for the labels of some sentences of the answer, numbered from 1 in their order."""
-        facts = "\n".join(f"{number}. {body(piece)}" for number, piece in enumerate(group, 1))
-        label = {"type": "string", "enum": self._allowed}
-        keys = [str(number) for number in range(1, len(group) + 1)]
-        schema = keyed_schema(dict.fromkeys(keys, label))
-        max_tokens = _MAX_TOKENS * (1 + len(group))
-        return ChatRequest(messages(self._prompt, example, facts=facts), schema, max_tokens)
+        return _request(example, group, self._prompt, self._allowed)
 
     @property
     def _prompt(self) -> str:
@@ -75,11 +87,26 @@ class RagHaluPrompt(Method):
     def _allowed(self) -> list[str]:
         return list(_SCORES)[: self.labels]
 
-    def _finding(self, piece: Piece, labels: Object, key: str) -> Finding:
-        text = read_text(labels, key)
-        if isinstance(text, JudgeError):
-            return Finding(piece, text)
-        label = text.strip().upper().replace("_", "-")
-        if label not in self._allowed:
-            return Finding(piece, fault_in(f"{text[:40]!r} is none of the labels"))
-        return Finding(piece, _SCORES[label], f"was called {label} by the model")
+
+def _request(
+    example: Example, group: Sequence[Piece], prompt: str, allowed: Sequence[str]
+) -> ChatRequest:
+    facts = "\n".join(f"{number}. {body(piece)}" for number, piece in enumerate(group, 1))
+    label = {"type": "string", "enum": [*allowed]}
+    schema = keyed_schema({str(number): label for number in range(1, len(group) + 1)})
+    max_tokens = _MAX_TOKENS * (1 + len(group))
+    return ChatRequest(messages(prompt, example, facts=facts), schema, max_tokens)
+
+
+def _read(labels: Object, key: str, allowed: Sequence[str]) -> str | JudgeError:
+    text = read_text(labels, key)
+    if isinstance(text, JudgeError):
+        return text
+    label = text.strip().upper().replace("_", "-")
+    return label if label in allowed else fault_in(f"{text[:40]!r} is none of the labels")
+
+
+def _finding(piece: Piece, label: str | JudgeError) -> Finding:
+    if isinstance(label, JudgeError):
+        return Finding(piece, label)
+    return Finding(piece, _SCORES[label], f"was called {label} by the model")

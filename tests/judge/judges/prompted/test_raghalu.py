@@ -44,6 +44,24 @@ def test_the_third_label_is_no_info():
     assert (verdict.score, verdict.error.code) == (None, "unparsed"), "two labels have no third"
 
 
+def test_of_two_tiers_the_first_sees_no_document_and_leaves_out_what_cannot_be_verified():
+    def label(request):
+        if request.schema["properties"]["1"]["enum"] == ["VERIFIABLE", "NO-INFO"]:
+            assert "DOCUMENT" not in request.messages[0].content
+            return {"1": "no_info" if "tin" in section(request, "FACT LIST") else "VERIFIABLE"}
+        return label_all(request)
+
+    backend, asking = judge(label, tiers=2)
+    (verdict,) = asking([EXAMPLE])
+    assert [s.label for s in verdict.sentences] == ["NO_INFO", "SUPPORTED", "NO_INFO"]
+    assert (verdict.score, verdict.usage.calls, len(backend.requests)) == ("PASS", 3, 3)
+    assert asking.info.version == "raghalu-verifiable-v1+raghalu-2-label-v1-one"
+    (verdict,) = judge(lambda _: {"1": "NO-INFO"}, tiers=2)[1]([EXAMPLE])
+    assert (verdict.score, verdict.usage.calls) == ("PASS", 2)
+    (verdict,) = judge(lambda _: {"1": "SUPPORTED"}, tiers=2)[1]([EXAMPLE])
+    assert verdict.error.code == "unparsed"
+
+
 CUT = (ChatReply('{"1": "SUPP', "length"), None, "truncated")
 LEFT_OUT = [*cases(__file__, "left_out"), CUT]
 
