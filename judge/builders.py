@@ -299,7 +299,7 @@ BUILT_IN: Mapping[str, Factory] = {
         polls=whole(1),
     ),
     "raghalu-prompt": _prompted(
-        "RAGHalu's prompts: a label for each sentence (labels=2 or 3, sentences=one or many, tiers=2)",
+        "RAGHalu's prompts: a label for each sentence (labels=2, sentences=one, tiers=1)",
         "prompted.raghalu",
         "RagHaluPrompt",
         labels=_labels,
