@@ -41,7 +41,8 @@
     setTimeout(() => form.classList.remove("mx-filled"), SEEN);
     scrollTo(form);
   });
-  const comes = (node) => node.matches?.(".mx-results, .mx-error") && node.closest("#verdicts");
+  // What is there already may stay, with another class: then only what is inside it is new.
+  const comes = (node) => node.closest?.("#verdicts") && node.closest(".mx-results, .mx-error");
   const watch = (changes) => {
     if (!changes.some(({ addedNodes }) => [...addedNodes].some(comes))) return;
     const verdicts = document.getElementById("verdicts");

@@ -14,7 +14,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi import Body as FromBody
-from pydantic import PlainValidator
+from pydantic import Field, PlainValidator
+from pydantic_core import PydanticCustomError
 
 from moonlynx.judge.batch.metrics import MetricRow, measure_rows, outcome, read_input
 from moonlynx.judge.contract.types import (
@@ -44,6 +45,12 @@ def _read_body(body: Any) -> MetricInput | list[MetricRow]:
     return read_input(body)
 
 
+def _read_rows(value: Any) -> tuple[MetricRow, ...]:
+    if not isinstance(value, dict | list):
+        raise PydanticCustomError("bad_input", "must be an object, or a list of them")
+    return tuple(map(_read_row, value if isinstance(value, list) else [value]))
+
+
 def _read_row(value: Any) -> MetricRow:
     try:
         return read_input(value)
@@ -63,12 +70,9 @@ class Asked(Record):
 
     inputs: Annotated[
         tuple[MetricRow, ...],
-        PlainValidator(
-            lambda value: tuple(map(_read_row, value if isinstance(value, list) else [value])),
-            json_schema_input_type=dict[str, Any] | list[Any],
-        ),
+        PlainValidator(_read_rows, json_schema_input_type=dict[str, Any] | list[Any]),
     ]
-    metrics: tuple[Text, ...] | None = None
+    metrics: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
 
 
 class MetricService:

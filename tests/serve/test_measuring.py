@@ -102,6 +102,20 @@ def test_what_cannot_be_is_refused_with_its_field(client, name, body, status, me
     )
 
 
+@pytest.mark.parametrize(
+    ("body", "param", "message"),
+    [
+        ({"inputs": "text"}, "inputs", "must be an object, or a list of them"),
+        ({"inputs": [TEXT], "metrics": []}, "metrics", "Tuple should have at least 1 item"),
+    ],
+)
+def test_several_metrics_want_rows_and_at_least_one_name(client, body, param, message):
+    found = client.post("/v1/metrics", json=body)
+    error = found.json()["error"]
+    assert (found.status_code, error["param"]) == (422, param)
+    assert message in error["message"]
+
+
 class Stuck:
     def __init__(self, metric, error=None):
         self.definition, self.info, self._error = metric.definition, metric.info, error
