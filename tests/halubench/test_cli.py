@@ -1,5 +1,7 @@
 import json
 
+import pytest
+
 from moonlynx.halubench.manifest import read_manifest
 from moonlynx.halubench.records import read_rows
 
@@ -13,6 +15,7 @@ def call(*arguments, code=0):
     return done.output
 
 
+@pytest.mark.heavy
 def test_from_the_data_to_a_checked_benchmark_and_training_set(data, tmp_path):
     test, train = tmp_path / "test", tmp_path / "train"
     said = call("build", "--data", data, "--rows", 149, "--output", test)

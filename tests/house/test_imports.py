@@ -45,6 +45,8 @@ MADE_UP = re.compile(r"cython_runtime|_cython_\w+|_sysconfigdata_\w+")
 PROBE = """
 import csv, importlib, json, locale, logging, os, signal, sys, threading, warnings
 
+pytestmark = pytest.mark.heavy  # imports all there is in a process of its own
+
 def state():
     return {
         "environment": dict(os.environ),

@@ -86,6 +86,7 @@ def test_a_killed_server_goes_on_with_its_file(killed, tmp_path):
     assert sum(map(len, judge.batches)) == 50
 
 
+@pytest.mark.heavy
 def test_a_server_that_ends_leaves_the_rest_for_the_next(tmp_path):
     judge = Gated()
     settings = Settings(jobs=tmp_path, batching=Batching(queue=10))
@@ -130,6 +131,7 @@ def ids(client, **query):
     return [job["id"] for job in found["data"]], found["next"]
 
 
+@pytest.mark.heavy
 def test_files_are_listed_by_pages_the_newest_first(tmp_path):
     with calling(settings=Settings(jobs=tmp_path)) as client:
         assert ids(client) == ([], None)
@@ -169,6 +171,7 @@ def test_a_running_file_is_stopped_and_deleted_and_the_next_one_judged(tmp_path)
     assert sum(map(len, judge.batches)) == 1 + 70
 
 
+@pytest.mark.heavy
 def test_an_output_that_is_being_sent_is_sent_whole(tmp_path):
     with calling(settings=Settings(jobs=tmp_path)) as client:
         job = hand_in(client, LINES * 40)

@@ -46,6 +46,7 @@ def refused(address):
         return metric(client, "moonlynx_requests_total", status="429")
 
 
+@pytest.mark.heavy
 def test_a_busy_server_is_asked_again():
     judge = Gated()
     settings = Settings(batching=Batching(queue=1))

@@ -126,6 +126,7 @@ def judge_one(client, name, pieces):
     return client.post("/v1/judge", json=EXAMPLE | {"id": name, "answer": "b" * pieces})
 
 
+@pytest.mark.heavy
 def test_a_request_over_its_time_is_worked_at_no_more():
     judge = Pieces()
     with calling(judge, Settings(timeout=0.5)) as client:

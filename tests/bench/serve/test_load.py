@@ -33,6 +33,7 @@ def test_clients_send_so_many_requests_and_count_the_answers():
     assert seen.own > 0
 
 
+@pytest.mark.heavy
 def test_clients_stop_when_the_time_is_up():
     with serving() as address:
         seen = drive(running(address), [json.dumps(EXAMPLE).encode()], 2, seconds=0.3)
@@ -40,6 +41,7 @@ def test_clients_stop_when_the_time_is_up():
     assert seen.wall > 0.3
 
 
+@pytest.mark.heavy
 def test_no_more_clients_ask_at_once_than_said():
     judge = Gated()
     judge.gate.set()

@@ -150,6 +150,7 @@ def test_a_server_that_asks_for_an_hour_is_taken_to_refuse(server, far):
     assert reply.error.message == "HTTP 429: quota"
 
 
+@pytest.mark.heavy
 def test_a_reply_that_never_comes_is_a_timeout(server):
     over = threading.Event()
 

@@ -41,6 +41,7 @@ def test_by_option_it_is_marked(tmp_path):
     assert row["answer"] == f"{BOTH} [unsupported]"
 
 
+@pytest.mark.heavy
 def test_rows_in_rows_out_and_a_second_run_resumes(tmp_path):
     output = tmp_path / "corrected.jsonl"
     done = correct("--input", EXAMPLES, "--output", output)

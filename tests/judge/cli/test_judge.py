@@ -230,6 +230,7 @@ main()
 """
 
 
+@pytest.mark.heavy
 def test_ctrl_c_says_how_far_it_came_and_how_to_go_on(rows):
     count = rows.read_bytes().count(b"\n")
     command = ["judge", "--judge", "token-similarity", "--batch-size", "2", "--input", "rows.jsonl"]

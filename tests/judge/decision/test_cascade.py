@@ -178,6 +178,7 @@ def test_the_version_names_all_that_can_change_a_verdict(policy: Path) -> None:
     assert Cascade([FIRST, Recording()], POLICY, on_failure="keep").info != default
 
 
+@pytest.mark.heavy
 def test_judges_that_abstain_need_no_policy(script: Path) -> None:
     judge = load_judge(f"cascade(luna?abstain=0.3,lynx@fake?script={script})")
     sure, unsure = judge([SURE_PASS, UNSURE])

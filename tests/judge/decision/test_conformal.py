@@ -87,6 +87,7 @@ def test_the_risk_is_kept_as_often_as_stated(steps: list[float], decimals: int) 
     assert above <= MOST_FAILURES
 
 
+@pytest.mark.heavy
 def test_most_of_what_could_be_passed_is_passed_and_a_wrong_method_would_show() -> None:
     steps = STEPS["rising"]
     could = max(score / 1000 for score in range(1, 1001) if true_risk(steps, score / 1000) <= RISK)

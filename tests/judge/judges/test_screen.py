@@ -44,6 +44,7 @@ class Waiting(Recording):
         return self(examples)
 
 
+@pytest.mark.heavy
 def test_another_language_is_judged_with_a_warning_and_by_strict_not_asked_about() -> None:
     english, chinese, german = load_judge("luna")([ENGLISH, CHINESE, GERMAN])
     assert english.stages == ()
@@ -105,6 +106,7 @@ def test_a_cascade_hands_on_what_its_first_judge_does_not_read() -> None:
     assert chinese.stages[1].usage.windows == 1
 
 
+@pytest.mark.heavy
 def test_a_calibrated_judge_keeps_its_calibration(tmp_path: Path) -> None:
     bare = load_judge("luna")
     path = tmp_path / "calibration.json"

@@ -29,6 +29,7 @@ def on_terminal(*arguments):
     return printed, re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown)
 
 
+@pytest.mark.heavy
 def test_one_long_answer_shows_how_many_claims_are_read():
     printed, shown = on_terminal("--context", EXAMPLE["context"], "--answer", ANSWER)
     assert re.search(rf"\d+ of {CLAIMS} claims", shown)

@@ -8,6 +8,8 @@ from moonlynx.judge.text.tokens import content_tokens
 from moonlynx.recipes.data.passages import KINDS, generate
 from moonlynx.recipes.data.passages.families import Family, compute, draw, load_families
 
+pytestmark = pytest.mark.heavy  # draws thousands of pairs
+
 
 @pytest.fixture(scope="module")
 def pairs():

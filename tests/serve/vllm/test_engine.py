@@ -57,6 +57,7 @@ def test_a_program_that_ends_is_quoted(program, capfd):
     assert sorted(capfd.readouterr().err.split()) == ["one", "two"], "the log is passed on"
 
 
+@pytest.mark.heavy
 def test_a_program_that_never_answers_is_given_up(program):
     program("print('loading', flush=True); time.sleep(60)")
     with Engine(deployment(), start_limit=0.5) as engine:
@@ -93,6 +94,7 @@ def test_what_left_the_group_and_holds_the_log_is_not_waited_for(program, monkey
     os.kill(int(engine._said[0].split()[1]), signal.SIGKILL)
 
 
+@pytest.mark.heavy
 def test_a_gateway_that_is_killed_leaves_nothing_behind(tmp_path):
     """By SIGKILL, of which it learns nothing; the program and its child are deaf to SIGTERM."""
     deaf = tmp_path / "python"

@@ -4,10 +4,14 @@ import re
 from itertools import islice
 from pathlib import Path
 
+import pytest
+
 from moonlynx.recipes.data import synthetic as package
 from moonlynx.recipes.data.synthetic import HELD_OUT_SCHEMAS, SCHEMAS, generate
 from moonlynx.recipes.data.synthetic.printing import FORMS
 from moonlynx.recipes.data.synthetic.words import lines, read_yaml
+
+pytestmark = pytest.mark.heavy  # draws thousands of rows
 
 README = Path(package.__file__).with_name("README.md").read_text(encoding="utf-8")
 ERRORS = set(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE))
