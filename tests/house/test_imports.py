@@ -7,6 +7,8 @@ from importlib.metadata import distribution, packages_distributions
 import pytest
 from packaging.requirements import Requirement
 
+pytestmark = pytest.mark.heavy  # imports all there is in a process of its own
+
 # What only an extra brings. The core must not touch it even where it is installed.
 HEAVY = {
     *(
@@ -44,8 +46,6 @@ MADE_UP = re.compile(r"cython_runtime|_cython_\w+|_sysconfigdata_\w+")
 
 PROBE = """
 import csv, importlib, json, locale, logging, os, signal, sys, threading, warnings
-
-pytestmark = pytest.mark.heavy  # imports all there is in a process of its own
 
 def state():
     return {
