@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from moonlynx.judge.batch.judging import read_timings, read_verdicts
 from moonlynx.judge.contract.spec import JudgeSpec, Spec, parse_spec
-from moonlynx.judge.contract.types import MoonlynxError
+from moonlynx.judge.contract.types import MoonlynxError, Verdict
 from moonlynx.judge.files.atomic import written_whole
 
 from .benchmarks import Benchmark, BenchmarkError
@@ -21,6 +21,7 @@ from .provenance import File
 from .report import Judged
 from .run import Settings, judge_benchmark, verdict_file
 
+_Verdicts = tuple[File, list[Verdict]]
 _PEAK = ".peak.txt"  # beside verdicts: the most bytes that their process had
 
 
@@ -92,17 +93,17 @@ def measure(
     """Compare the verdicts of each of the judges with those of the first, in their order."""
     specs = [parse_spec(name) for name in judges]
     paths = [verdict_file(output, str(spec)) for spec in specs]
+    read = [(File.of(path), list(read_verdicts(path))) for path in paths]
     return [
-        _measure(benchmark, spec, path, paths[0], how)
-        for spec, path in zip(specs, paths, strict=True)
+        _measure(benchmark, spec, path, (own, read[0]), how)
+        for spec, path, own in zip(specs, paths, read, strict=True)
     ]
 
 
 def _measure(
-    benchmark: Benchmark, spec: Spec, path: Path, reference: Path, how: Settings
+    benchmark: Benchmark, spec: Spec, path: Path, pair: tuple[_Verdicts, _Verdicts], how: Settings
 ) -> Precision:
-    verdicts, others = list(read_verdicts(path)), list(read_verdicts(reference))
-    pair = (File.of(path), verdicts), (File.of(reference), others)
+    (_, verdicts), (_, others) = pair
     found = compare(benchmark.rows, *pair, resamples=how.resamples, seed=how.seed)
     same = sum(one.score == other.score for one, other in zip(verdicts, others, strict=True))
     tokens = sum(one.usage.input_tokens + one.usage.output_tokens for one in verdicts)

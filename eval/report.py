@@ -85,7 +85,7 @@ def build_report(
     gold = Gold(benchmark.rows)
     scorer = _Scorer(
         judges={each.run.spec: gold.outcomes(each.verdicts) for each in judged},
-        shortcuts=shortcuts(benchmark.training, gold),
+        shortcuts=shortcuts(benchmark.training(), gold),
         constant={"PASS": gold.constant("PASS"), "FAIL": gold.constant("FAIL")},
         gold=gold,
         resamples=resamples,

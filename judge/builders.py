@@ -222,12 +222,8 @@ def _luna2(spec: JudgeSpec, threshold: float | None) -> Judge:
     return MetricJudge(build_metric(spec), threshold)
 
 
-def _labels(text: str) -> int:
-    return int(one_of("2", "3")(text))
-
-
-def _tiers(text: str) -> int:
-    return int(one_of("1", "2")(text))
+def _number(*allowed: int) -> Reader:
+    return lambda text: int(one_of(*map(str, allowed))(text))
 
 
 BUILT_IN: Mapping[str, Factory] = {
@@ -302,9 +298,9 @@ BUILT_IN: Mapping[str, Factory] = {
         "RAGHalu's prompts: a label for each sentence (labels=2, sentences=one, tiers=1)",
         "prompted.raghalu",
         "RagHaluPrompt",
-        labels=_labels,
+        labels=_number(2, 3),
         sentences=one_of("one", "many"),
-        tiers=_tiers,
+        tiers=_number(1, 2),
     ),
     "ragas": _prompted(
         "RAGAS faithfulness: the share of the answer's claims that the documents do not support",

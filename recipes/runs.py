@@ -4,10 +4,10 @@ import logging
 from pathlib import Path
 from typing import TypeVar
 
-import yaml
 from pydantic import ValidationError
 
 from moonlynx.judge.contract.types import MoonlynxError, Record, first_fault
+from moonlynx.judge.files.stored import load_yaml
 
 RUN = "run.json"  # in a run's folder: its settings
 RunKind = TypeVar("RunKind", bound=Record)
@@ -58,12 +58,7 @@ def read_run(path: Path, kind: type[RunKind]) -> RunKind:
     Raises:
         SettingsError: it cannot be read or describes no run of that kind; names the field.
     """
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise SettingsError(f"cannot read {path}: {error.strerror}") from None
-    except yaml.YAMLError as error:
-        raise SettingsError(f"{path} is not YAML: {error}") from None
+    content = load_yaml(path, SettingsError)
     try:
         return kind.model_validate(content)
     except ValidationError as error:

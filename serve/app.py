@@ -12,7 +12,7 @@ import moonlynx
 from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.metrics.metric import Metric
 
-from .guardrails import Guardrails, Policy
+from .guardrails import GuardPolicy, Guardrails
 from .http.errors import answer_errors
 from .http.middleware import Limit, LimitBody, Observe, RequireKey
 from .http.origin import CheckOrigin, read_hosts, read_origins
@@ -44,7 +44,7 @@ def create_app(
     tracing: Tracing | None = None,
     compare: Mapping[str, Settings] | None = None,
     metrics: Mapping[str, Metric] = MappingProxyType({}),
-    policy: Policy | None = None,
+    policy: GuardPolicy | None = None,
 ) -> FastAPI:
     """Create the application.
 

@@ -153,7 +153,7 @@ def serve(
     Runs until SIGTERM or Ctrl-C, then drains in-flight requests.
     """
     from .audit.recorder import AuditSettings
-    from .guardrails import load_policy
+    from .guardrails import load_guard_policy
     from .http.middleware import read_keys
     from .queue.batching import Batching
     from .server import serve as serve_judge
@@ -194,7 +194,7 @@ def serve(
         when = ", once vLLM is ready" if engine else ""
         echo(f"Serving {spec} at {address}/v1/judge{when} (Ctrl-C to stop)")
 
-    guard = load_policy(policy) if policy else None
+    guard = load_guard_policy(policy) if policy else None
     serve_judge(spec, host, port, settings, tell, compare, engine, metric or [], guard)
 
 

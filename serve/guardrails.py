@@ -1,14 +1,13 @@
 """Guard policies: which metrics are asked of a text, from which probability, and what happens then.
 
-A policy is a YAML file (`Policy`). Of all rules that hold the strictest action counts: block, then
-mask, then flag, then pass.
+A policy is a YAML file (`GuardPolicy`). Of all rules that hold the strictest action counts: block,
+then mask, then flag, then pass.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-import yaml
 from pydantic import Field, ValidationError
 
 from moonlynx.judge.contract.types import (
@@ -23,13 +22,14 @@ from moonlynx.judge.contract.types import (
     Text,
     first_fault,
 )
+from moonlynx.judge.files.stored import load_yaml
 from moonlynx.judge.metrics.metric import Metric
 
 Action = Literal["pass", "flag", "mask", "block"]
 _STRICTNESS: tuple[Action, ...] = get_args(Action)
 
 
-class PolicyError(MoonlynxError, ValueError):
+class GuardPolicyError(MoonlynxError, ValueError):
     """A policy's file that cannot be read, or asks of a metric what it has not."""
 
 
@@ -49,7 +49,7 @@ class Rule(Record):
     do: Action
 
 
-class Policy(Record):
+class GuardPolicy(Record):
     """Rules, and what happens where a metric cannot judge a text: it is never passed in silence."""
 
     name: Text
@@ -86,36 +86,31 @@ class Guarded(Record):
     output: Text | None
 
 
-def load_policy(path: Path) -> Policy:
+def load_guard_policy(path: Path) -> GuardPolicy:
     """Read a policy's file.
 
     Raises:
-        PolicyError: it cannot be read, is no YAML, or a field is wrong; names the field.
+        GuardPolicyError: it cannot be read, is no YAML, or a field is wrong; names the field.
     """
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise PolicyError(f"cannot read {path}: {error}") from None
-    except yaml.YAMLError as error:
-        raise PolicyError(f"{path} is not YAML: {error}") from None
+    content = load_yaml(path, GuardPolicyError)
     if not isinstance(content, dict):
-        raise PolicyError(f"{path}: must be a mapping with name and rules")
+        raise GuardPolicyError(f"{path}: must be a mapping with name and rules")
     try:
-        return Policy.model_validate({"name": path.stem} | content)
+        return GuardPolicy.model_validate({"name": path.stem} | content)
     except ValidationError as error:
         field, message = first_fault(error, "file")
-        raise PolicyError(f"{path}: {field}: {message}") from None
+        raise GuardPolicyError(f"{path}: {field}: {message}") from None
 
 
 class Guardrails:
     """A policy with its metrics, by the names that the policy has for them."""
 
-    def __init__(self, policy: Policy, metrics: Mapping[str, Metric]) -> None:
+    def __init__(self, policy: GuardPolicy, metrics: Mapping[str, Metric]) -> None:
         """Check that each metric has what its rules ask.
 
         Raises:
-            PolicyError: a rule names a label that its metric lacks, or none where it has to, or
-                masks by a metric without spans.
+            GuardPolicyError: a rule names a label that its metric lacks, or none where it has to,
+                or masks by a metric without spans.
         """
         self.policy = policy
         self._metrics = metrics
@@ -125,13 +120,13 @@ class Guardrails:
         metric, where = self._metrics[rule.metric], f"{self.policy.name}: rules.{place}"
         classes = ", ".join(metric.definition.classes)
         if unknown := set(rule.labels) - metric.definition.classes.keys():
-            raise PolicyError(
+            raise GuardPolicyError(
                 f"{where}.labels: {rule.metric} has no {min(unknown)!r}; it has {classes}"
             )
         if rule.do == "mask" and not getattr(metric, "spans", False):
-            raise PolicyError(f"{where}.do: {rule.metric} has no spans to mask; block or flag")
+            raise GuardPolicyError(f"{where}.do: {rule.metric} has no spans to mask; block or flag")
         if metric.definition.kind == "multi-class" and not rule.labels:
-            raise PolicyError(f"{where}.labels: is missing; name some of {classes}")
+            raise GuardPolicyError(f"{where}.labels: is missing; name some of {classes}")
         positive = metric.definition.positive
         return rule.labels or ([positive] if positive else list(metric.definition.classes))
 

@@ -18,7 +18,7 @@ from moonlynx.judge.metrics.metric import Metric
 from moonlynx.judge.registry import load_judge
 
 from .app import create_app
-from .guardrails import Policy
+from .guardrails import GuardPolicy
 from .service import Settings
 from .tracing import open_tracing
 from .vllm.choose import metric_of
@@ -43,7 +43,7 @@ def serve(
     compare: Sequence[str] = (),
     engine: Engine | None = None,
     metrics: Sequence[str] = (),
-    policy: Policy | None = None,
+    policy: GuardPolicy | None = None,
 ) -> None:
     """Serve a judge until SIGTERM or Ctrl-C, then drain in-flight requests.
 

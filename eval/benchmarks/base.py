@@ -4,9 +4,9 @@ import errno
 import gzip
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -62,8 +62,8 @@ class Benchmark:
     missing_clean: Mapping[str, int] = field(default_factory=dict)
     # rows of the split, where only a random sample of them was taken
     sampled_from: int | None = None
-    # rows of the published training part, for the baselines that are fitted
-    training: tuple[BenchmarkRow, ...] = ()
+    # reads rows of the published training part, for the baselines that a report fits
+    training: Callable[[], tuple[BenchmarkRow, ...]] = tuple
 
     def rows_sha256(self) -> str:
         """Hash ids, gold and texts of all rows: what a run over them is identified by."""
@@ -208,12 +208,19 @@ def read_hub(
             known ones.
     """
     rows, unlabelled = _read_split(loader, split, revision, copy, part)
-    training: Sequence[BenchmarkRow] = ()
-    if loader.training and loader.training != split:
-        with suppress(BenchmarkError):  # a copy may hold the test split alone
-            training, _ = _read_split(loader, loader.training, revision, copy, part)
     left_out = {"rows without an answer or a label": unlabelled} if unlabelled else {}
-    return Benchmark(loader.about, split, tuple(rows), left_out=left_out, training=tuple(training))
+    fitted = loader.training not in ("", split)
+    training = partial(_read_training, loader, revision, copy, part) if fitted else tuple
+    return Benchmark(loader.about, split, tuple(rows), left_out=left_out, training=training)
+
+
+def _read_training(
+    loader: HubLoader, revision: str | None, copy: Path | None, part: str
+) -> tuple[BenchmarkRow, ...]:
+    try:
+        return tuple(_read_split(loader, loader.training, revision, copy, part)[0])
+    except BenchmarkError:  # a copy may hold the test split alone
+        return ()
 
 
 def _read_split(

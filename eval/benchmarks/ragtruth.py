@@ -16,6 +16,7 @@ article.
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,7 +59,7 @@ def _read(data: Path, split: str) -> Benchmark:
         files=hash_files(data, [data / _FILES[split], *[training] * has_training]),
         caveats=_CAVEATS[split],
         missing_clean=_MISSING_CLEAN if is_test else {},
-        training=_rows(training) if has_training else (),
+        training=partial(_rows, training) if has_training else tuple,
     )
 
 

@@ -4,6 +4,7 @@
 papers' own figures with what they assume; prices are those of `moonlynx.judge.decision.cost`.
 """
 
+from functools import cache
 from importlib.resources import files
 from math import ceil, inf, nan
 from typing import Annotated, Any, NamedTuple
@@ -64,6 +65,7 @@ class Cost(NamedTuple):
     machines: int | None
 
 
+@cache
 def measured() -> tuple[Measured, ...]:
     """Return what was measured."""
     return TypeAdapter(tuple[Measured, ...]).validate_python(_read("measured.yaml"))
@@ -134,7 +136,7 @@ def _hour(prices: PriceTable, machine: str) -> float:
 
 
 def _price(prices: PriceTable, model: str) -> Price:
-    if model not in prices.models:
+    if (price := prices.price_of(model)) is None:
         known = ", ".join(prices.models)
         raise CostError(f"the price table has no model {model!r}; it has {known}")
-    return Price(prices.models[model].input, prices.models[model].output)
+    return price

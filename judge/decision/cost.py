@@ -90,8 +90,13 @@ class PriceTable(Record):
     def _cost(self, judge: str, usage: Usage) -> float | None:
         if not usage.calls:
             return 0.0
-        price = self.models.get(model_of(judge))
-        return None if price is None else Price(price.input, price.output).of(usage)
+        price = self.price_of(model_of(judge))
+        return None if price is None else price.of(usage)
+
+    def price_of(self, model: str) -> Price | None:
+        """Return a model's price, None where the table lacks it."""
+        found = self.models.get(model)
+        return None if found is None else Price(found.input, found.output)
 
 
 def model_of(judge: str) -> str:

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import StringConstraints, ValidationError
 
@@ -51,6 +51,18 @@ def load_record(path: Path, kind: type[Kept], error: type[MoonlynxError], advice
     except ValidationError as reason:
         field, message = first_fault(reason, "file")
         raise error(f"{path}: {field}: {message}{end}") from None
+
+
+def load_yaml(path: Path, error: type[MoonlynxError]) -> Any:
+    """Load what a YAML file of the user's holds; raise `error`, which names it, where it cannot."""
+    import yaml
+
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as reason:
+        raise error(f"cannot read {path}: {reason.strerror}") from None
+    except (UnicodeDecodeError, yaml.YAMLError) as reason:
+        raise error(f"{path} is not YAML: {reason}") from None
 
 
 def save_manifest(folder: Path, names: Iterable[str]) -> None:

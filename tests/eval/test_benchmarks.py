@@ -75,7 +75,7 @@ def test_every_row_can_be_judged_and_has_an_id_of_its_own(name):
 def test_ragtruth_contexts_are_passages_records_and_articles():
     rows = shipped("ragtruth").rows
     assert len({row.generator for row in rows}) == 6
-    assert len(shipped("ragtruth").training) == 391
+    assert len(shipped("ragtruth").training()) == 391
     documents = {(row.subset, len(row.example.context)) for row in rows}
     assert documents == {("QA", 3), ("Summary", 1), ("Data2txt", 1)}
     for row in rows:

@@ -46,7 +46,7 @@ def test_words_and_writers_are_learned_from_the_training_part_alone():
 
 def test_a_report_shows_them_and_each_writer(report_of, judged, make_verdict):
     about = About("ragtruth", "a test", "MIT", "by hand")
-    benchmark = Benchmark(about, "test", rows_of("test"), training=rows_of("train"))
+    benchmark = Benchmark(about, "test", rows_of("test"), training=lambda: rows_of("train"))
     verdicts = [make_verdict(row.id, "PASS") for row in benchmark.rows]
     run = judged("scripted", "scripted").run
     report = report_of(benchmark, Judged(run, verdicts), resamples=100)

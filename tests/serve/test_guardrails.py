@@ -6,7 +6,7 @@ import pytest
 from moonlynx import load_judge
 from moonlynx.judge.metrics.encoder import heads_in
 from moonlynx.serve.app import create_app
-from moonlynx.serve.guardrails import PolicyError, load_policy
+from moonlynx.serve.guardrails import GuardPolicyError, load_guard_policy
 from moonlynx.serve.server import load_served
 
 from ..cases import cases
@@ -26,7 +26,7 @@ def guards():
     """Return each policy's server, by name, in this process behind real HTTP."""
     found = {}
     for path in POLICIES.glob("*.yaml"):
-        policy = load_policy(path)
+        policy = load_guard_policy(path)
         served = load_served(dict(zip(policy.metrics, policy.metrics, strict=True)))
         found[path.stem] = create_app(load_judge("token-similarity"), metrics=served, policy=policy)
     assert len(found) == 3
@@ -95,10 +95,10 @@ def test_a_bad_policy_is_refused_with_its_field_before_anything_is_served(tmp_pa
     path = tmp_path / "policy.yaml"
     path.write_text(text)
     found = moonlynx("serve", "--judge", "token-similarity", "--port", "0", "--policy", path)
-    assert isinstance(found.exception, PolicyError)
+    assert isinstance(found.exception, GuardPolicyError)
     assert message in str(found.exception)
-    with pytest.raises(PolicyError, match="cannot read"):
-        load_policy(tmp_path / "none.yaml")
+    with pytest.raises(GuardPolicyError, match="cannot read"):
+        load_guard_policy(tmp_path / "none.yaml")
 
 
 def test_the_command_serves_all_metrics_and_a_policy_in_one_request():
