@@ -40,8 +40,8 @@ _OF_JUDGES: Mapping[str, Reader] = {
     "confidence": finite,
     "revision": str,
     "citations": one_of("required"),
-    "translate": str,
-    "common-knowledge": str,
+    "translate": parse_chat_model,
+    "common-knowledge": parse_chat_model,
     **_SHARED,
 }
 _OF_CASCADES: Mapping[str, Reader] = {
@@ -148,14 +148,13 @@ def _helped(judge: Judge, name: str, checks: bool, options: Mapping[str, Any]) -
     from .judges.translated import Translated
 
     if "translate" in options:
-        judge = Translated(judge, load_chat_model(parse_chat_model(options["translate"])))
+        judge = Translated(judge, load_chat_model(options["translate"]))
     if "common-knowledge" in options:
         if not checks:
             raise SpecError(
                 f"{name} does not say what is not mentioned; use luna, nli or a similarity"
             )
-        model = load_chat_model(parse_chat_model(options["common-knowledge"]))
-        judge = LettingPass(judge, model)
+        judge = LettingPass(judge, load_chat_model(options["common-knowledge"]))
     return judge
 
 

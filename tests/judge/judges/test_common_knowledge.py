@@ -83,6 +83,11 @@ def test_a_judge_that_labels_no_sentences_is_refused():
         load_judge(f"lynx:{model}?common-knowledge={model}")
 
 
+def test_a_model_that_cannot_be_read_is_an_error_of_the_option():
+    with pytest.raises(SpecError, match="option common-knowledge=: "):
+        load_judge("luna?common-knowledge=")
+
+
 def test_citations_of_what_is_let_pass_are_not_checked(luna):
     answer = f"{RIGHT} {KNOWN[:-1]} [1]."
     knowing = FakeBackend(lambda _: '{"fact": "They do.", "kind": "common knowledge"}')
