@@ -1,6 +1,7 @@
 """The commands that train Luna-2: `moonlynx train luna2` and `moonlynx train luna2-heads`."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -74,6 +75,9 @@ def _train_head(
         splits = load(definition.name, data)
     else:
         splits = split((Placed(row) for row in read_rows(data, definition)), run.seed)
+    if run.rows is not None:
+        fewer = {"train": splits.train[: run.rows], "validation": splits.validation[: run.rows // 4]}
+        splits = replace(splits, **fewer)
     if dry_run:
         for line in plan(run, definition, splits):
             echo(line)

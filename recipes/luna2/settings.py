@@ -32,6 +32,8 @@ class Run(Record):
         backbone: Hub id or folder of the chat model that stays frozen.
         head: folder of a head on it that training continues, as with a few hundred new rows;
             null starts a new one.
+        rows: for training at most, the first of their random order, and a fourth as many for
+            validation; null takes all.
         load: "whole", or "nf4": frozen weights in 4 bits (QLoRA, Dettmers et al. 2023).
         max_length: tokens of a prompt. Longer rows are left out and counted, never cut.
         batch: rows of an optimiser step.
@@ -48,6 +50,7 @@ class Run(Record):
 
     backbone: str
     head: str | None = None
+    rows: AtLeastOne | None = None
     load: Literal["whole", "nf4"] = "whole"
     max_length: AtLeastOne = 4096
     batch: AtLeastOne = 32

@@ -226,6 +226,9 @@ def test_from_rows_to_verdicts_by_the_command_line(tiny_llama, tmp_path, monkeyp
     planned = moonlynx(*command, "--backbone", tiny_llama, "--dry-run")
     assert planned.exit_code == 0, planned.output + repr(planned.exception)
     assert "each class is one token: one sign: 1 for true or 0 for false" in planned.output
+    Path("fewer.yaml").write_text(yaml.safe_dump(TINY | {"rows": 6}))
+    fewer = moonlynx(*command[:-1], "fewer.yaml", "--backbone", tiny_llama, "--dry-run")
+    assert ": 6 rows, 1 for validation" in fewer.output
     assert not Path("runs").exists()
     result = moonlynx(*command, "--backbone", tiny_llama)
     assert result.exit_code == 0, result.output + repr(result.exception)
