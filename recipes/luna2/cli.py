@@ -75,9 +75,9 @@ def _train_head(
         splits = load(definition.name, data)
     else:
         splits = split((Placed(row) for row in read_rows(data, definition)), run.seed)
-    if run.rows is not None:
-        fewer = {"train": splits.train[: run.rows], "validation": splits.validation[: run.rows // 4]}
-        splits = replace(splits, **fewer)
+    if (most := run.rows) is not None:
+        train_rows, held = splits.train[:most], splits.validation[: most // 4]
+        splits = replace(splits, train=train_rows, validation=held)
     if dry_run:
         for line in plan(run, definition, splits):
             echo(line)

@@ -54,7 +54,7 @@ class KeptFeatures:
         """Store the parts and create the folder; `layers` are those that the reader pools."""
         self.encoder = reader.version
         self.layers = layers
-        self._reader = reader
+        self.reader = reader
         self._tokenizer = tokenizer
         self._folder = folder / reader.version
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ class KeptFeatures:
     def _numbers(self, part: Part) -> Floats:
         path = self._folder / f"{hashlib.sha256(repr(part).encode()).hexdigest()[:32]}.npy"
         if not path.exists():
-            numbers, _ = self._reader(part)
+            numbers, _ = self.reader(part)
             with written_whole(path) as draft, draft.open("wb") as file:
                 np.save(file, numbers.astype(np.float16))
         return np.asarray(np.load(path), dtype=np.float32)

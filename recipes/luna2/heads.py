@@ -30,6 +30,7 @@ from .data import LabelledInput, load
 from .features import FORMS, KeptFeatures, cap, find_layers
 from .fit_heads import VERSION, fit_head, score
 from .measure import decide, fit_thresholds, flags_of, gains, measure, read_gold
+from .names import fit_names
 
 PAPER = {
     "prompt_injection": 0.94,
@@ -92,6 +93,8 @@ def run_metric(
     validation, test = (kept.read(metric, side) for side in (splits.validation, splits.test))
     rows, before, after = ([read.row for read in reads] for reads in (training, validation, test))
     head = fit_head(definition, kept.encoder, kept.layers, training, validation)
+    if metric == "pii":
+        head = head.model_copy(update={"names": fit_names(kept.reader, data)})
     ours = score(definition, head, validation), score(definition, head, test)
     both, n = [*before, *after], len(before)
     others = {name: fit(definition, rows, both) for name, fit in BASELINES.items()}

@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
@@ -19,6 +20,8 @@ from .states import Floats, StateEncoder
 
 HALF = 1 << 18  # at a quarter of it, words in one bucket with others cost toxicity a point of AUROC
 _KEPT = 256  # windows, of 12 KB each
+_AT_ONCE = 250  # tokens of a text whose runs are read
+_PIECES = 3  # tokens of a long word
 BUCKETS = 2 * HALF
 """Words and pairs of them fall into the first half, parts of words into the second."""
 
@@ -90,6 +93,44 @@ class FeatureReader:
             np.array([claim, *part.counts], dtype=np.float32),
         ]
         return np.concatenate(numbers), len(ids)
+
+    def read_runs(
+        self, text: str, runs: Sequence[tuple[int, int]]
+    ) -> tuple[list[tuple[int, int]], Floats, int]:
+        """Return the runs of words that have tokens, their numbers, and how many tokens were read.
+
+        Numbers have the shape (runs, n): of each layer the mean over the run's tokens, and the
+        states right before and after it; then five of how it is written. A text too long for the
+        encoder is read in parts.
+        """
+        cls, sep = self._specials
+        encoded = self._tokenizer.encode(text, add_special_tokens=False)
+        starts, ends = np.array(encoded.offsets, dtype=np.int64).reshape(-1, 2).T
+        parts: dict[int, list[tuple[tuple[int, int], NDArray[np.int64]]]] = {}
+        for run in runs:
+            own = np.flatnonzero((starts < run[1]) & (ends > run[0]))
+            if len(own):
+                parts.setdefault(int(own[0]) // _AT_ONCE, []).append((run, own))
+        found, numbers, read = [], [], 0
+        for number, inside in parts.items():
+            first = number * _AT_ONCE
+            ids = np.array([cls, *encoded.ids[first : first + _AT_ONCE], sep], dtype=np.int64)
+            layers = self._encoder((ids, np.full(len(ids), TokenType.BEFORE, np.int64))).layers
+            read += len(ids)
+            for run, own in inside:
+                at = own[own < first + _AT_ONCE] - first + 1
+                states = layers[:, at].mean(axis=1), layers[:, at[0] - 1], layers[:, at[-1] + 1]
+                found.append(run)
+                written = _written(text, *run, len(own))
+                numbers.append(np.concatenate([*(each.ravel() for each in states), written]))
+        return found, np.array(numbers, dtype=np.float32), read
+
+
+def _written(text: str, start: int, end: int, tokens: int) -> Floats:
+    run = text[start:end]
+    each = tokens / len(run.split()) / _PIECES
+    flags = start == 0, " " in run, run.isupper(), each, run.endswith("'s")
+    return np.array(flags, dtype=np.float32)
 
 
 @lru_cache(maxsize=_KEPT)

@@ -51,6 +51,10 @@ class StateWeights(Record):
     bias: tuple[Finite, ...]
 
 
+NAMES = ("person", "location", "organization")
+"""The kinds of names that `EncoderHead.names` tells apart."""
+
+
 class Shares(Record):
     """How both regressions' logits are joined: words x theirs + states x theirs + bias."""
 
@@ -73,6 +77,7 @@ class EncoderHead(Record):
         words: None where a pair is read.
         states: of every head.
         shares: fitted on validation rows, so that the probabilities are calibrated.
+        names: of pii, over the numbers of a run of words: no name, then each of `NAMES`.
         thresholds: fitted on them too: P from which the positive class, or each label, holds.
         elsewhere: AUROC with its 95 % interval on each source that no training row came from.
     """
@@ -88,6 +93,7 @@ class EncoderHead(Record):
     words: WordWeights | None
     states: StateWeights
     shares: Shares
+    names: StateWeights | None = Field(default=None, exclude_if=lambda value: value is None)
     thresholds: dict[str, Probability] = Field(default_factory=dict)
     elsewhere: dict[str, tuple[Probability, Probability, Probability]] = Field(
         default_factory=dict, exclude_if=lambda value: not value
@@ -105,6 +111,9 @@ class EncoderHead(Record):
             fits &= 8 * len(mask) == BUCKETS and held > 0
             fits &= len(unpack(self.words.idf, np.float16)) == held
             fits &= len(unpack(self.words.weights, np.int8)) == n * held
+        if self.names is not None:
+            fits &= len(self.names.bias) == 1 + len(NAMES)
+            fits &= len(unpack(self.names.weights, np.float16)) % (1 + len(NAMES)) == 0
         if not fits:
             raise PydanticCustomError("bad_input", "weights are not as long as the outputs say")
         return self
@@ -153,6 +162,19 @@ class Scorer:
         values = unit_length(words, self._idf)
         products = self._weights[:, self._column[words.buckets]].astype(np.float32) @ values
         return np.asarray(self._scales * products + self._words_bias)
+
+
+class NameScorer:
+    """The weights over runs of words, unpacked."""
+
+    def __init__(self, names: StateWeights) -> None:
+        self._bias = np.array(names.bias)
+        weights = unpack(names.weights, np.float16).astype(np.float32)
+        self._weights = weights.reshape(len(names.bias), -1)
+
+    def __call__(self, numbers: Floats) -> NDArray[np.float64]:
+        """Return P of no name and of each of `NAMES`, shape (runs, 4)."""
+        return join("multi-class", numbers @ self._weights.T + self._bias)
 
 
 def join(kind: Kind, logits: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -65,8 +65,8 @@ class EncoderMetric:
         self.info = JudgeInfo(name=f"luna2:{name}", version=f"{head.version}-{reader.version}")
         self.thresholds = dict(head.thresholds)
         self.calibrated = True
-        self._head = head
-        self._reader = reader
+        self.head = head
+        self.reader = reader
         self._score = Scorer(head)
 
     def __call__(self, inputs: Sequence[MetricInput]) -> list[MetricVerdict]:
@@ -76,7 +76,7 @@ class EncoderMetric:
     def _judge(self, one: MetricInput) -> MetricVerdict:
         metric = self.definition.name
         parts = fault_of(self.definition, one) or read_parts(
-            self._head.form, self.definition, one, self._tokenizer
+            self.head.form, self.definition, one, self._tokenizer
         )
         if isinstance(parts, JudgeError):
             return MetricVerdict(id=one.id, metric=metric, error=parts)
@@ -89,13 +89,13 @@ class EncoderMetric:
         return MetricVerdict(id=one.id, metric=metric, labels=labels, usage=usage)
 
     def _read(self, part: Part) -> tuple[NDArray[np.float64], int]:
-        numbers, tokens = self._reader(part)
-        words = hash_words(part.premise) if self._head.words is not None else None
+        numbers, tokens = self.reader(part)
+        words = hash_words(part.premise) if self.head.words is not None else None
         return self._score(numbers, words), tokens
 
     def _over_windows(self, found: NDArray[np.float64]) -> dict[str, float]:
         """Join windows, shape (windows, outputs): of each output the greatest or, least, P."""
-        outputs = self._head.outputs
+        outputs = self.head.outputs
         if self.definition.kind != "boolean":
             return dict(zip(outputs, map(float, found.max(axis=0)), strict=True))
         (positive,) = outputs

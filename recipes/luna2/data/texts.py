@@ -5,6 +5,7 @@ import gzip
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from ...data.answers.base import read_csv, read_json
 from ...data.exclusions import DataNotFound
@@ -91,13 +92,30 @@ def _lines(path: Path) -> list[str]:
     return (gzip.decompress(content) if path.suffix == ".gz" else content).decode().splitlines()
 
 
-def pii(root: Path) -> Iterator[Placed]:
-    """Read the sentences of both files with the kinds of their spans."""
+class Presidio(NamedTuple):
+    """A row of Presidio's: its file and number there, its template, which both files share."""
+
+    source: str
+    number: int
+    template: str
+    side: Side
+    fields: dict[str, Any]
+
+
+def presidio(root: Path) -> Iterator[Presidio]:
+    """Read the rows of both files."""
     for name in _FILES:
         for number, fields in enumerate(read_json(root / "pii_presidio" / f"{name}.json")):
-            kinds = {KINDS.get(span["entity_type"]) for span in fields["spans"]} - {None}
-            labels = tuple(sorted(kind for kind in kinds if kind is not None))
-            group = letters(_SLOT.sub(" ", fields["masked"]))  # the template, in both files alike
-            source = f"presidio-{name}"
-            read = row(source, number, labels, output=fields["full_text"], group=group)
-            yield Placed(read, draw_side(group, _SEED))
+            template = letters(_SLOT.sub(" ", fields["masked"]))
+            side = draw_side(template, _SEED)
+            yield Presidio(f"presidio-{name}", number, template, side, fields)
+
+
+def pii(root: Path) -> Iterator[Placed]:
+    """Read the sentences of both files with the kinds of their spans."""
+    for one in presidio(root):
+        kinds = {KINDS.get(span["entity_type"]) for span in one.fields["spans"]} - {None}
+        labels = tuple(sorted(kind for kind in kinds if kind is not None))
+        text = one.fields["full_text"]
+        read = row(one.source, one.number, labels, output=text, group=one.template)
+        yield Placed(read, one.side)
