@@ -61,7 +61,7 @@ def render(report: Report) -> str:
     sections = [
         f"# {report.benchmark.name} ({report.benchmark.split})",
         summary(report),
-        _by_part("Subsets", "subset", report.subsets),
+        _by_part("Subsets", "subset", report.subsets, _DECISION),
         *map(partial(_published, report), report.published),
         _by_part("Length of the context (as Luna, table 4)", "context", report.context_length),
         _by_part("Length of the answer", "answer", report.answer_length),
@@ -175,10 +175,15 @@ def write_value(name: str, value: Value) -> str:
     return f"{text} [{scale * value.low:.{digits}f}, {scale * value.high:.{digits}f}]"
 
 
-def _by_part(title: str, column: str, groups: Sequence[Group]) -> str:
+def _by_part(
+    title: str,
+    column: str,
+    groups: Sequence[Group],
+    decision: Sequence[str] = ("accuracy", "balanced_accuracy", "f1"),
+) -> str:
     if not groups:
         return ""
-    names = ["accuracy", "balanced_accuracy", "f1", "auroc"]
+    names = [*decision, "auroc"]
     if any(group.span_rows for group in groups):
         names.append("span_f1")
     rows: list[list[object]] = []

@@ -22,7 +22,7 @@ from moonlynx.judge.files.atomic import held, written_whole
 from moonlynx.judge.files.stored import sha256_file
 from moonlynx.judge.rows import examples as example_files
 
-from .composition import COMPOSITION, Share, scale
+from .composition import COMPOSITION, Share, scale, with_ragtruth
 from .draw import Helpers, draw_source
 from .halves import Perturber
 from .manifest import MANIFEST, Manifest, Output, Plan, SourceReport, is_complete
@@ -111,7 +111,8 @@ def _examples(paths: Iterable[Path]) -> Iterator[Example]:
 def _by_source(plan: Plan) -> Mapping[str, Mapping[str, Share]]:
     """Return the shares of each part, source by source in HaluBench's order."""
     shares: dict[str, dict[str, Share]] = defaultdict(dict)
-    for part, of_part in scale(COMPOSITION[plan.split], plan.rows).items():
+    parts = with_ragtruth(scale(COMPOSITION[plan.split], plan.rows), plan.more_ragtruth)
+    for part, of_part in parts.items():
         for share in of_part:
             shares[share.source][part] = share
     return {name: shares[name] for name in SOURCES if name in shares}

@@ -50,6 +50,14 @@ def build(
     rows: Annotated[
         int | None, typer.Option(help="A smaller set, in the same proportions (default: all).")
     ] = None,
+    more_ragtruth: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="With --split train, so many more rows of RAGTruth's training split: 2000 is the "
+            "paper's RAGTruth+ (appendix B.3).",
+        ),
+    ] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every draw.")] = 0,
     contexts: Annotated[
         Contexts, typer.Option(help="Long contexts: whole, or only the excerpt with the answer.")
@@ -78,6 +86,8 @@ def build(
     from .halves import RulePerturber
     from .manifest import read_manifest
 
+    if more_ragtruth and split != "train":
+        raise typer.BadParameter("needs --split train", param_hint="--more-ragtruth")
     perturber = RulePerturber(seed) if model is None else _model_perturber(model, output, prompt)
     plan = Plan(
         split=split,
@@ -86,6 +96,7 @@ def build(
         contexts=contexts,
         data="folder" if data else "hub",
         perturber=perturber.name,
+        more_ragtruth=more_ragtruth,
         against=hash_against(against or ()),
     )
     build_into(plan, data, perturber, output, against or ())

@@ -15,6 +15,7 @@ class Share(NamedTuple):
     source: str  # its name in `SOURCES`
     rows: int  # in all
     fails: int | None  # how many of them are FAIL; None where the source's own draw decides
+    more: int = 0  # further rows, of either label as they are drawn
 
 
 Parts = Mapping[str, tuple[Share, ...]]
@@ -37,6 +38,20 @@ COMPOSITION: Mapping[Split, Parts] = {
         "validation": tuple(Share(name, 200, 100) for name in _TRAINED_ON),
     },
 }
+
+
+def with_ragtruth(parts: Parts, more: int) -> Parts:
+    """Return the composition with so many more training rows of RAGTruth.
+
+    The paper's RAGTruth+ (appendix B.3) has 2,000, of which it states no balance.
+    """
+    return {
+        part: tuple(
+            share._replace(more=more) if (part, share.source) == ("train", "RAGTruth") else share
+            for share in shares
+        )
+        for part, shares in parts.items()
+    }
 
 
 def total(parts: Parts) -> int:

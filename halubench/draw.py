@@ -85,13 +85,16 @@ class _Pool:
         elif share.fails is None:
             rows = list(islice(usable, share.rows))
         else:
-            rows = _take(usable, {"PASS": share.rows - share.fails, "FAIL": share.fails})
+            found = list(usable) if share.more else usable
+            rows = _take(found, {"PASS": share.rows - share.fails, "FAIL": share.fails})
+            taken = {row.id for row in rows}
+            rows += islice((row for row in found if row.id not in taken), share.more)
         rows.sort(key=lambda row: _chance(self._plan.seed, row.id))
         fails = sum(row.label == "FAIL" for row in rows)
         report = PartReport(
             part=part,
-            wanted=share.rows,
-            wanted_fails=share.fails,
+            wanted=share.rows + share.more,
+            wanted_fails=None if share.more else share.fails,
             rows=len(rows),
             fails=fails,
             unchanged=unchanged,
@@ -125,11 +128,11 @@ class _Pool:
     ) -> str | None:
         """Return why there are fewer rows than wanted; `built` is rows and FAIL rows."""
         rows, fails = built
-        if rows >= share.rows:
+        if rows >= share.rows + share.more:
             return None
         there = sum(_part_of(row.group, self._plan) == part for row in self._rows)
         reasons = [f"there are {there:,} rows of {self._source.name} to draw from"]
-        if share.fails is not None and self._source.labelled:
+        if share.fails is not None and self._source.labelled and not share.more:
             found = f"{rows - fails} of {share.rows - share.fails} PASS"
             reasons.append(f"{found} and {fails} of {share.fails} FAIL rows were found")
         reasons += [f"{count:,} of them {why}" for why, count in left_out.items() if count]
@@ -154,7 +157,12 @@ def _take(rows: Iterable[QARow], wanted: Mapping[str, int]) -> list[QARow]:
 
 def _absent(part: str, share: Share, why: str) -> PartReport:
     return PartReport(
-        part=part, wanted=share.rows, wanted_fails=share.fails, rows=0, fails=0, missing=why
+        part=part,
+        wanted=share.rows + share.more,
+        wanted_fails=None if share.more else share.fails,
+        rows=0,
+        fails=0,
+        missing=why,
     )
 
 

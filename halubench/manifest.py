@@ -26,6 +26,7 @@ class Plan(Record):
     contexts: Contexts  # long contexts whole, or only the excerpt that holds the answer
     data: Literal["folder", "hub"]  # a folder of files, or the Hub
     perturber: Text  # what perturbed answers
+    more_ragtruth: Count = 0  # training rows of RAGTruth beside the paper's 600
     # SHA-256, by name, of the files of test rows that no training row shares text with
     against: Mapping[Text, Text] = {}
 

@@ -164,6 +164,31 @@ def test_training_rows_share_nothing_with_test_rows_or_each_other(built, data, t
     assert list(manifest.plan.against) == ["built/test.jsonl"]
 
 
+def test_ragtruth_plus_is_the_training_set_and_more_rows_of_ragtruth(built, data, tmp_path):
+    against = [built / "test.jsonl"]
+    names = {"plain": 0, "plus": 10, "all": 2_000}
+    manifests = {
+        name: run(data, tmp_path / name, against, split="train", rows=64, more_ragtruth=more)
+        for name, more in names.items()
+    }
+    train, validation = (
+        {name: {row.id: row for row in read_rows(tmp_path / name / part)} for name in names}
+        for part in ("train.jsonl", "validation.jsonl")
+    )
+    assert validation["plain"] == validation["plus"] == validation["all"]
+    assert train["plain"].items() < train["plus"].items()
+    added = [row for id_, row in train["plus"].items() if id_ not in train["plain"]]
+    assert [row.source for row in added] == ["RAGTruth"] * 10
+    assert {row.label for row in added} == {"PASS", "FAIL"}
+    assert not {row.group for row in added} & {row.group for row in validation["plus"].values()}
+    part = manifests["plus"].sources[-1].parts[0]
+    assert (part.wanted, part.rows, part.wanted_fails, part.missing) == (22, 22, None, None)
+    lacking = manifests["all"].sources[-1].parts[0]
+    assert lacking.wanted == 2_012 > lacking.rows > 22
+    assert lacking.missing.startswith("there are ")
+    assert "of 0 FAIL" not in lacking.missing
+
+
 def test_a_training_set_needs_test_rows_to_keep_away_from(data, tmp_path):
     with pytest.raises(BuildError, match="--against: a training set must not share text"):
         run(data, tmp_path / "out", split="train")
