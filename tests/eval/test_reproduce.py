@@ -92,7 +92,7 @@ def test_every_figure_of_a_paper_is_a_line_or_says_that_it_is_missing():
 def test_a_table_is_shown_with_what_is_ours_what_differs_and_what_it_takes(format_):
     done = moonlynx("reproduce", "luna:2", "--format", format_, env={"COLUMNS": "400"})
     assert done.exit_code == 0
-    for said in ("65.4", "63.9", "2026-11-23-luna-base", "Missing", "Differs", "GPU hours"):
+    for said in ("65.4", "63.9", "2026-11-24-reproduction", "Missing", "Differs", "GPU hours"):
         assert said in done.output, said
     assert moonlynx("reproduce", "luna:table-2", "--format", format_).exit_code == 0
     every = moonlynx("reproduce", "--format", format_, env={"COLUMNS": "200"}).output

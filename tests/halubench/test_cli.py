@@ -24,14 +24,20 @@ def test_from_the_data_to_a_checked_benchmark_and_training_set(data, tmp_path):
     assert "in order" in call("verify", test / "test.jsonl")
     assert "| DROP | 10 |" in call("stats", test / "test.jsonl")
     options = ["--split", "train", "--rows", 32, "--against", test / "test.jsonl", "--seed", 2]
-    assert "RAGTruth, validation: built 2 of 2" in call(
-        "build", "--data", data, "--output", train, *options, "--contexts", "excerpt"
-    )
+    options += ["--contexts", "excerpt", "--more-ragtruth", 4]
+    said = call("build", "--data", data, "--output", train, *options)
+    assert "RAGTruth, train: built 10 of 10" in said
+    assert "RAGTruth, validation: built 2 of 2" in said
     for part in ("train", "validation"):
         assert "in order" in call("verify", train / f"{part}.jsonl")
     official = {"passage": "", "question": "", "answer": "", "label": "PASS", "source_ds": "DROP"}
     write(tmp_path, "official.jsonl", json.dumps({"id": "1", **official}))
     assert "| all | 149 | 0 |" in call("compare", test / "test.jsonl", tmp_path / "official.jsonl")
+
+
+def test_more_rows_of_ragtruth_are_for_training_alone(data, tmp_path):
+    said = call("build", "--data", data, "--output", tmp_path, "--more-ragtruth", 4, code=2)
+    assert "needs --split train" in said
 
 
 def test_a_chat_model_makes_answers_wrong_and_is_asked_once(data, tmp_path):
