@@ -199,9 +199,17 @@ def test_a_long_line_is_a_bad_row_and_the_rest_go_on(tmp_path, monkeypatch):
         ("a.json", b'[{"a": 1} {"a": 2}]', "row 1: is not followed by a comma"),
         ("a.json", b'[{"a": 1}] x', "continues after its closing bracket"),
         ("a.json", b"[" * 100_000, "row 1: is nested too deep"),
-        ("a.jsonl", gzip.compress(b"{}", mtime=0), r"is compressed; give it the ending \.jsonl\.gz"),
+        (
+            "a.jsonl",
+            gzip.compress(b"{}", mtime=0),
+            r"is compressed; give it the ending \.jsonl\.gz",
+        ),
         ("a.parquet", b"{}", "is not a Parquet file"),
-        ("a.parquet.gz", gzip.compress(parquet()), r"is Parquet in \.gz; decompress it first"),
+        (
+            "a.parquet.gz",
+            gzip.compress(parquet(), mtime=0),
+            r"is Parquet in \.gz; decompress it first",
+        ),
         ("a.xlsx", b"", "unknown kind of file"),
     ],
 )
