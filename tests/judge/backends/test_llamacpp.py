@@ -195,7 +195,7 @@ def test_lynx_by_real_weights_is_valid_json_with_a_score():
     pytest.importorskip("xllamacpp", reason="needs xllamacpp: tests/requirements-optional.txt")
     weights = os.environ.get("MOONLYNX_GGUF", "")
     if not Path(weights).is_file():
-        pytest.skip("set MOONLYNX_GGUF to a chat model, as SmolLM2-135M-Instruct.Q4_1.gguf")
+        pytest.skip("set MOONLYNX_GGUF to a chat model, as qwen2.5-coder-0.5b-instruct-q4_k_m.gguf")
     judge = load_judge(f"lynx:{weights}@llamacpp?threads=1&context=2048")
     lines = files("moonlynx.judge.examples").joinpath("answers.jsonl").read_text("utf-8")
     rows = [Example.from_row(json.loads(line)) for line in lines.splitlines()]
