@@ -17,6 +17,16 @@ class Share(NamedTuple):
     fails: int | None  # how many of them are FAIL; None where the source's own draw decides
     more: int = 0  # further rows, of either label as they are drawn
 
+    @property
+    def wanted(self) -> int:
+        """Return how many rows there are to be, further ones among them."""
+        return self.rows + self.more
+
+    @property
+    def wanted_fails(self) -> int | None:
+        """Return how many of them are to be FAIL; None where a draw decides."""
+        return None if self.more else self.fails
+
 
 Parts = Mapping[str, tuple[Share, ...]]
 

@@ -93,8 +93,8 @@ class _Pool:
         fails = sum(row.label == "FAIL" for row in rows)
         report = PartReport(
             part=part,
-            wanted=share.rows + share.more,
-            wanted_fails=None if share.more else share.fails,
+            wanted=share.wanted,
+            wanted_fails=share.wanted_fails,
             rows=len(rows),
             fails=fails,
             unchanged=unchanged,
@@ -128,13 +128,13 @@ class _Pool:
     ) -> str | None:
         """Return why there are fewer rows than wanted; `built` is rows and FAIL rows."""
         rows, fails = built
-        if rows >= share.rows + share.more:
+        if rows >= share.wanted:
             return None
         there = sum(_part_of(row.group, self._plan) == part for row in self._rows)
         reasons = [f"there are {there:,} rows of {self._source.name} to draw from"]
-        if share.fails is not None and self._source.labelled and not share.more:
-            found = f"{rows - fails} of {share.rows - share.fails} PASS"
-            reasons.append(f"{found} and {fails} of {share.fails} FAIL rows were found")
+        if (wanted := share.wanted_fails) is not None and self._source.labelled:
+            found = f"{rows - fails} of {share.rows - wanted} PASS"
+            reasons.append(f"{found} and {fails} of {wanted} FAIL rows were found")
         reasons += [f"{count:,} of them {why}" for why, count in left_out.items() if count]
         if self._source.note:
             reasons.append(self._source.note)
@@ -158,8 +158,8 @@ def _take(rows: Iterable[QARow], wanted: Mapping[str, int]) -> list[QARow]:
 def _absent(part: str, share: Share, why: str) -> PartReport:
     return PartReport(
         part=part,
-        wanted=share.rows + share.more,
-        wanted_fails=None if share.more else share.fails,
+        wanted=share.wanted,
+        wanted_fails=share.wanted_fails,
         rows=0,
         fails=0,
         missing=why,

@@ -136,6 +136,15 @@ def tiny_llama(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def chat_weights():
+    """Return the GGUF file of a real chat model that MOONLYNX_GGUF names."""
+    weights = os.environ.get("MOONLYNX_GGUF", "")
+    if not Path(weights).is_file():
+        pytest.skip("set MOONLYNX_GGUF to a chat model, as qwen2.5-coder-0.5b-instruct-q4_k_m.gguf")
+    return weights
+
+
+@pytest.fixture(scope="session")
 def heads(tiny_llama, tmp_path_factory):
     """Return folders of random heads on the tiny Llama, by metric."""
     from .judge.metrics.tiny_heads import build_head

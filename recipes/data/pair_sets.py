@@ -3,7 +3,6 @@
 Licences are in README.md, rows to leave out in `exclusions`.
 """
 
-import csv
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -14,7 +13,7 @@ from moonlynx.halubench.perturb import Kind, perturb
 from moonlynx.judge.text import content_tokens, split_sentences
 from moonlynx.judge.text.flatten import row_text
 
-from .answers.base import open_text, read_csv, read_json, read_lines
+from .answers.base import open_text, read_csv, read_json, read_lines, read_tsv
 from .exclusions import DataNotFound
 
 Exclusions = Mapping[str, frozenset[str]]
@@ -57,11 +56,6 @@ def _find(folder: Path, pattern: str) -> list[Path]:
     return paths
 
 
-def _tab_separated(path: Path) -> Iterator[dict[str, str]]:
-    with open_text(path, newline=None) as file:
-        yield from csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-
-
 def _kept(rows: Iterable[Row], path: Path, exclusions: Exclusions) -> Iterator[Row]:
     """Yield the rows of a file without those to leave out, by their number from 0."""
     name = path.name.removesuffix(".gz")
@@ -81,7 +75,7 @@ def _infotabs(root: Path, _exclusions: Exclusions, rng: random.Random) -> Iterat
     tables = read_json(folder / "tables.json")
     names = ("infotabs_train.tsv", "infotabs_dev.tsv", "infotabs_test_*.tsv")
     for path in (path for name in names for path in _find(folder, name)):
-        for row in _tab_separated(path):
+        for row in read_tsv(path):
             table = tables[row["table_id"]]
             title = table.get("title", [""])[0]
             lines = [f"{key}: {', '.join(v)}." for key, v in table.items() if key != "title"]
@@ -154,7 +148,7 @@ def _fever_symmetric(root: Path, _exclusions: Exclusions, _rng: random.Random) -
 
 def _conjnli(root: Path, exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
     for path in _find(root / "conjnli", "*.tsv*"):
-        for row in _kept(_tab_separated(path), path, exclusions):
+        for row in _kept(read_tsv(path), path, exclusions):
             premise, claim = row["Premise"], row["Hypothesis"]
             yield Pair(premise, claim, _THREE[row["Label"]], premise)
 
@@ -179,7 +173,7 @@ def _monotonicity(root: Path, _exclusions: Exclusions, _rng: random.Random) -> I
     columns = {"MED": ("sentence1", "sentence2"), "HELP": ("ori_sentence", "new_sentence")}
     for prefix, (premise, claim) in columns.items():
         for path in _find(root / "monotonicity", f"{prefix}*.tsv"):
-            for row in _tab_separated(path):
+            for row in read_tsv(path):
                 entailed = row["gold_label"] == "entailment"  # "neutral" may contradict here
                 yield Pair(row[premise], row[claim], "supported" if entailed else "unsupported")
 
@@ -202,7 +196,7 @@ def _changed(base: str, root: Path, exclusions: Exclusions, rng: random.Random) 
 
 def _cf_snli(root: Path, _exclusions: Exclusions, _rng: random.Random) -> Iterator[Pair]:
     for path in _find(root / "cf_snli", "*.tsv"):
-        for row in _tab_separated(path):
+        for row in read_tsv(path):
             yield Pair(row["sentence1"], row["sentence2"], _THREE[row["gold_label"]])
 
 

@@ -1,7 +1,6 @@
 """The commands that train Luna-2: `moonlynx train luna2` and `moonlynx train luna2-heads`."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -62,7 +61,7 @@ def _train_head(
     _start()
     from moonlynx.judge.metrics.definition import load_definition
 
-    from .data import load, read_rows, split
+    from .data import cap, load, read_rows, split
     from .data.rows import Placed
     from .settings import load_run
     from .train import HEAD_FOLDER, plan, train
@@ -75,9 +74,7 @@ def _train_head(
         splits = load(definition.name, data)
     else:
         splits = split((Placed(row) for row in read_rows(data, definition)), run.seed)
-    if (most := run.rows) is not None:
-        train_rows, held = splits.train[:most], splits.validation[: most // 4]
-        splits = replace(splits, train=train_rows, validation=held)
+    splits = cap(splits, run.rows)
     if dry_run:
         for line in plan(run, definition, splits):
             echo(line)

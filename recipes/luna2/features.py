@@ -17,7 +17,7 @@ from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.encoder.features import FeatureReader
 from moonlynx.judge.metrics.encoder.parts import Form, Part, read_parts
 
-from .data import LabelledInput, Splits
+from .data import LabelledInput
 
 FORMS: Mapping[str, Form] = {
     "answer_relevance": "answer",
@@ -82,21 +82,6 @@ class KeptFeatures:
             with written_whole(path) as draft, draft.open("wb") as file:
                 np.save(file, numbers.astype(np.float16))
         return np.asarray(np.load(path), dtype=np.float32)
-
-
-def cap(splits: Splits, most: int | None) -> Splits:
-    """Keep so many rows for training and as many for testing, and a quarter for validation.
-
-    Without a number, all.
-    """
-    if most is None:
-        return splits
-    return Splits(
-        splits.train[:most],
-        splits.validation[: most // 4],
-        splits.test[:most],
-        splits.removed,
-    )
 
 
 def find_layers(folder: Path) -> tuple[str, ...]:

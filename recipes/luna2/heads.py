@@ -26,8 +26,8 @@ from moonlynx.judge.metrics.encoder.head import EncoderHead, open_head, save_hea
 from moonlynx.judge.metrics.encoder.states import StateEncoder
 
 from .baselines import BASELINES
-from .data import LabelledInput, load
-from .features import FORMS, KeptFeatures, cap, find_layers
+from .data import LabelledInput, cap, load
+from .features import FORMS, KeptFeatures, find_layers
 from .fit_heads import VERSION, fit_head, score
 from .measure import decide, fit_thresholds, flags_of, gains, measure, read_gold
 from .names import fit_names

@@ -5,10 +5,9 @@ hypothesis names what its info box is of, or what stands in one of its fields. A
 knows is left out.
 """
 
-import csv
-import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,11 +19,12 @@ from moonlynx.judge.metrics.encoder.head import NAMES, StateWeights, pack
 from moonlynx.judge.metrics.encoder.pii import find_runs
 from moonlynx.judge.text import iter_sentences
 
+from ..data.answers.base import read_json, read_tsv
 from .data.rows import Side
 from .data.texts import KINDS, presidio
 
 _NONE, _PERSON, _PLACE, _ORGANISATION = range(1 + len(NAMES))
-_WEIGHT = 2.0  # of Presidio's runs, which are fewer
+_WEIGHTS = {"presidio": 2.0, "infotabs": 1.0}  # of a run: Presidio has fewer
 _STRENGTHS = (1e-4, 3e-4, 1e-3)  # inverse penalties; the one with the least mean loss is taken
 _STEPS = 400
 # Presidio's kinds that are written with a capital and name none of the three.
@@ -52,7 +52,7 @@ _CALENDAR = """january february march april may june july august september octob
     monday tuesday wednesday thursday friday saturday sunday spring summer autumn fall winter
     english french spanish german italian american british christmas easter internet"""
 _PART = re.compile(r"[,;()]| {2}")
-_ARTICLE = re.compile(r"(the|an?) ")
+_ARTICLE = re.compile(r"^(?:the|an?) ")
 
 
 class NamedRuns(NamedTuple):
@@ -74,50 +74,52 @@ def fit_names(reader: FeatureReader, data: Path) -> StateWeights:
     from sklearn.metrics import log_loss
     from sklearn.preprocessing import StandardScaler
 
-    tables: dict[tuple[str, Side], tuple[NDArray[Any], NDArray[Any]]] = {}
     rows = [*read_presidio(data), *read_boxes(data)]
-    for key in sorted({(row.source, row.side) for row in rows}):
-        own = [row for row in rows if (row.source, row.side) == key]
-        read = [_read(reader, row) for row in own]
-        tables[key] = tuple(map(np.concatenate, zip(*read, strict=True)))  # type: ignore[assignment]
-    training = [(source, *tables[source, side]) for source, side in tables if side == "train"]
-    numbers = np.concatenate([x for _, x, _ in training])
-    kinds = np.concatenate([y for *_, y in training])
-    weights = np.concatenate(
-        [np.full(len(y), _WEIGHT if source == "presidio" else 1.0) for source, _, y in training]
+    read = {
+        key: _read(reader, [row for row in rows if (row.source, row.side) == key])
+        for key in sorted({(row.source, row.side) for row in rows if row.side != "test"})
+    }
+    training = {source: table for (source, side), table in read.items() if side == "train"}
+    numbers, kinds = map(np.concatenate, zip(*training.values(), strict=True))
+    weights = np.repeat(
+        [_WEIGHTS[source] for source in training], [len(y) for _, y in training.values()]
     )
     scaler = StandardScaler().fit(numbers)
-    held = [table for (_, side), table in tables.items() if side == "validation"]
-    tried = []
-    for strength in _STRENGTHS:
-        model = LogisticRegression(C=strength, max_iter=_STEPS)
-        model.fit(scaler.transform(numbers), kinds, sample_weight=weights)
-        losses = [
-            log_loss(y, model.predict_proba(scaler.transform(x)), labels=model.classes_)
-            for x, y in held
-        ]
-        tried.append((float(np.mean(losses)), strength, model))
-    _, _, model = min(tried, key=lambda one: one[0])
+    numbers = scaler.transform(numbers)
+    held = [(scaler.transform(x), y) for (_, side), (x, y) in read.items() if side == "validation"]
+
+    def loss(model: Any) -> float:
+        losses = [log_loss(y, model.predict_proba(x), labels=model.classes_) for x, y in held]
+        return float(np.mean(losses))
+
+    models = [
+        LogisticRegression(C=strength, max_iter=_STEPS).fit(numbers, kinds, sample_weight=weights)
+        for strength in _STRENGTHS
+    ]
+    model = min(models, key=loss)
     folded = model.coef_ / scaler.scale_
     bias = model.intercept_ - folded @ scaler.mean_
     return StateWeights(weights=pack(folded.astype(np.float16)), bias=tuple(map(float, bias)))
 
 
-def _read(reader: FeatureReader, row: NamedRuns) -> tuple[NDArray[Any], NDArray[Any]]:
-    there, numbers, _ = reader.read_runs(row.sentence, row.runs)
-    kinds = dict(zip(row.runs, row.kinds, strict=True))
-    return numbers, np.array([kinds[run] for run in there], dtype=np.int64)
+def _read(
+    reader: FeatureReader, rows: Iterable[NamedRuns]
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return the numbers of the rows' runs, shape (runs, n), and what they name, shape (runs,)."""
+    numbers, kinds = [], []
+    for row in rows:
+        named = dict(zip(row.runs, row.kinds, strict=True))
+        there, found, _ = reader.read_runs(row.sentence, row.runs)
+        numbers.append(found)
+        kinds += [named[run] for run in there]
+    return np.concatenate(numbers), np.array(kinds, dtype=np.int64)
 
 
 def read_presidio(data: Path) -> Iterator[NamedRuns]:
     """Read Presidio's sentences with what their runs name."""
     for row in presidio(data):
-        for piece in iter_sentences(row.fields["full_text"]):
-            kinds = {
-                (start, end): _of_spans(row.fields["spans"], piece.start + start, piece.start + end)
-                for start, end in find_runs(piece.text)
-            }
-            yield from _known("presidio", row.side, piece.text, kinds)
+        spans = row.fields["spans"]
+        yield from _named("presidio", row.side, row.fields["full_text"], partial(_of_spans, spans))
 
 
 def _of_spans(spans: list[dict[str, Any]], start: int, end: int) -> int | None:
@@ -135,19 +137,17 @@ def _of_spans(spans: list[dict[str, Any]], start: int, end: int) -> int | None:
 def read_boxes(data: Path) -> Iterator[NamedRuns]:
     """Read InfoTabS' hypotheses with what their runs name."""
     folder = data / "infotabs"
-    tables = json.loads((folder / "tables.json").read_text(encoding="utf-8"))
+    tables = read_json(folder / "tables.json")
     known = {number: _names_in(table) for number, table in tables.items()}
     sides: tuple[tuple[str, Side], ...] = (("train", "train"), ("dev", "validation"))
     for name, side in sides:
-        with (folder / f"infotabs_{name}.tsv").open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-                names = known[row["table_id"]]
-                for piece in iter_sentences(row["hypothesis"]):
-                    kinds = {
-                        (start, end): names.get(_form(piece.text[start:end]))
-                        for start, end in find_runs(piece.text)
-                    }
-                    yield from _known("infotabs", side, piece.text, kinds)
+        for row in read_tsv(folder / f"infotabs_{name}.tsv"):
+            names, text = known[row["table_id"]], row["hypothesis"]
+            yield from _named("infotabs", side, text, partial(_of_box, names, text))
+
+
+def _of_box(names: Mapping[str, int], text: str, start: int, end: int) -> int | None:
+    return names.get(_form(text[start:end]))
 
 
 def _names_in(table: Mapping[str, list[str]]) -> dict[str, int]:
@@ -170,13 +170,16 @@ def _names_in(table: Mapping[str, list[str]]) -> dict[str, int]:
 
 def _form(name: str) -> str:
     bare = name.casefold().removesuffix("'s").removesuffix("’s").removesuffix(".")
-    return _ARTICLE.sub("", bare, count=1) if _ARTICLE.match(bare) else bare
+    return _ARTICLE.sub("", bare)
 
 
-def _known(
-    source: str, side: Side, sentence: str, kinds: Mapping[tuple[int, int], int | None]
+def _named(
+    source: str, side: Side, text: str, kind_of: Callable[[int, int], int | None]
 ) -> Iterator[NamedRuns]:
-    """Yield a sentence with those of its runs of which it is known what they name."""
-    there = {run: kind for run, kind in kinds.items() if kind is not None}
-    if there:
-        yield NamedRuns(source, side, sentence, tuple(there), tuple(there.values()))
+    """Yield a text's sentences with those of their runs of which it is known what they name."""
+    for piece in iter_sentences(text):
+        runs = find_runs(piece.text)
+        kinds = {run: kind_of(piece.start + run[0], piece.start + run[1]) for run in runs}
+        there = {run: kind for run, kind in kinds.items() if kind is not None}
+        if there:
+            yield NamedRuns(source, side, piece.text, tuple(there), tuple(there.values()))

@@ -28,19 +28,20 @@ def accepted(client):
 
 @pytest.mark.heavy
 def test_sigterm_under_load_loses_no_accepted_request():
-    options = ("--batch-characters", "1", "--queue", "2000", "--timeout", "300")
+    options = ("--judge", "luna:mini", "--batch-characters", "1")
+    options += ("--queue", "2000", "--timeout", "300")
     with command(*options) as (server, address):
-        connections = [connect(address) for _ in range(100)]
+        connections = [connect(address) for _ in range(300)]
         with httpx.Client(base_url=address) as client:
             for connection in connections:
                 connection.sendall(raw([EXAMPLE, WRONG] * 2))
-            until(lambda: accepted(client) >= 4 * 100, seconds=60)
-            assert metric(client, "moonlynx_queue_rows") > 130
+            until(lambda: accepted(client) >= 4 * 300, seconds=60)
+            assert metric(client, "moonlynx_queue_rows") > 400
         server.send_signal(signal.SIGTERM)
         replies = [read(connection) for connection in connections]
         assert server.wait(30) == 0
         assert server.stderr.read() == ""
-    assert sum(reply.startswith(b"HTTP/1.1 200") for reply in replies) == 100
+    assert sum(reply.startswith(b"HTTP/1.1 200") for reply in replies) == 300
     assert {reply.count(b'"score":"PASS"') for reply in replies} == {2}
     with Client(address) as own, pytest.raises(ServerError, match="is `moonlynx serve` running"):
         own.judge_all([])

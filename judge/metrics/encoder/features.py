@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from ...backends.encoder import TokenType
+from ...backends.encoder import Input, TokenType
 from ...judges.luna.inputs import find_specials
 from ...judges.luna.novelty import claim_types, new_words
 from ...judges.raghalu.checkable import terms
@@ -69,21 +69,19 @@ class FeatureReader:
         the difference and the product of both means, then the first token's last state, Luna's own
         logit of support, and the counts.
         """
-        cls, sep = self._specials
         first = self._tokenizer.encode(part.premise, add_special_tokens=False).ids
-        ids = [cls, *first, sep]
-        types = np.full(len(ids), TokenType.BEFORE, dtype=np.int64)
+        ids, types = self._input(first)
         if not part.claim:
-            layers = self._encoder((np.array(ids, dtype=np.int64), types)).layers
+            layers = self._encoder((ids, types)).layers
             own = layers[:, 1:-1] if first else layers
             return np.stack([own.mean(axis=1), own.max(axis=1)]).ravel(), len(ids)
         second = self._tokenizer.encode(part.claim, add_special_tokens=False)
         offsets = np.array(second.offsets, dtype=np.int64).reshape(-1, 2)
         new = claim_types(new_words(part.claim, stems(part.premise)), offsets)
         start = len(ids)
-        ids += [*second.ids, sep]
+        ids = np.concatenate([ids, second.ids, [self._specials.sep]]).astype(np.int64)
         types = np.concatenate([types, new, [TokenType.CLAIM]])
-        layers, claim = self._encoder((np.array(ids, dtype=np.int64), types))
+        layers, claim = self._encoder((ids, types))
         one = layers[:, 1 : max(2, start - 1)].mean(axis=1)
         other = layers[:, start : max(start + 1, len(ids) - 1)].mean(axis=1)
         numbers = [
@@ -94,6 +92,12 @@ class FeatureReader:
         ]
         return np.concatenate(numbers), len(ids)
 
+    def _input(self, ids: Sequence[int]) -> Input:
+        """Put the tokens of a text between the special ones."""
+        cls, sep = self._specials
+        whole = np.array([cls, *ids, sep], dtype=np.int64)
+        return whole, np.full(len(whole), TokenType.BEFORE, dtype=np.int64)
+
     def read_runs(
         self, text: str, runs: Sequence[tuple[int, int]]
     ) -> tuple[list[tuple[int, int]], Floats, int]:
@@ -103,7 +107,6 @@ class FeatureReader:
         states right before and after it; then five of how it is written. A text too long for the
         encoder is read in parts.
         """
-        cls, sep = self._specials
         encoded = self._tokenizer.encode(text, add_special_tokens=False)
         starts, ends = np.array(encoded.offsets, dtype=np.int64).reshape(-1, 2).T
         parts: dict[int, list[tuple[tuple[int, int], NDArray[np.int64]]]] = {}
@@ -114,8 +117,8 @@ class FeatureReader:
         found, numbers, read = [], [], 0
         for number, inside in parts.items():
             first = number * _AT_ONCE
-            ids = np.array([cls, *encoded.ids[first : first + _AT_ONCE], sep], dtype=np.int64)
-            layers = self._encoder((ids, np.full(len(ids), TokenType.BEFORE, np.int64))).layers
+            ids, types = self._input(encoded.ids[first : first + _AT_ONCE])
+            layers = self._encoder((ids, types)).layers
             read += len(ids)
             for run, own in inside:
                 at = own[own < first + _AT_ONCE] - first + 1

@@ -125,8 +125,7 @@ class Scorer:
     def __init__(self, head: EncoderHead) -> None:
         self._head = head
         n = len(head.outputs)
-        self._states = unpack(head.states.weights, np.float16).astype(np.float32).reshape(n, -1)
-        self._bias = np.array(head.states.bias)
+        self._states = _OverStates(head.states, head.metric)
         if head.words is not None:
             held = np.flatnonzero(np.unpackbits(unpack(head.words.held, np.uint8)))
             self._idf = np.zeros(BUCKETS, dtype=np.float32)
@@ -147,13 +146,8 @@ class Scorer:
         Raises:
             HeadError: the encoder gives more or fewer numbers than the head has weights.
         """
-        if numbers.shape != self._states.shape[1:]:
-            raise HeadError(
-                f"the head of {self._head.metric} weighs {self._states.shape[1]} numbers, and the "
-                f"encoder gives {len(numbers)}; fit it anew"
-            )
         shares = self._head.shares
-        logits = shares.bias + shares.states * (self._states @ numbers + self._bias)
+        logits = shares.bias + shares.states * self._states(numbers)
         if words is not None and self._head.words is not None:
             logits = logits + shares.words * self._of_words(words)
         return np.asarray(logits)
@@ -167,14 +161,36 @@ class Scorer:
 class NameScorer:
     """The weights over runs of words, unpacked."""
 
-    def __init__(self, names: StateWeights) -> None:
-        self._bias = np.array(names.bias)
-        weights = unpack(names.weights, np.float16).astype(np.float32)
-        self._weights = weights.reshape(len(names.bias), -1)
+    def __init__(self, names: StateWeights, metric: str) -> None:
+        self._states = _OverStates(names, metric)
 
     def __call__(self, numbers: Floats) -> NDArray[np.float64]:
-        """Return P of no name and of each of `NAMES`, shape (runs, 4)."""
-        return join("multi-class", numbers @ self._weights.T + self._bias)
+        """Return P of no name and of each of `NAMES`, shape (runs, 4); raises as `Scorer`."""
+        return join("multi-class", self._states(numbers))
+
+
+class _OverStates:
+    """A regression over numbers of the encoder, unpacked."""
+
+    def __init__(self, states: StateWeights, metric: str) -> None:
+        self._metric = metric
+        self._bias = np.array(states.bias)
+        weights = unpack(states.weights, np.float16).astype(np.float32)
+        self._weights = weights.reshape(len(states.bias), -1)
+
+    def __call__(self, numbers: Floats) -> NDArray[np.float64]:
+        """Return logits of numbers of shape (n,) or (rows, n), shape (outputs,) or (rows, outputs).
+
+        Raises:
+            HeadError: the encoder gives more or fewer numbers than there are weights.
+        """
+        width = self._weights.shape[1]
+        if numbers.shape[-1] != width:
+            raise HeadError(
+                f"the head of {self._metric} weighs {width} numbers, and the "
+                f"encoder gives {numbers.shape[-1]}; fit it anew"
+            )
+        return np.asarray((self._weights @ numbers.T).T + self._bias)
 
 
 def join(kind: Kind, logits: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -42,7 +42,7 @@ class PiiMetric:
         if head.head.names is None:
             raise HeadError("the head of pii has no names; fit it anew: moonlynx train luna2-heads")
         self._head = head
-        self._tag = NameScorer(head.head.names)
+        self._tag = NameScorer(head.head.names, head.definition.name)
         self.info = head.info.model_copy(update={"version": f"{head.info.version}-{_VERSION}"})
         self.definition = head.definition
         least = head.definition.threshold

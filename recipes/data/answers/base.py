@@ -130,6 +130,12 @@ def read_csv(path: Path) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(file)
 
 
+def read_tsv(path: Path) -> Iterator[dict[str, str]]:
+    """Yield the rows of a file with a header whose fields tabs part, read without quoting."""
+    with open_text(path, newline=None) as file:
+        yield from csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
 def open_text(path: Path, newline: str | None = "\n") -> io.TextIOWrapper:
     """Open a text file, gzipped or not; a byte order mark is skipped."""
     if not path.is_file():

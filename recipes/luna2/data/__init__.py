@@ -6,7 +6,7 @@ from moonlynx.judge.contract.types import MoonlynxError
 
 from .licences import SETS, Set
 from .rows import LabelledInput, Placed, read_rows
-from .splits import Splits, split
+from .splits import Splits, cap, split
 
 __all__ = [
     "SETS",
@@ -14,6 +14,7 @@ __all__ = [
     "Set",
     "Splits",
     "UnknownMetric",
+    "cap",
     "load",
     "read_rows",
     "split",

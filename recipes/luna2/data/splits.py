@@ -64,6 +64,21 @@ def split(placed: Iterable[Placed], seed: int) -> Splits:
     return Splits(train, validation, test, removed)
 
 
+def cap(splits: Splits, most: int | None) -> Splits:
+    """Keep so many rows for training and as many for testing, and a quarter for validation.
+
+    Without a number, all.
+    """
+    if most is None:
+        return splits
+    return Splits(
+        splits.train[:most],
+        splits.validation[: most // 4],
+        splits.test[:most],
+        splits.removed,
+    )
+
+
 def shingles(read: LabelledInput) -> frozenset[int]:
     """Return hashes of the runs of eight words in a row's input, output and context, read as one.
 

@@ -1,10 +1,8 @@
 """A GGUF file in this process; what every backend keeps is in test_conformance.py."""
 
 import json
-import os
 import shutil
 from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
@@ -190,13 +188,10 @@ def test_messages_that_the_template_refuses_fail_alone(checkpoint, tmp_path):
 
 
 @pytest.mark.slow
-def test_lynx_by_real_weights_is_valid_json_with_a_score():
+def test_lynx_by_real_weights_is_valid_json_with_a_score(chat_weights):
     """Judge the bundled examples by the chat model that MOONLYNX_GGUF names."""
     pytest.importorskip("xllamacpp", reason="needs xllamacpp: tests/requirements-optional.txt")
-    weights = os.environ.get("MOONLYNX_GGUF", "")
-    if not Path(weights).is_file():
-        pytest.skip("set MOONLYNX_GGUF to a chat model, as qwen2.5-coder-0.5b-instruct-q4_k_m.gguf")
-    judge = load_judge(f"lynx:{weights}@llamacpp?threads=1&context=2048")
+    judge = load_judge(f"lynx:{chat_weights}@llamacpp?threads=1&context=2048")
     lines = files("moonlynx.judge.examples").joinpath("answers.jsonl").read_text("utf-8")
     rows = [Example.from_row(json.loads(line)) for line in lines.splitlines()]
     first, second = rows[0], rows[2]

@@ -1,6 +1,4 @@
 import json
-import os
-from pathlib import Path
 
 import pytest
 
@@ -188,12 +186,9 @@ def test_a_model_that_follows_an_order_of_a_document_changes_nothing_else(judge)
 
 
 @pytest.mark.slow
-def test_a_real_chat_model_is_not_steered_by_what_it_corrects(judge):
+def test_a_real_chat_model_is_not_steered_by_what_it_corrects(judge, chat_weights):
     """By the chat model that MOONLYNX_GGUF names."""
-    weights = os.environ.get("MOONLYNX_GGUF", "")
-    if not Path(weights).is_file():
-        pytest.skip("set MOONLYNX_GGUF to a chat model, as qwen2.5-coder-0.5b-instruct-q4_k_m.gguf")
-    model = load_chat_model(parse_chat_model(f"{weights}@llamacpp?threads=1"))
+    model = load_chat_model(parse_chat_model(f"{chat_weights}@llamacpp?threads=1"))
     example = Example(context=[DOCUMENT, ORDER], answer=f"{RIGHT} {BAR}")
     (correction,) = correct_all(judge, [example], model)
     assert correction.usage.calls == 1

@@ -1,6 +1,4 @@
 import json
-import os
-from pathlib import Path
 
 import pytest
 
@@ -124,12 +122,9 @@ def test_a_sentence_cannot_leave_its_section(luna):
 
 
 @pytest.mark.slow
-def test_a_real_chat_model_is_asked():
+def test_a_real_chat_model_is_asked(chat_weights):
     """By the chat model that MOONLYNX_GGUF names; what it knows is not this test's matter."""
-    weights = os.environ.get("MOONLYNX_GGUF", "")
-    if not Path(weights).is_file():
-        pytest.skip("set MOONLYNX_GGUF to a chat model, as qwen2.5-coder-0.5b-instruct-q4_k_m.gguf")
-    judge = load_judge(f"luna?common-knowledge={weights}@llamacpp%3Fthreads=1")
+    judge = load_judge(f"luna?common-knowledge={chat_weights}@llamacpp%3Fthreads=1")
     (verdict,) = judge([Example(context=CONTEXT, answer=f"{RIGHT} {KNOWN}")])
     stage = verdict.stages[0]
     assert (stage.judge, stage.usage.calls, stage.warning) == ("common knowledge", 1, None)

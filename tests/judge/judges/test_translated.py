@@ -1,6 +1,4 @@
 import json
-import os
-from pathlib import Path
 
 import pytest
 
@@ -117,12 +115,9 @@ def test_other_languages_are_warned_of_today():
 
 
 @pytest.mark.slow
-def test_a_real_chat_model_translates():
+def test_a_real_chat_model_translates(chat_weights):
     """By the chat model that MOONLYNX_GGUF names."""
-    weights = os.environ.get("MOONLYNX_GGUF", "")
-    if not Path(weights).is_file():
-        pytest.skip("set MOONLYNX_GGUF to a chat model, as qwen2.5-coder-0.5b-instruct-q4_k_m.gguf")
-    judge = load_judge(f"luna:mini?translate={weights}@llamacpp%3Fthreads=1")
+    judge = load_judge(f"luna:mini?translate={chat_weights}@llamacpp%3Fthreads=1")
     answer = f"{RIGHT} {BAR}"
     (verdict,) = judge([Example(context=ENGLISH, answer=answer)])
     assert verdict.error is None

@@ -47,12 +47,12 @@ def test_items_are_made_once_and_nothing_kept_of_what_could_not_be_made(tmp_path
     [
         (b"no gzip", ""),
         (
-            gzip.compress(LINE + LINE.replace(b"true", b'"maybe"'), mtime=0),
+            gzip.compress(LINE + LINE.replace(b"true", b'"maybe"')),
             r"\(line 2: supported: .*boolean",
         ),
-        (gzip.compress(b"[\n" * 9000, mtime=0)[:-20], ""),
-        (gzip.compress(LINE, mtime=0)[:10] + b"\xff" * 40, ""),
-        (gzip.compress(b"\xff\n", mtime=0), ""),
+        (gzip.compress(b"[\n" * 9000)[:-20], ""),
+        (gzip.compress(LINE)[:10] + b"\xff" * 40, ""),
+        (gzip.compress(b"\xff\n"), ""),
     ],
     ids=["no gzip", "no item", "cut off", "spoilt within", "no UTF-8"],
 )

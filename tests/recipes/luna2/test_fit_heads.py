@@ -11,8 +11,8 @@ from moonlynx.judge.metrics.encoder.features import FeatureReader
 from moonlynx.judge.metrics.encoder.head import save_heads
 from moonlynx.judge.metrics.encoder.metric import EncoderMetric
 from moonlynx.judge.metrics.encoder.states import StateEncoder
-from moonlynx.recipes.luna2.data import LabelledInput, Splits
-from moonlynx.recipes.luna2.features import KeptFeatures, cap, find_layers
+from moonlynx.recipes.luna2.data import LabelledInput, Splits, cap
+from moonlynx.recipes.luna2.features import KeptFeatures, find_layers
 from moonlynx.recipes.luna2.fit_heads import fit_head, score
 from moonlynx.recipes.luna2.heads import run_heads
 

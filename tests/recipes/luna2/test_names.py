@@ -110,7 +110,7 @@ def test_the_tagger_learns_its_rows_and_judges_as_it_was_fitted(data, tmp_path):
     weights, head = open_weights(MINI, None), open_head(EMBEDDED, "pii")
     reader = FeatureReader(StateEncoder(weights.path, head.layers), weights.tokenizer)
     names = fit_names(reader, data)
-    tag, right, total = NameScorer(names), 0, 0
+    tag, right, total = NameScorer(names, "pii"), 0, 0
     for row in read_presidio(data):
         if row.side == "test":
             there, numbers, _ = reader.read_runs(row.sentence, row.runs)

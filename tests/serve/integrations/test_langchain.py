@@ -17,7 +17,7 @@ from moonlynx.serve.integrations.langchain import groundedness_evaluator, ground
 
 pytestmark = pytest.mark.heavy
 
-BETA = pytest.mark.filterwarnings("ignore:'upload_.*' parameter is in beta")
+BETA = pytest.mark.filterwarnings("ignore:'upload_results' parameter is in beta")
 DOCUMENTS = [Document(page_content=text) for text in CONTEXT]
 
 
