@@ -22,6 +22,7 @@ from moonlynx.judge.judges.rules import VERSION as RULES
 from moonlynx.judge.registry import all_factories, load_judge
 
 from ..cases import cases
+from ..serve.vllm.terse_llama import build_terse_llama
 from .judges.luna.tiny import build_tiny_luna
 from .judges.prompted.tiny_nli import build_generator
 
@@ -73,6 +74,9 @@ def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         template = template.replace("{encoder}", minilm())
     if "{luna}" in template:
         template = template.replace("{luna}", str(build_tiny_luna(tmp_path / "luna")))
+    if "{terse}" in template:  # its answers soon end, where the tiny Llama's go on to the limit
+        terse = build_terse_llama(tmp_path / "terse", {"<|eot_id|>": 12.0})
+        template = template.replace("{terse}", str(terse))
     for fixture in ("tiny_llama", "vllm_server"):
         if f"{{{fixture}}}" in template:
             template = template.replace(

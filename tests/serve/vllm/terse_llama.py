@@ -7,6 +7,7 @@ output layer what closes lists and strings weighs on it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from ...tiny_llama import build_tiny_llama
@@ -14,7 +15,8 @@ from ...tiny_llama import build_tiny_llama
 _CLOSING = {'."': 12.0, "]": 11.0, '"': 10.0}
 
 
-def build_terse_llama(folder: Path) -> Path:
+def build_terse_llama(folder: Path, closing: Mapping[str, float] = _CLOSING) -> Path:
+    """Save the model and return its folder; `closing` has the weight of each token that closes."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -28,6 +30,6 @@ def build_terse_llama(folder: Path) -> Path:
             layer.mlp.down_proj.weight *= 0.02
         for word, token in tokenizer.get_vocab().items():
             # White space stays behind what closes.
-            model.lm_head.weight[token, 0] = _CLOSING.get(word, 0.0)
+            model.lm_head.weight[token, 0] = closing.get(word, 0.0)
     model.save_pretrained(folder)
     return folder

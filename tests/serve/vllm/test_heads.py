@@ -9,7 +9,8 @@ from ...conftest import START_LIMIT
 from ..loopback import EXAMPLE
 from .real import moonlynx_serve, needs_vllm, until_ready, write_deployment
 
-pytestmark = [pytest.mark.heavy, needs_vllm]
+# `make test` holds these heads to vLLM in judge/metrics/test_vllm.py, deployments in test_real.py.
+pytestmark = [pytest.mark.slow, needs_vllm]
 
 METRICS = ("context_adherence", "toxicity", "pii")
 TEXT = {"input": "Call me.", "output": "You fool, on 555 0199."}
