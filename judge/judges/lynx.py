@@ -106,15 +106,9 @@ class LynxJudge(TalkingJudge):
 
 
 def reply_schema(form: ReplyForm) -> dict[str, Any]:
-    """Return the JSON Schema of a reply: the paper's, its keys in the form's order.
-
-    A reply gives a reason at least, where it gives any: small models close an empty list at once.
-    """
+    """Return the JSON Schema of a reply: the paper's, its keys in the form's order."""
     schema, keys = load_schema("lynx"), REPLY_KEYS[form]
     properties = {key: schema["properties"][key] for key in keys}
-    if "REASONING" in properties:
-        reasons = {"items": {"type": "string", "minLength": 1}, "minItems": 1}
-        properties["REASONING"] = properties["REASONING"] | reasons
     return {**schema, "properties": properties, "required": list(keys)}
 
 

@@ -91,11 +91,9 @@ def test_the_request_is_the_papers() -> None:
     backend = Asking()
     LynxJudge(backend, model="m")([EXAMPLE])
     (request,) = backend.requests
-    reasons = {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1}
-    paper = load_schema("lynx")
     assert request == ChatRequest(
         messages=(Turn(role="user", content=build_prompt(EXAMPLE)),),
-        schema=paper | {"properties": paper["properties"] | {"REASONING": reasons}},
+        schema=load_schema("lynx"),
         max_tokens=600,
         temperature=0.0,
         logprobs=True,
