@@ -30,7 +30,7 @@ judge: $(LIGHT)/.done
 ## test: make the test environment; run lint, types, the fast tests and those of heavy backends
 test: lint types | $(TRITON)
 	$(FAST)
-	OMP_NUM_THREADS=1 $(FULL)/bin/pytest -m "heavy and not slow" -n 2 --dist loadgroup -q
+	OMP_NUM_THREADS=1 $(FULL)/bin/pytest -m "heavy and not slow" -n 2 --dist loadscope -q
 
 ## test-fast: the tests that load no heavy backend
 test-fast: $(FULL)/.done

@@ -51,17 +51,6 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-def pytest_collection_modifyitems(items):
-    """Keep a file's tests on one worker, and all that ask vLLM's server on the same one."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item.path)))
-
-
-@cache
-def _group(path: Path) -> str:
-    return "vllm" if "vllm_server" in path.read_text(encoding="utf-8") else str(path)
-
-
 @pytest.fixture(scope="session", autouse=True)
 def shipped_networks():
     """Start onnxruntime once for each network that ships: a session keeps no state."""

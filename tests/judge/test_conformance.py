@@ -75,7 +75,7 @@ def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if "{luna}" in template:
         template = template.replace("{luna}", str(build_tiny_luna(tmp_path / "luna")))
     if "{terse}" in template:  # its answers soon end, where the tiny Llama's go on to the limit
-        terse = build_terse_llama(tmp_path / "terse", {"<|eot_id|>": 12.0})
+        terse = build_terse_llama(tmp_path / "terse", {"<|eot_id|>": 0.35})
         template = template.replace("{terse}", str(terse))
     for fixture in ("tiny_llama", "vllm_server"):
         if f"{{{fixture}}}" in template:
@@ -131,6 +131,8 @@ def test_the_contract(spec: str) -> None:
     for example, verdict in zip(EXAMPLES, together, strict=True):
         keeps_the_contract(example, verdict)
         assert verdict.judge == judge.info
+    if judge.info.name == "bert-stochastic":  # the answers drawn hold text
+        assert all(verdict.error is None for verdict in together)
 
     claimless = together[EXAMPLES.index(CLAIMLESS)]
     assert claimless.score == "PASS"

@@ -84,7 +84,7 @@ def test_a_load_is_of_all_rounds():
 def test_the_guards_cost_grows_with_the_answers_length():
     """By what the judge reads, not by the clock: each sentence once, the last like the first."""
     tokenizer = load_tokenizer(EMBEDDED[None] / TOKENIZER)
-    with serving(load_judge("luna:mini"), Settings(timeout=300)) as address:
+    with serving(load_judge("luna"), Settings(timeout=300)) as address:
         found = list(guard(running(address), 2_000, tokenizer))
     half = len(found) // 2
     assert half > 20

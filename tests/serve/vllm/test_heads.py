@@ -9,8 +9,7 @@ from ...conftest import START_LIMIT
 from ..loopback import EXAMPLE
 from .real import moonlynx_serve, needs_vllm, until_ready, write_deployment
 
-# `make test` holds these heads to vLLM in judge/metrics/test_vllm.py, deployments in test_real.py.
-pytestmark = [pytest.mark.slow, needs_vllm]
+pytestmark = [pytest.mark.heavy, needs_vllm]
 
 METRICS = ("context_adherence", "toxicity", "pii")
 TEXT = {"input": "Call me.", "output": "You fool, on 555 0199."}
