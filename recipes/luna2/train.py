@@ -159,7 +159,10 @@ def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> 
     last = get_last_checkpoint(str(folder)) if folder.is_dir() else None
     seconds = float(trainer.train(resume_from_checkpoint=last).metrics["train_runtime"])
 
-    # ---- temperature, bias and thresholds on the validation rows -------------------------------
+    # ---- temperature, bias and thresholds on the validation rows, by the weights as saved ------
+    for weight in model.parameters():
+        if weight.requires_grad:
+            weight.data.copy_(weight.data.half())
     fitted = _fit(model, definition, prompter, measured, collator, run)
     if fitted.after is None and before is not None:  # too few rows: what was fitted is kept
         fitted = fitted._replace(scaling=before.scaling, thresholds=before.thresholds)
@@ -293,7 +296,8 @@ def _save(model: Any, tokenizer: Any, head: Head, folder: Path) -> None:
     """Write the head's folder, `luna2.json` last: where it is, the folder is whole."""
     # Its own default would be this machine's path to the backbone.
     model.peft_config["default"].base_model_name_or_path = head.backbone.name
-    model.save_pretrained(str(folder), save_embedding_layers=False)
+    halves = {name: w.half() for name, w in model.state_dict().items() if "lora_" in name}
+    model.save_pretrained(str(folder), state_dict=halves, save_embedding_layers=False)
     (folder / "README.md").unlink(missing_ok=True)  # PEFT's form of a card, to be filled in
     tokenizer.save_pretrained(folder)
     version = hashlib.sha256((folder / ADAPTER_WEIGHTS).read_bytes()).hexdigest()[:12]
