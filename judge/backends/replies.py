@@ -4,6 +4,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -31,13 +32,23 @@ def reply_token(text: str, logprob: float, others: Iterable[tuple[str, float]]) 
 
 
 def aligned(tokens: Sequence[ReplyToken], text: str) -> tuple[ReplyToken, ...] | None:
-    """Return the tokens if they join to `text`, apart from special tokens at the end.
+    """Return the tokens that join to `text`, and special tokens at the end.
 
-    Where they do not, as when a reply ends within a character, no token's place in the text is
+    A server may give less than was said: llama.cpp's leaves out the fence around a reply's JSON.
+    Tokens before the text are left out then, and a token that began before it is cut. Where the
+    tokens do not hold the text, as when a reply ends within a character, no token's place in it is
     known, and the result is None.
     """
     joined = "".join(token.text for token in tokens)
-    return tuple(tokens) if joined.startswith(text) else None
+    before = 0 if joined.startswith(text) else joined.rfind(text)
+    if before < 0:
+        return None
+    kept = list(tokens)
+    while before and before >= len(kept[0].text):
+        before -= len(kept.pop(0).text)
+    if before:
+        kept[0] = replace(kept[0], text=kept[0].text[before:])
+    return tuple(kept)
 
 
 def spell(

@@ -197,6 +197,13 @@ def test_tokens_stand_among_their_alternatives_and_join_split_characters(server)
     assert all(t.text in dict(t.top) for t in tokens)
 
 
+def test_a_reply_given_without_its_fence_keeps_its_own_tokens(server):
+    said = ["I think: PASS", "\n", "```", "json\nPA", "SS", "\n```"]
+    tokens = reply_tokens(server, "PASS", {"content": [token(text) for text in said]})
+    assert [t.text for t in tokens] == ["PA", "SS", "\n```"], "from the last place of the text"
+    assert tokens[1].top == (("SS", -0.5),)
+
+
 @pytest.mark.parametrize("logprobs", cases(__file__, "no_logprobs"))
 def test_logprobs_that_are_absent_or_do_not_fit_are_none(server, logprobs):
     assert reply_tokens(server, "PASS", logprobs) is None
