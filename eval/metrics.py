@@ -162,7 +162,6 @@ def auroc(holds: Sequence[bool], scores: Sequence[float]) -> float | None:
 
 
 def _calibration(outcomes: Outcomes, weights: Floats) -> tuple[Floats, Floats]:
-    """Return ECE and Brier score over the rows that have a probability."""
     known = ~np.isnan(outcomes.probability)
     probability = outcomes.probability[known]
     weights = weights[:, known]

@@ -286,7 +286,6 @@ def _curves(report: Report) -> str:
 
 
 def _fill(section: str, **values: object) -> str:
-    """Return a section's text with its values filled in."""
     return Template(_TEXTS[section].rstrip("\n")).substitute(values)
 
 

@@ -185,11 +185,6 @@ def blind_score(
 
 
 def _read(path: Path, kind: type[AnyRecord]) -> list[AnyRecord]:
-    """Read records of one kind.
-
-    Raises:
-        BadInput: there is no such file, or a line is no such record; names line and field.
-    """
     if not path.exists():
         raise BadInput("bad_input", str(path), "is not there; draw a sheet and file verdicts first")
     return read_records(path, kind)

@@ -25,7 +25,6 @@ class Tracing:
     """Makes spans of verdicts."""
 
     def __init__(self, provider: TracerProvider) -> None:
-        """Send spans by way of `provider`."""
         self._provider = provider
         self._tracer = provider.get_tracer("moonlynx", moonlynx.__version__)
 

@@ -165,7 +165,6 @@ def _plots(board: Board) -> Iterator[dict[str, Any]]:
 
 
 def _plain(text: str) -> str:
-    """Return text that Markdown shows as it is."""
     return re.sub(r"([\\`*_\[\]<>#&~])", r"\\\1", visible(text, lines=False))
 
 

@@ -120,7 +120,6 @@ def _is_past(sentence: str) -> bool:
 
 
 def _fill(template: str, noun: str, name: str, rng: Random) -> str:
-    """Fill the slots of a template."""
     return template.format(
         noun=noun,
         name=name,

@@ -51,7 +51,6 @@ class GroundednessGuard:
         notice: str = NOTICE,
         on_fail: OnFail = "block",
     ) -> None:
-        """Wrap `app`."""
         self._app = app
         self.grounding = Grounding(judge)
         self.notice = notice

@@ -35,7 +35,6 @@ class GroundednessMetric(BaseMetric):
     ]
 
     def __init__(self, judge: str | Judge = DEFAULT_JUDGE) -> None:
-        """Accept a judge or its name."""
         self._grounding = Grounding(judge)
         info = self._grounding.judge.info
         self.evaluation_model = f"{info.name} {info.version}"

@@ -25,7 +25,6 @@ class GroundednessEvaluator(BaseEvaluator):
     """
 
     def __init__(self, judge: str | Judge = DEFAULT_JUDGE) -> None:
-        """Accept a judge or its name."""
         self._grounding = Grounding(judge)
 
     def _get_prompts(self) -> dict[str, Any]:

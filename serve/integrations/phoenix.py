@@ -30,7 +30,6 @@ class GroundednessEvaluator(Evaluator):
     """Scores 1 for supported to 0; without a score the label is null, and explained."""
 
     def __init__(self, judge: str | Judge = DEFAULT_JUDGE) -> None:
-        """Accept a judge or its name."""
         super().__init__(name="groundedness", kind="code", input_schema=Judged)
         self._grounding = Grounding(judge)
 

@@ -215,7 +215,6 @@ class Batcher:
             self._pace += (_NEWEST if self._pace else 1.0) * (pace - self._pace)
 
     async def _turn(self, batch: Batch) -> None:
-        """Run one step of a batch."""
         started = time.perf_counter()
         step: Step | Done = None
         why = None

@@ -48,7 +48,6 @@ class Jobs:
     """The batch files of a server. All methods belong to its event loop."""
 
     def __init__(self, folder: Path, service: Service) -> None:
-        """Use a folder, which is created if needed."""
         self._folder = folder
         self._service = service
         self._waiting: asyncio.Queue[str] = asyncio.Queue()

@@ -138,7 +138,6 @@ def _tensor(node: Any, known: tuple[str, ...]) -> str:
 def _values(
     device: Device, steps: Steps, shape: Shape, placement: Placement, version: str
 ) -> dict[str, str]:
-    """Return the values of the templates."""
     on_gpu = device is not Device.CPU
     batcher = (
         f"dynamic_batching {{\n  preferred_batch_size: [ {shape.rows} ]\n"
