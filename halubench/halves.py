@@ -101,8 +101,7 @@ class Halves:
 
     rows: list[QARow]  # PASS and FAIL
     unchanged: int  # PASS rows among them whose answer could not be perturbed
-    tried: int  # faithful rows that were drawn
-    failed: int  # those of them that could not be perturbed
+    failed: int  # faithful rows that were drawn and could not be perturbed
 
 
 def make_halves(
@@ -130,7 +129,7 @@ def make_halves(
     kept = (spare + unmade)[:pass_count]
     rows = [wrong for _, wrong in made[:fail_count]]
     rows += [row.model_copy(update={"label": "PASS"}) for row in kept]
-    return Halves(rows, max(0, len(kept) - len(spare)), len(made) + len(unmade), len(unmade))
+    return Halves(rows, max(0, len(kept) - len(spare)), len(unmade))
 
 
 def _in_proportion(rows: int, share: int, whole: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from moonlynx.judge.contract.types import Verdict
@@ -28,31 +29,28 @@ class Counters:
         def add(kind: Any, name: str, about: str, labels: Sequence[str] = (), **more: Any) -> Any:
             return kind(f"moonlynx_{name}", about, labels, registry=self._registry, **more)
 
-        counter, gauge = prometheus.Counter, prometheus.Gauge
-        histogram = prometheus.Histogram
+        counter, gauge = partial(add, prometheus.Counter), partial(add, prometheus.Gauge)
+        seconds = partial(add, prometheus.Histogram, buckets=_SECONDS)
         route = ["method", "route", "status"]
-        self._requests = add(counter, "requests", "Requests answered.", route)
-        about = "From request to end of answer."
-        self._latency = add(histogram, "request_seconds", about, ["route"], buckets=_SECONDS)
-        self._batch_rows = add(histogram, "batch_rows", "Rows judged at once.", buckets=_ROWS)
-        about = "Time to judge a batch."
-        self._batch_seconds = add(histogram, "batch_seconds", about, buckets=_SECONDS)
-        about = "Verdicts given: PASS, FAIL, unscored."
-        self._verdicts = add(counter, "verdicts", about, ["score"])
-        about = "Verdicts without a score, by reason."
-        self._unscored = add(counter, "unscored", about, ["code"])
-        about = "Tokens that judges read and wrote."
-        self._tokens = add(counter, "tokens", about, ["direction"])
-        self._windows = add(counter, "windows", "Windows that an encoder read.")
+        self._requests = counter("requests", "Requests answered.", route)
+        self._latency = seconds("request_seconds", "From request to end of answer.", ["route"])
+        self._batch_rows = add(
+            prometheus.Histogram, "batch_rows", "Rows judged at once.", buckets=_ROWS
+        )
+        self._batch_seconds = seconds("batch_seconds", "Time to judge a batch.")
+        self._verdicts = counter("verdicts", "Verdicts given: PASS, FAIL, unscored.", ["score"])
+        self._unscored = counter("unscored", "Verdicts without a score, by reason.", ["code"])
+        self._tokens = counter("tokens", "Tokens that judges read and wrote.", ["direction"])
+        self._windows = counter("windows", "Windows that an encoder read.")
         about = "Verdicts that the audit could not keep, by reason."
-        self._dropped = add(counter, "audit_dropped", about, ["reason"])
+        self._dropped = counter("audit_dropped", about, ["reason"])
         about = "Verdicts of metrics: scored, or an error's code."
-        self._metrics = add(counter, "metric_verdicts", about, ["metric", "outcome"])
-        self._waiting = add(gauge, "queue_rows", "Rows waiting.")
-        self._under_way = add(gauge, "rows_under_way", "Rows being judged.")
-        self._backlog = add(gauge, "backlog_seconds", "Work left of rows with a deadline.")
+        self._metrics = counter("metric_verdicts", about, ["metric", "outcome"])
+        self._waiting = gauge("queue_rows", "Rows waiting.")
+        self._under_way = gauge("rows_under_way", "Rows being judged.")
+        self._backlog = gauge("backlog_seconds", "Work left of rows with a deadline.")
         about = f"PASS among the last {_RECENT} scored verdicts; NaN before the first."
-        add(gauge, "pass_rate", about).set_function(self._pass_rate)
+        gauge("pass_rate", about).set_function(self._pass_rate)
 
     def watch(self, batcher: Batcher) -> None:
         """Show how full a queue is."""

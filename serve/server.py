@@ -62,11 +62,7 @@ def serve(
         settings = replace(_fit(settings, spec), over=lambda: server.should_exit)
         others = {name: _fit(replace(settings, audit=None), parse_spec(name)) for name in compare}
         judge = load_judge(spec)
-        names = (
-            [*metrics, *(name for name in policy.metrics if name not in metrics)]
-            if policy
-            else metrics
-        )
+        names = [*metrics, *(policy.metrics if policy else ())]
         loaded = load_served(
             {name: metric_of(engine.deployment, name) if engine else name for name in names}
         )

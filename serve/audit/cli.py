@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import closing
 from datetime import timedelta
 from itertools import groupby
 from pathlib import Path
@@ -90,15 +90,10 @@ def prune(
         echo(f"{database.prune(now() - timedelta(days=days))} verdicts deleted", err=True)
 
 
-@contextmanager
-def _opened(url: str) -> Iterator[Database]:
+def _opened(url: str) -> closing[Database]:
     from .database import Database
 
-    database = Database(url, make=False)
-    try:
-        yield database
-    finally:
-        database.close()
+    return closing(Database(url, make=False))
 
 
 def _table(title: str, by: str, found: Iterable[Period]) -> Table:

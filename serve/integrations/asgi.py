@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from moonlynx.judge.contract.base import Judge
-from moonlynx.judge.contract.types import BadInput, Example, MoonlynxError, first_fault
+from moonlynx.judge.contract.types import BadInput, MoonlynxError, first_fault
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
 from ..growing import GrowingAnswer
-from .grounding import Grounding, OnFail
+from .grounding import Grounding, OnFail, read_example
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -151,8 +151,8 @@ class _Response:
         """Send a whole response, corrected; one that could not be scored is withheld."""
         text, guard = growing.answer, self._guard
         if text.strip():
-            row = {"question": growing.question, "context": growing.context, "answer": text}
-            made = await guard.grounding.acorrect(Example.from_row(row), guard.on_fail)
+            example = read_example(text, growing.context, growing.question)
+            made = await guard.grounding.acorrect(example, guard.on_fail)
             self._state["correction"] = made
             counts = Counter(change.action for change in made.changes)
             said = [made.outcome, *(f"{action}={count}" for action, count in counts.items())]

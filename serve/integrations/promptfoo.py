@@ -8,6 +8,8 @@ from typing import Any
 from moonlynx.judge.registry import DEFAULT_JUDGE
 from moonlynx.serve.integrations.grounding import Grounding, faithfulness, read_state, reason
 
+_grounding = cache(Grounding)  # a judge is loaded once
+
 
 def get_assert(output: str, context: dict[str, Any]) -> dict[str, Any]:
     """Judge an output by the test's variables `context` and `question`.
@@ -21,8 +23,3 @@ def get_assert(output: str, context: dict[str, Any]) -> dict[str, Any]:
         "score": 0.0 if verdict.score is None else faithfulness(verdict),
         "reason": reason(verdict),
     }
-
-
-@cache
-def _grounding(judge: str) -> Grounding:
-    return Grounding(judge)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.base import Judge
-from moonlynx.judge.contract.types import Verdict
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
 from .grounding import Grounding, faithfulness, read_example, reason
@@ -37,8 +36,5 @@ class JudgedFaithfulness(BaseMetric):
         """Score a response."""
         example = read_example(response, retrieved_contexts, user_input)
         verdict = await self._grounding.acheck(example)
-        return MetricResult(value=_supported(verdict), reason=reason(verdict))
-
-
-def _supported(verdict: Verdict) -> float:
-    return math.nan if verdict.score is None else faithfulness(verdict)
+        value = math.nan if verdict.score is None else faithfulness(verdict)
+        return MetricResult(value=value, reason=reason(verdict))

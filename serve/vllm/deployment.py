@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 from moonlynx.judge.contract.types import MoonlynxError, Record
 from moonlynx.recipes.runs import read_run
 
-from .sizing import GPUS, AtLeastOne, GpuKind, Load, Memory, Precision, Serving, Shape, memory_of
+from .sizing import AtLeastOne, GpuKind, Load, Precision, Serving, Shape
 
 PORT = 8001
 FOLDER = Path(__file__).parent
@@ -124,11 +124,6 @@ class Deployment(Record):
             adapters=self.lora.at_once if self.lora else 0,
             rank=self.lora.rank if self.lora else 0,
         )
-
-    def memory(self) -> Memory | None:
-        """Count the memory of each GPU of the kind this is written for."""
-        serving = self.serving(GPUS[self.gpu].memory) if self.gpu else None
-        return memory_of(serving) if serving else None
 
     def command(self, python: str = "python") -> tuple[str, ...]:
         """Return the command that serves the model at `url`."""

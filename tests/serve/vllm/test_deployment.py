@@ -11,6 +11,7 @@ from moonlynx.serve.vllm import choose as choosing
 from moonlynx.serve.vllm.checks import NotFit
 from moonlynx.serve.vllm.choose import describe, metric_of, wrapped
 from moonlynx.serve.vllm.deployment import DeploymentError, bundled, read_deployment
+from moonlynx.serve.vllm.sizing import GPUS, memory_of
 
 from .real import write_deployment
 
@@ -56,7 +57,7 @@ def test_a_file_opens_with_what_it_takes(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_deployment_fits_its_gpus_and_its_command_lets_no_white_space_through(name):
     deployment = read_deployment(name)
-    memory = deployment.memory()
+    memory = memory_of(deployment.serving(GPUS[deployment.gpu].memory))
     assert memory.tokens >= deployment.max_model_len
     assert memory.weights + memory.workspace < deployment.memory_share * 80
     command = deployment.command()
@@ -107,7 +108,6 @@ def test_the_judges_model_takes_the_place_of_the_deployments_known_or_not():
     assert judge == f"lynx:org/mine{URL}?concurrency=64&retries=0"
     deployment, _ = choose("lynx:org/other", None, 4)
     assert (deployment.model, deployment.gpus, deployment.shape) == ("org/other", 4, None)
-    assert deployment.memory() is None
 
 
 def test_heads_are_named_by_adapters_or_folders_and_asked_for_later():
