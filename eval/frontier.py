@@ -88,10 +88,9 @@ def draw_frontier(
     handed_on = doubt[:, None] < aimed
     alone, later = ~first.wrong, np.equal(second.said, first.fail)
     right = np.where(handed_on, later[:, None], alone[:, None]).astype(np.float64)
-    everything = [_rates(right, handed_on, first.fail, np.ones((1, len(doubt))))]
+    found = _rates(right, handed_on, first.fail, np.ones((1, len(doubt))))
     weights = draw_weights(len(doubt), resamples, np.random.default_rng((seed, 4)))
     drawn = [_rates(right, handed_on, first.fail, each) for each in weights]
-    found = [np.concatenate(part) for part in zip(*everything, strict=True)]
     draws = [np.concatenate(part) for part in zip(*drawn, strict=True)]
     points = [
         Point(

@@ -16,7 +16,7 @@ from .curves import CoverageRisk
 from .figures import COVERAGE_RISK, RELIABILITY
 from .intervals import Value
 from .markdown import UNDEFINED, table
-from .metrics import FIXED_RECALL, SHARES
+from .metrics import FIXED_RECALL, METRICS, SHARES
 from .records import (
     ALWAYS_FAIL,
     BASELINES,
@@ -36,21 +36,12 @@ _PLACES = ("sentence_f1", "span_f1")
 _CALIBRATION = ("ece", "brier")
 _GRADED = (*SHARES, "contradicted")  # where a judge gives them
 _TEXTS = yaml.safe_load(files(__package__).joinpath("report.yaml").read_text(encoding="utf-8"))
-TITLES = {
-    "accuracy": "accuracy",
-    "balanced_accuracy": "balanced accuracy",
-    "precision": "precision",
-    "recall": "recall",
+TITLES = {name: name.replace("_", " ") for name in METRICS} | {
     "f1": "F1",
     "auroc": "AUROC",
-    "average_precision": "average precision",
     "false_alarms": f"false alarms at recall {FIXED_RECALL} %",
     "sentence_f1": "sentence F1",
     "span_f1": "span F1",
-    "faithfulness": "faithfulness",
-    "citation_recall": "citation recall",
-    "citation_precision": "citation precision",
-    "contradicted": "contradicted",
     "ece": "ECE",
     "brier": "Brier",
 }

@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import inf
 from typing import NamedTuple
 
-from moonlynx.judge.contract.types import Sentence, Verdict
+from moonlynx.judge.contract.types import Verdict
 
 from ..intervals import Interval, wilson
 from .batch import Judged
@@ -116,27 +116,17 @@ def kinds_of(verdict: Verdict) -> Iterator[str]:
     cited = {one.status for one in verdict.citations or ()}
     found.update(text for status, text in _CITED.items() if status in cited)
     for span in verdict.spans:
-        if any(
-            _is_whole(one, span.end - span.start)
-            for one in wrong
-            if one.start <= span.start < one.end
-        ):
+        begins = any(one.start == span.start for one in wrong)
+        around = [one.end - one.start for one in wrong if one.start <= span.start < one.end]
+        if any(span.end - span.start >= 0.8 * length for length in around):
             found.add("a whole sentence")
         elif _NUMBER.search(span.text):
             found.add("a number or date")
-        elif _NAME.search(span.text) or (span.text[0].isupper() and not _begins(wrong, span.start)):
+        elif _NAME.search(span.text) or (span.text[0].isupper() and not begins):
             found.add("a name")
         else:
             found.add("other words")
     yield from sorted(found) or ["the answer as a whole"]
-
-
-def _is_whole(sentence: Sentence, marked: int) -> bool:
-    return marked >= 0.8 * (sentence.end - sentence.start)
-
-
-def _begins(sentences: Iterable[Sentence], start: int) -> bool:
-    return any(sentence.start == start for sentence in sentences)
 
 
 def _question_type(one: Judged) -> str:

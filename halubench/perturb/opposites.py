@@ -7,7 +7,7 @@ from random import Random
 from moonlynx.judge.text import content_tokens
 
 from .source import Source
-from .types import Draft, Edit, Kind
+from .types import Draft, Edit
 from .words import WORDS, any_of, listed
 
 # The other way round a word has other uses: a protein complex, a common cold, lost to follow-up.
@@ -58,6 +58,7 @@ _FIRST = re.compile(
     r"(?!\s+(?:place|step|time|name|few|two|three|day|week|month|year|decade|century|thing)s?\b)",
     re.IGNORECASE,
 )
+_OTHER_END = {"most": "least", "least": "most", "first": "last", "last": "first"}
 
 
 def comparatives(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # noqa: ARG001
@@ -65,11 +66,10 @@ def comparatives(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # 
     for match in _MORE.finditer(text):
         if not _MORE_LEAD.search(text[: match.start()]):
             word = "more" if match["word"].lower() != "more" else _less(match["next"])
-            yield _draft("comparative", match, "word", word)
-    for match in _MOST.finditer(text):
-        yield _draft("comparative", match, "word", _swap(match["word"], "most", "least"))
-    for match in _FIRST.finditer(text):
-        yield _draft("comparative", match, "word", _swap(match["word"], "first", "last"))
+            yield _comparative(match, "word", word)
+    for form in (_MOST, _FIRST):
+        for match in form.finditer(text):
+            yield _comparative(match, "word", _OTHER_END[match["word"].lower()])
     for match in _OPPOSITE.finditer(text):
         if _is_name_part(text, match):
             continue
@@ -82,16 +82,12 @@ def comparatives(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # 
             or _is_no_distinction(text, match, source)
             or (match.group().lower() in _GENDERED and _PRONOUN.search(text))
         ):
-            yield _draft("comparative", match, 0, _OPPOSITES[match.group().lower()])
+            yield _comparative(match, 0, _OPPOSITES[match.group().lower()])
 
 
 def _less(following: str) -> str:
     counted = following.endswith("s") and not following.endswith(("ss", "us", "ous", "is"))
     return "fewer" if counted else "less"
-
-
-def _swap(word: str, one: str, other: str) -> str:
-    return other if word.lower() == one else one
 
 
 def _is_name_part(text: str, match: re.Match[str]) -> bool:
@@ -129,11 +125,11 @@ def _is_bound(text: str, match: re.Match[str]) -> bool:
     return match.group().lower() in _AIMED_AT and bool(_AIM.search(before))
 
 
-def _draft(kind: Kind, match: re.Match[str], group: int | str, new: str) -> Draft:
+def _comparative(match: re.Match[str], group: int | str, new: str) -> Draft:
     """Replace a group of the match, in the old word's capitals."""
     old = match.group(group)
     written = new[:1].upper() + new[1:] if old[:1].isupper() else new
-    return Draft(kind, (Edit(*match.span(group), written),))
+    return Draft("comparative", (Edit(*match.span(group), written),))
 
 
 _PLURAL = "(?:[a-z]+s|people|men|women|children)\\b"
