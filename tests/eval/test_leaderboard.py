@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ..serve.page.browsing import browsing, missing
+from ..serve.page.browsing import browsing, missing, requested
 
 ATTACK = '"><script>document.body.remove()</script>|[x](javascript:y)`\x1b'
 
@@ -193,10 +193,5 @@ def test_a_browser_sorts_and_filters_and_asks_for_nothing(run, board, fixtures, 
         assert len(column(0)) == 2
         assert browser.title == "Leaderboard of hallucination judges"
         assert browser.get_log("browser") == []
-        asked = [json.loads(one["message"])["message"] for one in browser.get_log("performance")]
-        urls = {
-            one["params"]["request"]["url"]
-            for one in asked
-            if one["method"] == "Network.requestWillBeSent"
-        }
+        urls = {one["request"]["url"] for one in requested(browser)}
         assert not any(url.startswith("http") for url in urls), urls

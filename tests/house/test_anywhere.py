@@ -1,7 +1,8 @@
-import subprocess
 import sys
 
 import pytest
+
+from .running import run
 
 CODE = """
 import moonlynx.judge.contract.types, moonlynx.eval
@@ -21,22 +22,16 @@ def decoys(tmp_path):
     return tmp_path
 
 
-def run(command, folder, environment):
-    return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-
-
 @pytest.mark.heavy
 @pytest.mark.parametrize("start", ["command", "module"])
 def test_the_command_line_runs_among_decoys(start, decoys, programs, user_environment):
     head = [programs / "moonlynx"] if start == "command" else [sys.executable, "-m", "moonlynx"]
-    done = run([*head, "judges"], decoys, user_environment)
+    done = run(*head, "judges", cwd=decoys, env=user_environment)
     assert "token-similarity" in done.stdout, done.stderr
 
 
 def test_the_package_is_imported_among_decoys(decoys, user_environment):
-    done = run([sys.executable, "-c", CODE], decoys, user_environment)
+    done = run(sys.executable, "-c", CODE, cwd=decoys, env=user_environment)
     assert done.stdout.strip() == "PASS", done.stderr
-    noticed = run([sys.executable, "-c", "import judge"], decoys, user_environment)
+    noticed = run(sys.executable, "-c", "import judge", cwd=decoys, env=user_environment)
     assert "decoy judge" in noticed.stderr

@@ -4,13 +4,14 @@ import importlib
 import inspect
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import moonlynx
+
+from .running import run
 
 ROOMS = ("judge", "eval", "serve", "recipes", "halubench", "model_card")
 # Each by itself is against the contract of this name.
@@ -23,20 +24,10 @@ PLANTED = {
 }
 
 
-def run(command, folder, **environment):
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def lint_imports(programs, folder):
     command = [programs / "lint-imports", "--config", folder / "pyproject.toml", "--no-cache"]
-    return run(command, folder, PYTHONPATH=str(folder / "src"), COLUMNS="200")
+    environment = os.environ | {"PYTHONPATH": str(folder / "src"), "COLUMNS": "200"}
+    return run(*command, cwd=folder, env=environment)
 
 
 @pytest.mark.heavy  # seconds; `make lint` sees a broken floor before
@@ -58,7 +49,7 @@ def test_a_room_imported_by_its_bare_name_is_caught(copy_repository, tmp_path):
     tree = copy_repository(tmp_path)
     (tree / "eval" / "planted.py").write_text("".join(f"import {room}\n" for room in ROOMS))
     command = [sys.executable, "-m", "ruff", "check", "--no-cache", "--output-format", "concise"]
-    done = run([*command, "src/moonlynx/eval/planted.py"], tree)
+    done = run(*command, "src/moonlynx/eval/planted.py", cwd=tree)
     assert done.returncode == 1
     for room in ROOMS:
         assert f"TID251 `{room}` is banned: Import moonlynx.{room}." in done.stdout

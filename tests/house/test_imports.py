@@ -1,11 +1,12 @@
 import json
 import re
-import subprocess
 import sys
 from importlib.metadata import distribution, packages_distributions
 
 import pytest
 from packaging.requirements import Requirement
+
+from .running import run
 
 pytestmark = pytest.mark.heavy  # imports all there is in a process of its own
 
@@ -90,14 +91,9 @@ def modules_of(tracked, root):
 
 
 def probe(names, folder):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", PROBE, json.dumps(names)],
-        cwd=folder,
-        env={"PATH": "", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = {"PATH": "", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
+    command = [sys.executable, "-W", "error", "-c", PROBE, json.dumps(names)]
+    done = run(*command, cwd=folder, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout)
 

@@ -28,6 +28,7 @@ from moonlynx.cli import app
 from moonlynx.judge.contract.spec import parse_spec
 
 from ..cases import cases
+from .running import run
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -85,14 +86,7 @@ def lines(text):
 
 
 def bash(script, folder, environment):
-    return subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", script],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run("bash", "-euo", "pipefail", "-c", script, cwd=folder, env=environment)
 
 
 def fault(block, folder, environment):
@@ -123,14 +117,14 @@ def blocks():
 def server(user_environment):
     command = ["moonlynx", "serve"]
     with (
-        subprocess.Popen(command, env=user_environment, stderr=subprocess.DEVNULL) as run,
+        subprocess.Popen(command, env=user_environment, stderr=subprocess.DEVNULL) as process,
         httpx.Client(transport=httpx.HTTPTransport(retries=START_LIMIT)) as client,
     ):
         try:
             client.get("http://127.0.0.1:8000/readyz", timeout=60).raise_for_status()
             yield
         finally:
-            run.terminate()
+            process.terminate()
 
 
 @pytest.mark.heavy

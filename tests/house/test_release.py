@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from itertools import chain
 from pathlib import Path
@@ -14,16 +13,12 @@ import yaml
 
 import moonlynx
 
+from .running import run
+
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "recipes" / "release.sh"
 GITHUB = ROOT / ".github"
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-
-
-def run(*words, **options):
-    return subprocess.run(
-        [*map(str, words)], capture_output=True, text=True, check=False, **options
-    )
 
 
 def test_actions_are_pinned_and_there_is_no_secret():

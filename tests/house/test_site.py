@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 import sys
 import threading
 from functools import partial
@@ -12,6 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from .running import run
 
 ROOT = Path(__file__).parents[2]
 pytestmark = [
@@ -24,17 +25,8 @@ LOADED = re.compile(
 
 
 def build(folder, config=ROOT / "mkdocs.yml"):
-    command = [
-        sys.executable,
-        "-m",
-        "mkdocs",
-        "build",
-        "--config-file",
-        config,
-        "--site-dir",
-        folder,
-    ]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    options = ("--config-file", config, "--site-dir", folder)
+    return run(sys.executable, "-m", "mkdocs", "build", *options, cwd=ROOT)
 
 
 @pytest.fixture(scope="module")
@@ -104,18 +96,11 @@ def address(site):
 
 @pytest.mark.parametrize("width", [1280, 360])
 def test_pages_fit_the_window_and_ask_no_other_host(width, browser, address):
-    from ..serve.page.browsing import find, show_as
+    from ..serve.page.browsing import find, requested, show_as
 
     show_as(browser, width, 800, mobile=width < 600)
-    for page in (
-        "index",
-        "quickstart",
-        "concepts",
-        "how-to",
-        "judges",
-        "reference/python",
-        "architecture",
-    ):
+    pages = ("index", "quickstart", "concepts", "how-to", "judges", "reference/python")
+    for page in (*pages, "architecture"):
         browser.get(f"{address}/{page}.html")
         find(browser, "h1")
         wide = "return document.documentElement.scrollWidth - innerWidth"
@@ -124,11 +109,6 @@ def test_pages_fit_the_window_and_ask_no_other_host(width, browser, address):
         assert browser.execute_script(broken) == [], page
     browser.get(f"{address}/reference/http.html")
     find(browser, "iframe")
-    asked = [json.loads(one["message"])["message"] for one in browser.get_log("performance")]
-    urls = [
-        one["params"]["request"]["url"]
-        for one in asked
-        if one["method"] == "Network.requestWillBeSent"
-    ]
+    urls = [one["request"]["url"] for one in requested(browser)]
     assert len(urls) > 20
     assert [url for url in urls if url.startswith("http") and not url.startswith(address)] == []

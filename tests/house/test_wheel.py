@@ -1,11 +1,12 @@
 """What is built, a wheel by way of the sdist, is what is in the tree, and it judges."""
 
 import json
-import subprocess
 import sys
 from zipfile import ZipFile
 
 import pytest
+
+from .running import run
 
 pytestmark = pytest.mark.heavy  # a build
 
@@ -20,8 +21,8 @@ def tree(copy_repository, tmp_path_factory):
 @pytest.fixture(scope="module")
 def wheel(tree, tmp_path_factory):
     output = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(output), str(tree)]
-    done = subprocess.run(command, cwd=output, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", output, tree]
+    done = run(*command, cwd=output)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     (wheel,) = output.glob("*.whl")
     return wheel
@@ -72,14 +73,8 @@ def test_the_unpacked_wheel_judges(wheel, tmp_path, user_environment):
     program = "import moonlynx, moonlynx.cli as cli; print(moonlynx.__file__); cli.main()"
     command = [sys.executable, "-c", program, "judge", "--format", "json"]
     command += ["--context", "It opened in 1932.", "--answer", "It opened in 1932."]
-    done = subprocess.run(
-        command,
-        cwd=tmp_path / "elsewhere",
-        env=user_environment | {"PYTHONPATH": str(tmp_path / "site")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = user_environment | {"PYTHONPATH": str(tmp_path / "site")}
+    done = run(*command, cwd=tmp_path / "elsewhere", env=environment)
     assert done.returncode == 0, done.stderr
     where, verdict = done.stdout.splitlines()
     assert json.loads(verdict)["score"] == "PASS"

@@ -1,5 +1,6 @@
 """The server with its page, in a process of its own, and a real browser without a window."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -67,6 +68,12 @@ def browsing(folder: Path):
         yield browser
     finally:
         browser.quit()
+
+
+def requested(browser):
+    """Return what was asked for since the last look, as DevTools' `Network.requestWillBeSent`."""
+    messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
+    return [one["params"] for one in messages if one["method"] == "Network.requestWillBeSent"]
 
 
 def show_as(browser, width, height, *, dark=False, mobile=False):

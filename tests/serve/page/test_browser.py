@@ -6,7 +6,7 @@ import pytest
 from moonlynx import Verdict
 
 from ..loopback import EXAMPLE, WRONG, until
-from .browsing import PATIENCE, click, find, show_as
+from .browsing import PATIENCE, click, find, requested, show_as
 from .conftest import MAX_BODY
 
 pytestmark = pytest.mark.heavy
@@ -73,10 +73,9 @@ def complaints(browser):
     ]
 
 
-def requested(browser):
-    messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
-    sent = (one["params"] for one in messages if one["method"] == "Network.requestWillBeSent")
-    urls = [one["request"]["url"] for one in sent if one["documentURL"].startswith("http")]
+def fetched(browser):
+    sent = (one for one in requested(browser) if one["documentURL"].startswith("http"))
+    urls = [one["request"]["url"] for one in sent]
     return [url for url in urls if not url.startswith(("data:", "blob:"))]
 
 
@@ -95,7 +94,7 @@ def upload(browser, path):
 
 
 def test_an_answer_is_judged_and_nothing_is_asked_of_others(browser, address):
-    requested(browser)
+    fetched(browser)
     browser.refresh()
     fill(browser)
     click(browser, "#ask")
@@ -106,7 +105,7 @@ def test_an_answer_is_judged_and_nothing_is_asked_of_others(browser, address):
     assert find(browser, ".mx-result footer").text.startswith("luna 1")
     assert find(browser, ".mx-time").text.endswith(" ms")
     assert "UNSUPPORTED:" in find(browser, ".mx-result ul").text
-    urls = requested(browser)
+    urls = fetched(browser)
     assert len(urls) > 10
     assert [url for url in urls if not url.startswith(f"{address}/")] == []
     assert complaints(browser) == []  # of the policy that forbids it either

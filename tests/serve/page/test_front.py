@@ -2,6 +2,7 @@ import logging
 import signal
 import sys
 import time
+from contextlib import ExitStack
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -26,16 +27,8 @@ def started(compare):
 
 @pytest.fixture
 def calling():
-    clients = []
-
-    def start(compare=None):
-        client = started(compare or {})
-        clients.append(client)
-        return client.__enter__()
-
-    yield start
-    for client in clients:
-        client.__exit__(None, None, None)
+    with ExitStack() as clients:
+        yield lambda compare=None: clients.enter_context(started(compare or {}))
 
 
 def judges(client):
@@ -50,13 +43,11 @@ def test_without_gradio_a_hint_stands_there_that_asks_nobody_else(calling, monke
     assert answer.status_code == 200
     assert "pip install 'moonlynx[page]'" in answer.text
     assert client.head("/").status_code == 200
-    monkeypatch.setattr(front, "find_spec", lambda name: None)
-    headers = calling().get("/").headers
-    policy = headers["content-security-policy"].split("; ")
+    policy = answer.headers["content-security-policy"].split("; ")
     assert "default-src 'self'" in policy
     assert "frame-ancestors 'none'" in policy
     assert not any("http" in rule or "*" in rule for rule in policy)
-    assert headers["referrer-policy"] == "same-origin"
+    assert answer.headers["referrer-policy"] == "same-origin"
 
 
 def test_the_api_answers_before_gradio_is_there_and_without_a_page(calling, monkeypatch):

@@ -1,5 +1,5 @@
 import hashlib
-import json
+from contextlib import ExitStack
 
 import pytest
 from starlette.testclient import TestClient
@@ -22,16 +22,14 @@ JOIN = "/gradio_api/queue/join"
 def calling(monkeypatch):
     monkeypatch.setattr(front, "find_spec", lambda name: None)
     settings = Settings(keys=(HASH.encode(),))
-    clients = []
+    with ExitStack() as clients:
 
-    def start():
-        app = create_app(load_judge("token-similarity"), settings, compare={})
-        clients.append(TestClient(app, "http://localhost", follow_redirects=False))
-        return clients[-1].__enter__()
+        def start():
+            app = create_app(load_judge("token-similarity"), settings, compare={})
+            client = TestClient(app, "http://localhost", follow_redirects=False)
+            return clients.enter_context(client)
 
-    yield start
-    for client in clients:
-        client.__exit__(None, None, None)
+        yield start
 
 
 @pytest.fixture
@@ -146,12 +144,6 @@ def test_a_cross_site_post_does_nothing_with_the_cookie(client, headers):
     for path in (JOIN, front.FILES, "/"):
         answer = client.post(path, json={}, headers=headers)
         assert answer.json()["error"]["param"] == "Origin"
-
-
-def statuses(browser, url):
-    messages = (json.loads(entry["message"])["message"] for entry in browser.get_log("performance"))
-    got = [one["params"] for one in messages if one["method"] == "Network.responseReceived"]
-    return [one["response"]["status"] for one in got if one["response"]["url"].startswith(url)]
 
 
 @pytest.mark.heavy
