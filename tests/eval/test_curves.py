@@ -67,8 +67,6 @@ def test_coverage_and_risk_are_over_all_rows_and_what_is_certified_lies_on_them(
     own = outcomes.said == 0
     assert curves.decided.coverage == pytest.approx(own.mean())
     assert curves.decided.risk == pytest.approx(outcomes.fail[own].mean())
-    outcomes, calibration = drawn
-    curves = draw_curves("s", outcomes, calibration)
     assert [point.asked for point in curves.certified] == list(RISKS)
     none, *_, most = curves.certified
     assert (none.passed_up_to, none.found) == (None, None)

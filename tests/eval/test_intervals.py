@@ -4,16 +4,8 @@ import pytest
 from moonlynx.eval.bootstrap import interval
 from moonlynx.eval.intervals import wilson
 from moonlynx.eval.metrics import estimates, resample
-from moonlynx.eval.outcomes import Outcomes
 
-
-def outcomes(fail, said, raw_score):
-    n = len(fail)
-    nothing = np.full(n, np.nan)
-    zeros, graded = np.zeros((n, 3)), (np.full((n, 3), np.nan), np.zeros((n, 2)))
-    return Outcomes(
-        fail, said.astype(np.int8), raw_score, nothing, zeros, zeros, *graded, False, False
-    )  # fmt: skip
+from .test_metrics import outcomes
 
 
 def simulate(rng, n):
@@ -46,7 +38,6 @@ def test_draws_are_those_of_the_seed_however_many_fit_into_memory(monkeypatch):
     assert np.array_equal(resample([rows], 100, (7, 1))[0]["accuracy"], one["accuracy"])
     assert not np.array_equal(resample([rows], 100, (7, 2))[0]["accuracy"], one["accuracy"])
     monkeypatch.setattr("moonlynx.eval.bootstrap._CELLS", 120)
-    rows = simulate(np.random.default_rng(1), 50)
     drawn = resample([rows], 101, (0,))[0]["accuracy"]
     assert drawn.shape == (101,)
     assert np.mean(drawn) == pytest.approx(estimates(rows)["accuracy"], abs=0.03)

@@ -1,12 +1,13 @@
 """The server on the loopback, in a thread or as the command: real uvicorn, real HTTP."""
 
+import asyncio
 import json
 import os
 import socket
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager, nullcontext
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 
 import httpx
 import uvicorn
@@ -14,6 +15,7 @@ import uvicorn
 from moonlynx.judge.contract.steps import Progress, finish
 from moonlynx.judge.registry import load_judge
 from moonlynx.serve.app import create_app
+from moonlynx.serve.queue.batching import Batcher, Batching
 from moonlynx.serve.service import Settings
 
 from ..waiting import until
@@ -63,6 +65,17 @@ def command(*options, program=("-m", "moonlynx"), env=None, log=None):
             yield server, said.split(" at ")[-1].partition("/v1")[0]
         finally:
             server.kill()
+
+
+@asynccontextmanager
+async def queueing(judge, on_batch=lambda *_: None, **batching):
+    """Run a judge's queue without a server."""
+    batcher = Batcher(judge, Batching(**batching), on_batch)
+    task = asyncio.create_task(batcher.run())
+    yield batcher
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
 
 
 @contextmanager

@@ -1,11 +1,12 @@
 import asyncio
-from contextlib import asynccontextmanager, suppress
 
 import pytest
 
 from moonlynx import Example, load_judge
 from moonlynx.judge.contract.types import JudgeInfo, Verdict
-from moonlynx.serve.queue.batching import Batcher, Batching, QueueFull
+from moonlynx.serve.queue.batching import QueueFull
+
+from .loopback import queueing
 
 JUDGE = load_judge("token-similarity")
 
@@ -14,20 +15,14 @@ def row(number, characters=100):
     return Example(id=number, context=["x" * (characters - 1)], answer="y")
 
 
-@asynccontextmanager
-async def running(judge, **batching):
-    batches = []
-    batcher = Batcher(judge, Batching(**batching), lambda rows, _: batches.append(rows))
-    task = asyncio.create_task(batcher.run())
-    yield batcher, batches
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-
-
 def test_requests_share_a_batch_up_to_the_budget():
+    batches = []
+
+    def on_batch(rows, _):
+        batches.append(rows)
+
     async def run():
-        async with running(JUDGE, characters=250, wait=0.05) as (batcher, batches):
+        async with queueing(JUDGE, on_batch, characters=250, wait=0.05) as batcher:
             futures = [future for n in range(5) for future in batcher.submit([row(n)])]
             assert batcher.waiting == 5
             verdicts = await asyncio.gather(*futures)
@@ -46,7 +41,7 @@ def test_batching_changes_no_verdict(characters):
     ]
 
     async def run():
-        async with running(JUDGE, characters=characters) as (batcher, _):
+        async with queueing(JUDGE, characters=characters) as batcher:
             return await asyncio.gather(*batcher.submit(rows))
 
     assert asyncio.run(run()) == JUDGE(rows)
@@ -54,7 +49,7 @@ def test_batching_changes_no_verdict(characters):
 
 def test_a_request_is_queued_whole_or_not_at_all():
     async def run():
-        async with running(JUDGE, queue=3) as (batcher, _):
+        async with queueing(JUDGE, queue=3) as batcher:
             first = batcher.submit([row(1), row(2)])
             with pytest.raises(QueueFull, match="2 rows are waiting") as refused:
                 batcher.submit([row(3), row(4)])
@@ -84,7 +79,7 @@ class Watched:
 
 def test_a_fault_of_one_row_harms_no_other(caplog):
     async def run():
-        async with running(Watched()) as (batcher, _):
+        async with queueing(Watched()) as batcher:
             return await asyncio.gather(*batcher.submit([row(1), row("bad"), row(3)]))
 
     one, bad, three = asyncio.run(run())
@@ -105,7 +100,7 @@ def test_batches_run_side_by_side_where_asked():
             return self(examples)
 
     async def run():
-        async with running(Waits(), characters=1, parallel=3) as (batcher, _):
+        async with queueing(Waits(), characters=1, parallel=3) as batcher:
             async with asyncio.timeout(5):
                 verdicts = await asyncio.gather(*batcher.submit([row(1), row(2), row(3)]))
             assert [verdict.id for verdict in verdicts] == [1, 2, 3]

@@ -3,18 +3,16 @@
 import asyncio
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
 
 import pytest
 
 from moonlynx import Example
-from moonlynx.serve.queue.batching import Batcher, Batching
 from moonlynx.serve.service import Settings
 
 from ..waiting import until_async
-from .loopback import EXAMPLE, Pieces, calling, connect, metric, raw, until
+from .loopback import EXAMPLE, Pieces, calling, connect, metric, queueing, raw, until
 
-ALONE = Batching(characters=1)  # every row is a batch of its own
+ALONE = {"characters": 1}  # every row is a batch of its own
 LONG = 500  # pieces
 
 
@@ -22,25 +20,15 @@ def row(name, pieces):
     return Example(id=name, context="a", answer="b" * pieces)
 
 
-@asynccontextmanager
-async def running(judge, batching=ALONE):
-    batcher = Batcher(judge, batching)
-    task = asyncio.create_task(batcher.run())
-    yield batcher
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-
-
 async def begun(judge, pieces=1):
     await until_async(lambda: len(judge.pieces) >= pieces)
 
 
-@pytest.mark.parametrize("batching", [ALONE, Batching()])
+@pytest.mark.parametrize("batching", [ALONE, {}])
 def test_a_short_answer_does_not_wait_for_a_long_one(batching):
     async def run():
         judge = Pieces()
-        async with running(judge, batching) as batcher:
+        async with queueing(judge, **batching) as batcher:
             (long,) = batcher.submit([row("long", LONG)])
             await begun(judge)
             (short,) = batcher.submit([row("short", 3)])
@@ -59,7 +47,7 @@ def test_a_short_answer_is_not_put_together_with_a_long_one():
     async def run():
         judge = Pieces()
         judge.gate.set()
-        async with running(judge, Batching()) as batcher:
+        async with queueing(judge) as batcher:
             rows = [row("long", LONG), row("short", 3), row("other", 5)]
             long, *short = [batcher.submit([one])[0] for one in rows]
             await asyncio.gather(*short)
@@ -74,7 +62,7 @@ def test_a_long_answer_goes_on_beside_any_number_of_short_ones():
     async def run():
         judge = Pieces()
         judge.gate.set()
-        async with running(judge) as batcher:
+        async with queueing(judge, **ALONE) as batcher:
             (long,) = batcher.submit([row("long", 100)])
             shorts = [batcher.submit([row(n, 3)])[0] for n in range(200)]
             await long
@@ -89,7 +77,7 @@ def test_a_long_answer_goes_on_beside_any_number_of_short_ones():
 def test_a_list_of_rows_has_no_more_turns_than_one_row():
     async def run():
         judge = Pieces()
-        async with running(judge) as batcher:
+        async with queueing(judge, **ALONE) as batcher:
             many = batcher.submit([row(f"many {n}", 4) for n in range(100)])
             await begun(judge)
             (one,) = batcher.submit([row("one", 4)])
@@ -104,7 +92,7 @@ def test_a_list_of_rows_has_no_more_turns_than_one_row():
 def test_the_backlog_is_what_is_left_of_rows_with_a_deadline():
     async def run():
         judge = Pieces()
-        async with running(judge) as batcher:
+        async with queueing(judge, **ALONE) as batcher:
             assert batcher.backlog() == 0
             waits = batcher.submit([row("file", LONG)], patient=True)
             await begun(judge)
