@@ -1,6 +1,5 @@
 import json
 import re
-from html.parser import HTMLParser
 
 import pytest
 
@@ -12,6 +11,7 @@ from moonlynx.judge.index.store import update
 from moonlynx.judge.rows.fields import AS_NAMED
 
 from ..command import moonlynx
+from .test_leaderboard import Page
 
 HOSTILE = (
     '<script>alert(1)</script> <img src=x onerror="alert(1)"> "\'><svg/onload=alert(1)> '
@@ -131,24 +131,14 @@ def test_what_schema_1_1_says_is_counted():
         assert "0.25" in render(found, form, "v.jsonl")
 
 
-class Tags(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.found = []
-
-    def handle_starttag(self, tag, attributes):
-        self.found.append((tag, dict(attributes)))
-
-
 def test_hostile_texts_stay_texts(batch):
     row = {"question": HOSTILE, "context": HOSTILE, "answer": f"{HOSTILE} Peacocks tore it down."}
     page = render(faults(batch([row | {"id": HOSTILE}])), "html", f"{HOSTILE}.jsonl")
-    tags = Tags()
-    tags.feed(page)
-    names = {tag for tag, _ in tags.found}
+    tags = Page(page).tags
+    names = {tag for tag, _ in tags}
     assert names.isdisjoint({"script", "img", "iframe", "link", "a", "base"})
-    assert not any(name.startswith("on") for _, own in tags.found for name in own)
-    assert not any("src" in own or "href" in own for _, own in tags.found)
+    assert not any(name.startswith("on") for _, own in tags for name in own)
+    assert not any("src" in own or "href" in own for _, own in tags)
     assert page.count("<style>") == page.count("</style>") == 1
     assert "{{ 7 * 7 }}" in page
     assert not re.search("[\x00\x1b\u202e]", page)

@@ -77,9 +77,14 @@ def run(*arguments):
     return result.exit_code, " ".join((result.stderr + str(result.exception or "")).split())
 
 
-def test_the_command_writes_all_of_it(fixtures, tmp_path):
-    script = tmp_path / "lynx.jsonl"
-    script.write_text(json.dumps({"text": json.dumps(REPLY)}) + "\n")
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "lynx.jsonl"
+    path.write_text(json.dumps({"text": json.dumps(REPLY)}) + "\n")
+    return path
+
+
+def test_the_command_writes_all_of_it(fixtures, tmp_path, script):
     arguments = ["--benchmark", fixtures / "benchmark.jsonl", "--first", "token-similarity"]
     arguments += ["--second", f"lynx@fake?script={script}", "--output", tmp_path / "out"]
     arguments += ["--resamples", 100]
@@ -107,9 +112,7 @@ def test_the_command_writes_all_of_it(fixtures, tmp_path):
         ("lynx@fake?script={script}", "token-similarity", "gives no raw scores"),
     ],
 )
-def test_a_frontier_that_cannot_be_drawn_says_why(fixtures, tmp_path, first, second, says):
-    script = tmp_path / "lynx.jsonl"
-    script.write_text(json.dumps({"text": json.dumps(REPLY)}) + "\n")
+def test_a_frontier_that_cannot_be_drawn_says_why(fixtures, tmp_path, script, first, second, says):
     arguments = ["--benchmark", fixtures / "benchmark.jsonl", "--output", tmp_path / "out"]
     code, shown = run(*arguments, "--first", first.format(script=script), "--second", second)
     assert code != 0

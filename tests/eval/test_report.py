@@ -31,6 +31,10 @@ from moonlynx.judge.contract.types import BadInput, Example, JudgeInfo
 GOLDEN = Path(__file__).parent / "golden" / "report.md"
 
 
+def own_benchmark(rows, name="one", split="all", **fields):
+    return Benchmark(About(name, "here", "none", "its own"), split, tuple(rows), **fields)
+
+
 @pytest.fixture
 def report(benchmark, judged, report_of):
     # Its source is a path, which differs between machines.
@@ -74,10 +78,9 @@ def test_threshold_and_calibration_are_those_of_the_spec(benchmark, judged, repo
 
 def test_one_subset_needs_no_mean_over_subsets(make_rows, make_verdict, judged, report_of):
     rows = make_rows(["FAIL", "PASS", "PASS"])
-    one = Benchmark(About("one", "here", "none", "its own"), "all", tuple(rows))
     run = judged("scripted", "scripted").run
     verdicts = [make_verdict(row.id, "PASS") for row in rows]
-    report = report_of(one, Judged(run, verdicts), resamples=100)
+    report = report_of(own_benchmark(rows), Judged(run, verdicts), resamples=100)
     assert (report.macro, report.subsets) == ((), ())
     text = render(report)
     assert "macro)" not in text
@@ -88,12 +91,7 @@ def test_one_subset_needs_no_mean_over_subsets(make_rows, make_verdict, judged, 
 def test_missing_pass_rows_bound_the_f1(make_rows, make_verdict, judged, report_of):
     rows = [*make_rows(["FAIL"] * 4 + ["PASS"] * 4, subset="QA")]
     rows += [row._replace(id=f"s{row.id}", subset="Summary") for row in rows]
-    benchmark = Benchmark(
-        About("b", "here", "none", "its own"),
-        "test",
-        tuple(rows),
-        missing_clean={"QA": 3},
-    )
+    benchmark = own_benchmark(rows, split="test", missing_clean={"QA": 3})
     # Each subset: 3 caught, 1 missed, 1 alarm.
     said = ["FAIL", "FAIL", "FAIL", "PASS", "FAIL", "PASS", "PASS", "PASS"] * 2
     verdicts = [make_verdict(row.id, score) for row, score in zip(rows, said, strict=True)]
@@ -115,9 +113,7 @@ def test_published_numbers_stand_beside_measured_ones(make_rows, make_verdict, j
         for subset in ("halueval", "DROP")
         for row in make_rows(["FAIL", "PASS"])
     ]
-    benchmark = Benchmark(
-        About("PatronusAI/HaluBench", "here", "none", "its own"), "test", tuple(rows)
-    )
+    benchmark = own_benchmark(rows, "PatronusAI/HaluBench", "test")
     verdicts = [make_verdict(row.id, "FAIL") for row in rows]
     run = judged("scripted", "scripted").run
     text = render(report_of(benchmark, Judged(run, verdicts), resamples=100))
@@ -128,7 +124,7 @@ def test_published_numbers_stand_beside_measured_ones(make_rows, make_verdict, j
     assert [cell.partition(" ")[0] for cell in ours[1:]] == [
         *("50.0", "–", "–", "50.0", "–", "–", "50.0")
     ]
-    other = Benchmark(About("other", "here", "none", "its own"), "test", tuple(rows))
+    other = own_benchmark(rows, "other", "test")
     assert "published numbers" not in render(report_of(other, Judged(run, verdicts), resamples=9))
 
 
