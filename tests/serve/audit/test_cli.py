@@ -1,4 +1,5 @@
 import json
+from contextlib import closing
 from datetime import date, datetime, timedelta
 from functools import partial
 from uuid import uuid4
@@ -27,15 +28,14 @@ run = partial(moonlynx, "audit")
 @pytest.fixture
 def url(sqlite):
     """Return an audit of 24 verdicts in two days, each corrected or confirmed, 20 with texts."""
-    database = Database(sqlite, make=True)
     verdicts = load_judge("token-similarity")(ROWS)
-    for number, (example, verdict) in enumerate(zip(ROWS, verdicts, strict=True)):
-        time = datetime(2026, 3, 8, 23) + timedelta(hours=number // 12 * 2)
-        given = Given(uuid4().hex, time, example, verdict)
-        database.add([given], texts=number < 20)
-        label = "FAIL" if number % 2 or number == 4 else "PASS"
-        database.correct(Feedback(verdict_id=given.id, label=label))
-    database.close()
+    with closing(Database(sqlite, make=True)) as database:
+        for number, (example, verdict) in enumerate(zip(ROWS, verdicts, strict=True)):
+            time = datetime(2026, 3, 8, 23) + timedelta(hours=number // 12 * 2)
+            given = Given(uuid4().hex, time, example, verdict)
+            database.add([given], texts=number < 20)
+            label = "FAIL" if number % 2 or number == 4 else "PASS"
+            database.correct(Feedback(verdict_id=given.id, label=label))
     return sqlite
 
 
@@ -101,13 +101,8 @@ def word(name, label, spans=None, example=None):
 
 def test_the_newest_word_stands():
     text = Example.from_row(WRONG).model_dump_json(exclude_defaults=True)
-    exported = label_rows(
-        [
-            word("a", "PASS", None, text),
-            word("b", "FAIL"),
-            word("a", "FAIL", [(6, 11), (0, 5)], text),
-        ]
-    )
+    newest = word("a", "FAIL", [(6, 11), (0, 5)], text)
+    exported = label_rows([word("a", "PASS", None, text), word("b", "FAIL"), newest])
     assert (exported.overruled, exported.without_text) == (1, 1)
     (row,) = exported.rows
     assert row.label == "FAIL"

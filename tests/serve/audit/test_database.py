@@ -1,5 +1,6 @@
 import hashlib
 import json
+from contextlib import closing
 from datetime import date, datetime, timedelta
 from uuid import uuid4
 
@@ -19,18 +20,15 @@ NOON = datetime(2026, 3, 2, 12)
 JUDGE = JudgeInfo(name="j", version="1")
 
 
-@pytest.fixture(
-    params=["sqlite", pytest.param("empty_postgres", marks=pytest.mark.heavy)],
-)
+@pytest.fixture(params=["sqlite", pytest.param("empty_postgres", marks=pytest.mark.heavy)])
 def url(request):
     return request.getfixturevalue(request.param)
 
 
 @pytest.fixture
 def database(url):
-    database = Database(url, make=True)
-    yield database
-    database.close()
+    with closing(Database(url, make=True)) as database:
+        yield database
 
 
 def given(example=WRONG_ROW, time=NOON, score="FAIL", **verdict):
@@ -76,14 +74,11 @@ def test_with_texts_all_is_kept(database):
 
 def test_a_persons_word_is_kept_with_its_verdict(database):
     older, newer = given(), given(time=NOON + timedelta(hours=1))
+    hashed = example_sha256(WRONG_ROW)
     database.add([newer, older], texts=True)
     by_id = database.correct(about(older, comment="no — it is right"))
     by_hash = database.correct(
-        Feedback(
-            example_sha256=example_sha256(WRONG_ROW),
-            label="FAIL",
-            spans=[{"start": 0, "end": 5}],
-        )
+        Feedback(example_sha256=hashed, label="FAIL", spans=[{"start": 0, "end": 5}])
     )
     completion = Feedback(verdict_id=f"chatcmpl-{older.id}", label="PASS")
     assert by_id == database.correct(completion)
@@ -95,7 +90,7 @@ def test_a_persons_word_is_kept_with_its_verdict(database):
         ("FAIL", [(0, 5)]),
         ("PASS", None),
     ]
-    assert {word.example_sha256 for word in corrections} == {example_sha256(WRONG_ROW)}
+    assert {word.example_sha256 for word in corrections} == {hashed}
     assert isinstance(corrections[0], Correction)
     assert stored(database, "feedback")[0]["comment"] == "no — it is right"
 
@@ -161,9 +156,6 @@ def test_postgres_that_does_not_answer_is_named(postgres):
     assert "secret" not in str(error.value)
 
 
-ROW = Example.from_row(EXAMPLE)
-
-
 def test_the_hash_is_what_any_language_can_make():
     text = '{"answer":"Café.","context":["A café."],"conversation":[],"question":"","samples":[]}'
     example = Example(context="A café.", answer="Café.")
@@ -172,7 +164,7 @@ def test_the_hash_is_what_any_language_can_make():
 
 @pytest.mark.parametrize(("change", "same"), cases(__file__, "hashed"))
 def test_the_hash_is_of_what_was_judged(change, same):
-    assert (example_sha256(Example.from_row(EXAMPLE | change)) == example_sha256(ROW)) is same
+    assert (example_sha256(Example.from_row(EXAMPLE | change)) == example_sha256(RIGHT_ROW)) is same
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 import asyncio
 import sqlite3
+from contextlib import closing
 
 import pytest
 from openai import OpenAI
@@ -32,11 +33,8 @@ def audited(settings):
 
 
 def words(sqlite):
-    database = Database(sqlite, make=False)
-    try:
+    with closing(Database(sqlite, make=False)) as database:
         return [(word.label, word.spans) for word in database.corrections()]
-    finally:
-        database.close()
 
 
 def test_the_verdict_of_one_answer_is_named_in_the_header(audited, sqlite):
