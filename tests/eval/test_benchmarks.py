@@ -118,7 +118,7 @@ def test_faithbench_gives_published_detectors_the_figures_they_have(make_verdict
         assert round(100 * found, 1) == figure, detector
 
 
-def test_a_file_of_ones_own_has_ids_and_labels(benchmark, fixtures, tmp_path):
+def test_a_file_of_ones_own_has_ids_and_labels(benchmark, tmp_path):
     assert len(benchmark.rows) == 12
     assert benchmark.split == "all"
     assert not benchmark.test_only

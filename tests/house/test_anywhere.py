@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from .running import run
+from ..running import run
 
 CODE = """
 import moonlynx.judge.contract.types, moonlynx.eval

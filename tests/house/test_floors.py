@@ -11,7 +11,7 @@ import pytest
 
 import moonlynx
 
-from .running import run
+from ..running import run
 
 ROOMS = ("judge", "eval", "serve", "recipes", "halubench", "model_card")
 # Each by itself is against the contract of this name.

@@ -6,7 +6,7 @@ from importlib.metadata import distribution, packages_distributions
 import pytest
 from packaging.requirements import Requirement
 
-from .running import run
+from ..running import run
 
 pytestmark = pytest.mark.heavy  # imports all there is in a process of its own
 

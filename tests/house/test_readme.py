@@ -28,7 +28,7 @@ from moonlynx.cli import app
 from moonlynx.judge.contract.spec import parse_spec
 
 from ..cases import cases
-from .running import run
+from ..running import run
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

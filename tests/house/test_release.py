@@ -13,7 +13,7 @@ import yaml
 
 import moonlynx
 
-from .running import run
+from ..running import run
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "recipes" / "release.sh"

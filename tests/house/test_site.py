@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .running import run
+from ..running import run
 
 ROOT = Path(__file__).parents[2]
 pytestmark = [

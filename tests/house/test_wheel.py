@@ -6,7 +6,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from .running import run
+from ..running import run
 
 pytestmark = pytest.mark.heavy  # a build
 

@@ -9,7 +9,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ import httpx
 import pytest
 from hypothesis import given, settings
 
+from ..running import run
 from .loopback import WRONG, command, metric, until
 from .odd_requests import BODIES, MOST, requests
 from .test_guard import GOOD
@@ -136,13 +136,6 @@ def test_the_gateway_keeps_what_its_openapi_says(tmp_path):
         command += ["--max-examples", str(examples), "--request-timeout", str(DEADLINE)]
         if settings().derandomize:
             command.append("--generation-deterministic")
-        done = subprocess.run(
-            command,
-            cwd=tmp_path,
-            env=os.environ | {"NO_COLOR": "1"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run(*command, cwd=tmp_path, env=os.environ | {"NO_COLOR": "1"})
         assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-1000:]
         assert asked(client) > 10 * examples

@@ -138,7 +138,7 @@ def test_the_embedded_encoder_judges_within_seconds_and_ctrl_c_ends_it():
         (["--host", "a..b"], "there is no such name"),
     ],
 )
-def test_what_cannot_be_served_is_a_message(options, message, monkeypatch):
+def test_what_cannot_be_served_is_a_message(options, message):
     arguments = {"--judge": "token-similarity", "--host": "127.0.0.1"}
     arguments.update([options])
     with pytest.raises(MoonlynxError, match=message):

@@ -15,7 +15,7 @@ def sqlite(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory):
+def postgres():
     pytest.importorskip("psycopg", reason="the driver psycopg is not installed")
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     found = shutil.which("initdb") or next(map(str, reversed(versions)), None)

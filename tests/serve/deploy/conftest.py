@@ -1,6 +1,3 @@
-import os
-import shutil
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,12 +13,3 @@ def root():
 @pytest.fixture(scope="session")
 def deploy():
     return ROOT / "serve" / "deploy"
-
-
-@pytest.fixture(scope="session")
-def tool():
-    def find(name, how):
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-        return shutil.which(name, path=path) or pytest.skip(f"no {name} here: {how}")
-
-    return find

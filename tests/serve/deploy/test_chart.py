@@ -91,7 +91,6 @@ def test_pods_have_no_rights_and_a_thread_for_each_core(render):
         "capabilities": {"drop": ["ALL"]},
     }
     assert container["resources"]["limits"] == {"cpu": "2", "memory": "1Gi"}
-    _, container = gateway(render())
     (one,) = container["env"]
     assert one["name"] == "OMP_NUM_THREADS"
     field = one["valueFrom"]["resourceFieldRef"]

@@ -1,6 +1,5 @@
 import json
 import re
-import subprocess
 
 import pytest
 import yaml
@@ -9,6 +8,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from moonlynx.judge.contract.base import unscored
 from moonlynx.judge.contract.types import JudgeInfo
 from moonlynx.serve.counters import Counters
+
+from ...running import run
 
 SUFFIXES = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
 
@@ -33,12 +34,13 @@ def exported():
 
 
 @pytest.fixture(scope="module")
-def dashboard(deploy):
-    return json.loads((deploy / "chart" / "dashboard.json").read_text())
+def compose(deploy):
+    return yaml.safe_load((deploy / "compose.yaml").read_text())
 
 
 @pytest.fixture(scope="module")
-def expressions(dashboard):
+def expressions(deploy):
+    dashboard = json.loads((deploy / "chart" / "dashboard.json").read_text())
     return [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
 
 
@@ -66,28 +68,22 @@ def test_every_expression_is_promql_over_labels_that_exist(expressions, exported
 
 def test_prometheus_takes_its_configuration(deploy, tool):
     promtool = tool("promtool", "apt-get install prometheus")
-    done = subprocess.run(
-        [promtool, "check", "config", deploy / "prometheus" / "prometheus.yaml"],
-        capture_output=True,
-        check=False,
-    )
+    done = run(promtool, "check", "config", deploy / "prometheus" / "prometheus.yaml")
     assert done.returncode == 0, done.stderr
 
 
-def test_prometheus_asks_the_gateway_which_has_a_thread_for_each_core(deploy):
+def test_prometheus_asks_the_gateway_which_has_a_thread_for_each_core(deploy, compose):
     prometheus = yaml.safe_load((deploy / "prometheus" / "prometheus.yaml").read_text())
-    compose = yaml.safe_load((deploy / "compose.yaml").read_text())
     (job,) = prometheus["scrape_configs"]
     (target,) = job["static_configs"][0]["targets"]
     assert target.partition(":")[0] in compose["services"]
-    assert compose["services"]["gateway"]["ports"] == ["127.0.0.1:8000:8000"]
-    gateway = yaml.safe_load((deploy / "compose.yaml").read_text())["services"]["gateway"]
+    gateway = compose["services"]["gateway"]
+    assert gateway["ports"] == ["127.0.0.1:8000:8000"]
     limit = gateway["deploy"]["resources"]["limits"]["cpus"]
     assert gateway["environment"] == {"OMP_NUM_THREADS": limit}
 
 
-def test_compose_follows_its_schema_and_mounts_what_is_there(deploy, tool):
-    compose = yaml.safe_load((deploy / "compose.yaml").read_text())
+def test_compose_follows_its_schema_and_mounts_what_is_there(deploy, compose, tool):
     for service in compose["services"].values():
         assert ":" in service["image"]
         for mount in service.get("volumes", ()):
@@ -95,5 +91,5 @@ def test_compose_follows_its_schema_and_mounts_what_is_there(deploy, tool):
             assert (deploy / source).is_file() or source in compose["volumes"]
     check = tool("check-jsonschema", "pip install check-jsonschema")
     words = [check, "--builtin-schema", "vendor.compose-spec", deploy / "compose.yaml"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = run(*words)
     assert done.returncode == 0, done.stdout

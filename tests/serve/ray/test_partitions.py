@@ -7,7 +7,7 @@ from moonlynx.serve.queue.turns import characters
 from moonlynx.serve.ray.batch import by_tokens
 from moonlynx.serve.ray.partitions import plan, read_partition
 
-from .rows import write_parquet, write_rows
+from .rows import write_rows
 
 
 def read(rows):
@@ -33,7 +33,7 @@ def test_the_partitions_of_lines_are_the_file(tmp_path, size, scheme):
 @pytest.mark.parametrize("size", [1, 7, 64])
 @pytest.mark.parametrize("group", [1, 10, 64])
 def test_the_partitions_of_parquet_are_the_file(tmp_path, size, group):
-    path = write_parquet(tmp_path / "rows.parquet", 50, group)
+    path = write_rows(tmp_path / "rows.parquet", 50, group)
     planned = plan(str(path), size)
     assert (planned.sha256, planned.rows) == describe(path)
     assert read_all(planned) == read(read_rows(path))

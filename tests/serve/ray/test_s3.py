@@ -10,7 +10,7 @@ import pytest
 from ...waiting import until
 from ..loopback import free_port
 from .nodes import cluster, ended, judging
-from .rows import on_one_machine, write_parquet, write_rows
+from .rows import on_one_machine, write_rows
 
 s3fs = pytest.importorskip("s3fs", reason="needs an environment of its own: make test-frameworks")
 pytest.importorskip("moto", reason="needs an environment of its own: make test-frameworks")
@@ -56,11 +56,10 @@ def s3():
             yield system, running.address
 
 
-@pytest.mark.parametrize("write", [write_rows, write_parquet], ids=["jsonl", "parquet"])
-def test_rows_on_s3_get_the_bytes_of_one_machine(tmp_path, s3, write):
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_rows_on_s3_get_the_bytes_of_one_machine(tmp_path, s3, kind):
     system, address = s3
-    kind, more = ("parquet", (8,)) if write is write_parquet else ("jsonl", ())
-    source = write(tmp_path / f"rows.{kind}", 60, *more)
+    source = write_rows(tmp_path / f"rows.{kind}", 60)
     system.put(str(source), f"rows/{source.name}")
     output = f"rows/out/{kind}.jsonl"
     alone = on_one_machine(source, tmp_path / "alone.jsonl")

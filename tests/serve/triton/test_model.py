@@ -56,7 +56,6 @@ def test_what_is_no_example_and_a_failing_encoder_are_errors_of_their_own(export
     assert codes == ["bad_input"] * 3 + ["empty_context"] + ["bad_input"] * 2
     assert unread[3]["id"] == 7
     assert "line 2" in unread[0]["error"]["message"]
-    folder, _ = export("--judge", f"luna:{tiny}")
     with serving(folder) as (judge, server):
         server.broken = "out of memory"
         failed, unread = judge.execute([Request(MADE[0]), Request(b"{")])

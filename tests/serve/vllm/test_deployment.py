@@ -91,8 +91,6 @@ def test_what_a_file_may_not_say_is_named(tmp_path, text, message):
         read_deployment(written(tmp_path, text))
 
 
-LYNX_70B = "PatronusAI/Llama-3-Patronus-Lynx-70B-Instruct"
-CASCADE = "cascade(luna,lynx:m@http://127.0.0.1:8001/v1)?policy=f.json"
 URL = "@http://127.0.0.1:8001/v1"
 
 
