@@ -125,10 +125,8 @@ def unsureness(outcomes: Outcomes) -> Floats:
 def _rates(
     right: Floats, handed_on: NDArray[np.bool_], fail: NDArray[np.bool_], weights: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return accuracy, balanced accuracy and gain, each of shape (b, points).
-
-    `right` and `handed_on` are of shape (n, points), `fail` of (n,), `weights` of (b, n).
-    """
+    # `right` and `handed_on` are of shape (n, points), `fail` of (n,), `weights` of (b, n); what is
+    # returned, accuracy, balanced accuracy and gain, of (b, points).
     total = weights.sum(axis=1, keepdims=True)
     accuracy = weights @ right / total
     with np.errstate(invalid="ignore"):

@@ -36,10 +36,7 @@ def shortcuts(training: Sequence[BenchmarkRow], gold: Gold) -> dict[str, Outcome
 
 
 def _by_words(training: Sequence[BenchmarkRow], rows: Sequence[BenchmarkRow]) -> Floats:
-    """Return P(FAIL) by a logistic regression over words and pairs of them, shape (rows,).
-
-    Either label weighs the same.
-    """
+    """Return P(FAIL) by a logistic regression over words and pairs of them, shape (rows,)."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -54,14 +51,12 @@ def _by_words(training: Sequence[BenchmarkRow], rows: Sequence[BenchmarkRow]) ->
 
 
 def _by_writer(training: Sequence[BenchmarkRow], rows: Sequence[BenchmarkRow]) -> Floats:
-    """Return the share of FAIL among the training answers of the row's model, shape (rows,).
-
-    That of all stands for a model that wrote none of them.
-    """
+    """Return the share of FAIL among the training answers of the row's model, shape (rows,)."""
     wrote = Counter(row.generator for row in training)
     failed = Counter(row.generator for row in training if row.label == "FAIL")
     overall = failed.total() / wrote.total()
     shares = {name: failed[name] / count for name, count in wrote.items()}
+    # That of all stands for a model that wrote none of them.
     return np.array([shares.get(row.generator, overall) for row in rows])
 
 

@@ -55,10 +55,7 @@ class NearDuplicates:
         return True
 
     def _candidates(self, said: frozenset[str]) -> Iterator[int]:
-        """Yield the rows that hold enough of the words.
-
-        A row that holds the share asked for lacks so few words that it holds one of any few more.
-        """
+        # A row that holds the share asked for lacks so few words that it holds one of any few more.
         few = len(said) - int(_SAME_QUESTION * len(said)) + 1
         rarest = sorted(said, key=lambda word: (len(self._holders.get(word, ())), word))[:few]
         yield from {index for word in rarest for index in self._holders.get(word, ())}

@@ -36,7 +36,7 @@ _ABOUT = About("summedits", _SOURCE, "Apache-2.0", _RULE)
 def _read(data: Path, split: str) -> Benchmark:
     paths = find_files(data, "summedits/summedits_*.json*")
     rows = tuple(
-        _row(_domain(path), raw)
+        _row(path.name.split(".", 1)[0].removeprefix("summedits_"), raw)
         for path in paths
         for raw in read_json(path)
         if raw["split"] == split
@@ -46,10 +46,6 @@ def _read(data: Path, split: str) -> Benchmark:
     return Benchmark(_ABOUT, split, rows, test_only=split == "test", files=files, caveats=caveats)
 
 
-def _domain(path: Path) -> str:
-    return path.name.split(".", 1)[0].removeprefix("summedits_")
-
-
 def _row(domain: str, raw: Mapping[str, Any]) -> BenchmarkRow:
     label = _LABELS[raw["label"]]
     return make_row(
@@ -57,13 +53,9 @@ def _row(domain: str, raw: Mapping[str, Any]) -> BenchmarkRow:
     )
 
 
-def _hub_row(_number: int, raw: Mapping[str, Any]) -> BenchmarkRow:
-    return _row(raw["domain"], raw)
-
-
 LOADER = Loader(_ABOUT, ("test", "evaluation"), _read)
 HUB = HubLoader(
     About("Salesforce/summedits", _SOURCE, "CC BY 4.0", _RULE),
     ("train",),  # the only one there; it holds all rows
-    _hub_row,
+    lambda _number, raw: _row(raw["domain"], raw),
 )

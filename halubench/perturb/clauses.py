@@ -61,10 +61,7 @@ def yes_no(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # noqa: 
 
 
 def _turned_round(text: str) -> list[Edit]:
-    """Return the edits that negate the explanation and each sentence that continues it.
-
-    None at all where one of them cannot be.
-    """
+    """Return the edits that negate the explanation and all that continues it; else none."""
     body = explanation(text)
     if body is None:
         return []

@@ -106,10 +106,8 @@ def _shift(figure: str, rng: Random) -> str:
 
 
 def _known(value: float, source: Source) -> bool:
-    """Return whether the context holds a figure that the value could be a rounding of.
-
-    Small counts are everywhere; whether one is stated of the same thing is left to verification.
-    """
+    """Return whether the context holds a figure that the value could be a rounding of."""
+    # Small counts are everywhere; whether one is stated of the same thing is left to verification.
     return value > _SMALL and any(
         abs(value - known) <= _SAME * abs(known) for _, known in source.figures
     )

@@ -216,11 +216,8 @@ def _stated(text: str, draft: Draft, source: Source) -> str | None:
 
 
 def _states(source: Source, sentence: Sentence, edit: Edit, *, name: bool) -> bool:
-    """Return whether a sentence of the context holds the new value beside the same words.
-
-    The same words are those next to the value; for a name, whose words may be anywhere, also
-    a quarter of the rest of the sentence.
-    """
+    """Return whether a sentence of the context holds the new value beside the same words."""
+    # Those next to it; for a name, whose words may be anywhere, also a quarter of all others.
     value = [canonical(word.form) for word in words(edit.new)]
     start, end = edit.start - sentence.start, edit.end - sentence.start
     inside = {word.form for word in sentence.tokens if start <= word.start and word.end <= end}

@@ -73,10 +73,7 @@ def _row(
 
 
 def _find(paper: str, answer: str, near: int) -> int | None:
-    """Return the offset of the answer in the paper, of several the one nearest to `near`.
-
-    Offsets of some questions are wrong by a few characters.
-    """
+    """Return the answer's offset nearest to `near`: some are wrong by a few characters."""
     places = [match.start() for match in re.finditer(re.escape(answer), paper)]
     return min(places, key=lambda place: abs(place - near), default=None)
 

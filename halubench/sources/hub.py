@@ -38,10 +38,7 @@ def read_hub(hub: Hub) -> tuple[Iterable[RawRow], Origin]:
 
 
 def _commit(hub: Hub) -> str | None:
-    """Return the commit that the revision is at, or the revision itself if the Hub is unreachable.
-
-    What the Hub's cache holds can be read without a network.
-    """
+    """Return the commit that the revision is at; the revision itself if the Hub is unreachable."""
     from httpx import HTTPError  # these take a second
     from huggingface_hub import HfApi
 
@@ -49,5 +46,5 @@ def _commit(hub: Hub) -> str | None:
         return None
     try:
         return HfApi().dataset_info(hub.id, revision=hub.revision).sha
-    except (OSError, HTTPError):
+    except (OSError, HTTPError):  # what the Hub's cache holds can be read without it
         return hub.revision

@@ -59,12 +59,9 @@ def _sentence_block(example: Example, verdict: Verdict, sentence: Sentence) -> s
         text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
         where = f"document {closest.document + 1}, characters {closest.start}–{closest.end}"
         name = "conflict" if closest.relation == "conflict" else "closest evidence"
-        lines += [f"{name} ({where}):", *_lines(visible(" ".join(text.split())))]
+        text = visible(" ".join(text.split()))
+        lines += [f"{name} ({where}):", *(f"  {text[start:end]}" for start, end in _breaks(text))]
     return "\n".join(lines)
-
-
-def _lines(text: str) -> Iterator[str]:
-    return (f"  {text[start:end]}" for start, end in _breaks(text))
 
 
 def _underlined(example: Example, verdict: Verdict, start: int, end: int) -> Iterator[str]:

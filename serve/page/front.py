@@ -149,10 +149,9 @@ class Page:
 
 
 class _Imports:
-    """Lets a thread import, and breaks it off at its next import once no one waits for it.
+    """Lets a thread import, and breaks it off at its next import once no one waits for it."""
 
-    Python waits for its threads when it ends, and Gradio alone is seconds of importing.
-    """
+    # Python waits for its threads when it ends, and Gradio alone is seconds of importing.
 
     def __init__(self) -> None:
         self._ended = threading.Event()

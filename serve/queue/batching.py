@@ -227,7 +227,8 @@ class Batcher:
             # The message of an internal error may hold the judged text; of a known error not.
             why = str(error) if isinstance(error, MoonlynxError) else type(error).__name__
             shown = visible(why, lines=False)
-            _log.error("%s failed: %s\n%s", self._judge.info.name, shown, _where(error))
+            where = "".join(traceback.format_tb(error.__traceback__))
+            _log.error("%s failed: %s\n%s", self._judge.info.name, shown, where)
         batch.add(time.perf_counter() - started, step)
         self._at_work.discard(batch)
         if why is not None:
@@ -254,7 +255,3 @@ class Batcher:
         for (future, _), verdict in zip(batch.pairs, verdicts, strict=True):
             if not future.done():
                 future.set_result(verdict)
-
-
-def _where(error: Exception) -> str:
-    return "".join(traceback.format_tb(error.__traceback__))

@@ -132,11 +132,8 @@ def _dataset(ray: Any, planned: Plan, todo: Sequence[Partition], fields: FieldMa
 
 
 def _whole(planned: Plan, pieces: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, bytes]]:
-    """Yield number and verdicts of each partition, once all its pieces are in, in any order.
-
-    A piece holds `lines`, the verdicts of `rows` rows of a `partition`, the first of them its
-    row number `at`.
-    """
+    """Yield number and verdicts of each partition, once all its pieces are in, in any order."""
+    # A piece holds `lines`, the verdicts of `rows` rows of a `partition` from its row `at` on.
     waiting: dict[int, dict[int, tuple[int, bytes]]] = {}
     for piece in pieces:
         number = int(piece["partition"])

@@ -203,10 +203,6 @@ class Reading:
 
 
 def _reply(row: Mapping[str, Any], request: ChatRequest) -> ChatReply:
-    """Read the engine's output.
-
-    The processor does not say why a reply ended: one that took all its tokens counts as cut off.
-    """
     if row["fault"]:
         return faulty(JudgeError.model_validate_json(row["fault"]))
     if why := row.get("__inference_error__"):
@@ -217,6 +213,7 @@ def _reply(row: Mapping[str, Any], request: ChatRequest) -> ChatReply:
         steps = zip(row["generated_tokens"], row["logprobs"], strict=True)
         tokens = aligned([_token(int(chosen), among) for chosen, among in steps], text)
     count = int(row["num_generated_tokens"])
+    # Why it ended is not said: a reply that took all its tokens counts as cut off.
     return ChatReply(
         text=text,
         finish="length" if count >= request.max_tokens else "stop",

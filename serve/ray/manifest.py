@@ -133,10 +133,7 @@ class Manifest:
 
 
 def _write_parquet(parts: Iterable[bytes], file: Any) -> None:
-    """Write verdicts, given as lines of JSON, one row each and one row group per part.
-
-    `verdict` is the line that JSONL would hold; `id` is text, as the ids of rows may be mixed.
-    """
+    """Write verdicts, given as lines of JSON, one row each and one row group per part."""
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
@@ -153,7 +150,7 @@ def _write_parquet(parts: Iterable[bytes], file: Any) -> None:
 
 def _row(line: bytes) -> dict[str, str | float | None]:
     verdict = Verdict.model_validate_json(line)
-    return {
+    return {  # the id is text, as rows may have ids of both kinds
         "id": None if verdict.id is None else str(verdict.id),
         "score": verdict.score,
         "error": None if verdict.error is None else verdict.error.code,

@@ -90,10 +90,7 @@ def _cut_lines(url: str, partition: Partition, fields: FieldMap) -> Iterator[Row
 
 
 def _cut_parquet(url: str, partition: Partition, fields: FieldMap) -> Iterator[Row]:
-    """Copy the rows into a Parquet file of their own, for the one reader that there is.
-
-    Row groups are read whole: they are best no larger than a partition.
-    """
+    """Copy the rows, from row groups read whole, into a file for the one reader that there is."""
     from pyarrow.parquet import ParquetWriter
 
     first, last = partition.before, partition.before + partition.rows
