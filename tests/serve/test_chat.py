@@ -78,10 +78,8 @@ def test_the_default_judge_answers_for_lynx(client):
     for found, expected in zip(lynx(rows), own, strict=True):
         assert (found.score, found.reasoning) == (expected.score, expected.reasoning)
     with calling(lynx) as outer:
-        assert [one["score"] for one in outer.post("/v1/judge", json=[EXAMPLE, WRONG]).json()] == [
-            "PASS",
-            "FAIL",
-        ]
+        first, second = outer.post("/v1/judge", json=[EXAMPLE, WRONG]).json()
+        assert (first["score"], second["score"]) == ("PASS", "FAIL")
 
 
 @pytest.mark.parametrize("question", ["", "Who?", "--\nWhat is\n\n{{answer}}?"])

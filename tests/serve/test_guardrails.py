@@ -49,12 +49,8 @@ def test_a_support_bot_masks_accounts_and_blocks_attacks(guards):
     assert (plain["id"], plain["action"], plain["hits"]) == (7, "pass", [])
     assert (card["input"], card["action"]) == ("My card is [CREDIT_CARD].", "mask")
     assert card["output"] == "Thank you, [CREDIT_CARD] it is."
-    assert {
-        "metric": "luna2:pii",
-        "label": "credit_card",
-        "probability": 1.0,
-        "do": "mask",
-    } in card["hits"]
+    hit = {"metric": "luna2:pii", "label": "credit_card", "probability": 1.0, "do": "mask"}
+    assert hit in card["hits"]
 
 
 def test_search_flags_what_has_no_support_and_what_could_not_be_judged(guards):
@@ -82,10 +78,8 @@ def test_an_agents_call_that_cannot_be_judged_does_not_go_out(guards):
         asked | {"tools": [TOOL]},
         asked | {"tools": [TOOL], "input": f"{KEY} How is the weather in Oslo?"},
     )
-    assert (without["action"], list(without["errors"])) == (
-        "block",
-        ["luna2:tool_selection_quality"],
-    )
+    assert without["action"] == "block"
+    assert list(without["errors"]) == ["luna2:tool_selection_quality"]
     assert with_tools["errors"] == {}
     assert key["action"] == "block"
 

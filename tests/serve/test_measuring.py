@@ -96,10 +96,8 @@ def test_a_list_keeps_its_order_and_what_cannot_be_read_has_an_error(client):
 )
 def test_what_cannot_be_is_refused_with_its_field(client, name, body, status, message):
     found = client.post(f"/v1/metrics/{name}", json=body)
-    assert (found.status_code, found.json()["error"]["message"][: len(message)]) == (
-        status,
-        message,
-    )
+    assert found.status_code == status
+    assert found.json()["error"]["message"].startswith(message)
 
 
 @pytest.mark.parametrize(

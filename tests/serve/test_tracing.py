@@ -12,11 +12,20 @@ from moonlynx.serve.tracing import Tracing, open_tracing
 from .loopback import EXAMPLE, WRONG, calling
 
 
-def test_each_verdict_has_its_span():
-    exporter = InMemorySpanExporter()
+@pytest.fixture
+def exporter():
+    return InMemorySpanExporter()
+
+
+@pytest.fixture
+def tracing(exporter):
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    with calling(tracing=Tracing(provider)) as client:
+    return Tracing(provider)
+
+
+def test_each_verdict_has_its_span(tracing, exporter):
+    with calling(tracing=tracing) as client:
         client.post("/v1/judge", json=[EXAMPLE, WRONG, EXAMPLE | {"answer": ""}])
         spans = exporter.get_finished_spans()
     events = [event for span in spans for event in span.events]
@@ -33,20 +42,11 @@ def test_each_verdict_has_its_span():
     assert "bridge" not in told
 
 
-@pytest.fixture
-def span():
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
+def test_a_probability_is_the_score_of_an_evaluators_span_of_openinference(tracing, exporter):
     judge = load_judge("token-similarity").info
     usage = Usage(calls=1, input_tokens=210, output_tokens=4)
-    verdict = Verdict(score="FAIL", probability=0.75, judge=judge, usage=usage)
-    Tracing(provider).on_verdict(verdict, 1)
-    (one,) = exporter.get_finished_spans()
-    return one
-
-
-def test_a_probability_is_the_score_of_an_evaluators_span_of_openinference(span):
+    tracing.on_verdict(Verdict(score="FAIL", probability=0.75, judge=judge, usage=usage), 1)
+    (span,) = exporter.get_finished_spans()
     assert span.events[0].attributes["gen_ai.evaluation.score.value"] == 0.75
     trace = pytest.importorskip(
         "openinference.semconv.trace", reason="pip install openinference-semantic-conventions"

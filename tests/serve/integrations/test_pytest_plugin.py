@@ -95,14 +95,7 @@ def test_bad(assert_grounded):
 def test_the_judge_is_loaded_once_and_can_be_replaced(pytester, run):
     pytester.makeconftest("""
 import pytest
-from moonlynx import Verdict
-from moonlynx.judge.contract.types import JudgeInfo
-
-class Silent:
-    info = JudgeInfo(name="silent", version="1")
-    def __call__(self, examples):
-        error = {"code": "timeout", "message": "took too long"}
-        return [Verdict(score=None, error=error, judge=self.info) for _ in examples]
+from tests.serve.integrations.rows import Silent
 
 @pytest.fixture(scope="session")
 def grounded_judge():

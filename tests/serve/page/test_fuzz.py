@@ -1,6 +1,5 @@
 import json
 import string
-import subprocess
 from urllib.parse import quote
 
 import httpx
@@ -9,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ..loopback import EXAMPLE
+from ..test_fuzz import MEGABYTE, vitals
 from .browsing import PATIENCE, send
 from .conftest import CANARY
 
@@ -106,11 +106,6 @@ def verdict(client, body):
     return client.get("/gradio_api/queue/data", params={"session_hash": session}).content
 
 
-def memory(process):
-    shown = subprocess.run(["ps", "-o", "rss=", "-p", str(process.pid)], capture_output=True)
-    return int(shown.stdout) / 1024
-
-
 def test_random_requests_break_nothing(server, secret):
     process, address = server
     with httpx.Client(base_url=address, timeout=PATIENCE) as client:
@@ -123,8 +118,8 @@ def test_random_requests_break_nothing(server, secret):
                 got += verdict(client, request[3])
             assert CANARY.encode() not in got
 
-        before = memory(process)
+        before, *_ = vitals(process)
         check()
         assert process.poll() is None
         assert client.get("/readyz").status_code == 200
-        assert memory(process) < before + 256
+        assert vitals(process)[0] < before + 256 * MEGABYTE

@@ -55,20 +55,15 @@ def test_a_file_opens_with_what_it_takes(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_deployment_fits_its_gpus_and_its_command_lets_no_white_space_through(name):
+def test_a_deployment_fits_its_gpus_and_its_command_is_for_this_machine_alone(name):
     deployment = read_deployment(name)
     memory = memory_of(deployment.serving(GPUS[deployment.gpu].memory))
     assert memory.tokens >= deployment.max_model_len
     assert memory.weights + memory.workspace < deployment.memory_share * 80
     command = deployment.command()
     assert command[:3] == ("python", "-m", "vllm.entrypoints.openai.api_server")
-    assert "--enable-prefix-caching" in command
-    assert '"disable_any_whitespace": true' in flag(command, "structured-outputs-config")
     assert flag(command, "load-format") == "safetensors"
     assert flag(command, "host") == "127.0.0.1"
-    assert flag(command, "port") == "8001"
-    assert flag(command, "served-model-name") == deployment.name
-    assert flag(command, "tensor-parallel-size") == str(deployment.gpus)
     assert not any("trust" in word for word in command)
 
 

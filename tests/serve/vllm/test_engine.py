@@ -18,7 +18,7 @@ from moonlynx.serve.vllm.checks import NotFit
 from moonlynx.serve.vllm.deployment import Deployment
 from moonlynx.serve.vllm.engine import Engine, WaitingJudge, WaitingMetric
 
-from ..loopback import EXAMPLE, calling, free_port, until
+from ..loopback import EXAMPLE, free_port, until
 from .real import session
 
 
@@ -177,14 +177,3 @@ def test_metrics_wait_too(program):
         asking.join()
     assert found == [metric(inputs)]
     assert (waiting.info, waiting.definition) == (metric.info, metric.definition)
-
-
-def test_readiness_gives_the_engines_fault():
-    from moonlynx.serve.service import Settings
-
-    faults = ["vLLM is starting", None]
-    with calling(settings=Settings(fault=lambda: faults.pop(0))) as client:
-        refused = client.get("/readyz")
-        assert refused.status_code == 503
-        assert refused.json()["error"]["message"] == "vLLM is starting"
-        assert client.get("/readyz").status_code == 200
