@@ -36,17 +36,15 @@ ASKED = {"question": QUESTION, "context": CONTEXT}
 
 
 @pytest.mark.parametrize(
-    ("answer", "judge", "left"),
+    ("answer", "judge", "left", "score"),
     [
-        (RIGHT, JUDGE, RIGHT),
-        (WRONG, JUDGE, "I do not know."),
-        (RIGHT, Silent(), "I do not know."),
+        (RIGHT, JUDGE, RIGHT, "PASS"),
+        (WRONG, JUDGE, "I do not know.", "FAIL"),
+        (RIGHT, Silent(), "I do not know.", None),
     ],
 )
-def test_the_graph_goes_on_where_the_answer_is_supported(answer, judge, left):
+def test_the_graph_goes_on_where_the_answer_is_supported(answer, judge, left, score):
     state = graph(answer, judge).invoke(ASKED)
     assert state["answer"] == left
-    assert state["verdict"].score == (
-        None if judge != JUDGE else "PASS" if left == RIGHT else "FAIL"
-    )
+    assert state["verdict"].score == score
     assert asyncio.run(graph(answer, judge).ainvoke(ASKED))["answer"] == left

@@ -35,14 +35,10 @@ class OnlyRome(LM):
 
 
 def test_the_harness_marks_verdicts(tmp_path):
+    gold = {"Rome": "PASS", "Paris": "FAIL", "Paris 2": "PASS", "Oslo": "PASS"}
     rows = [
         {"id": city, "context": f"She lives in {city}.", "answer": "She lives.", "label": label}
-        for city, label in [
-            ("Rome", "PASS"),
-            ("Paris", "FAIL"),
-            ("Paris 2", "PASS"),
-            ("Oslo", "PASS"),
-        ]
+        for city, label in gold.items()
     ]
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))

@@ -86,13 +86,7 @@ def test_replies_become_verdicts_in_the_order_of_the_rows(files):
             reply(right, completion('{"REASONING":["So it says."],"SCORE":"PASS"}')),
         ],
     )
-    assert [verdict.id for verdict in verdicts] == [
-        "bridge",
-        "broken",
-        "wrong",
-        "again",
-        "greeting",
-    ]
+    assert [verdict.id for verdict in verdicts] == [row["id"] for row in ROWS]
     assert [verdict.score for verdict in verdicts] == ["PASS", None, "FAIL", "PASS", "PASS"]
     assert verdicts[2].reasoning == ("No tower.",)
     assert verdicts[2].usage.input_tokens == 300
