@@ -76,7 +76,7 @@ def _turned(sentence: Sentence) -> Edit | None:
         return None
     if _ASIDE.search(sentence.text[: edit.start]):
         return None
-    return Edit(edit.start + sentence.start, edit.end + sentence.start, edit.new)
+    return edit.moved(sentence.start)
 
 
 def invented_clauses(text: str, source: Source, rng: Random) -> Iterator[Draft]:

@@ -79,10 +79,7 @@ def negations(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # noq
         goes_on = _UNENDED.search(text[: sentence.start])  # from the line before
         if not sentence.text.endswith("?") and goes_on is None:
             for edit in sentence_negations(sentence):
-                yield Draft(
-                    "negation",
-                    (Edit(edit.start + sentence.start, edit.end + sentence.start, edit.new),),
-                )
+                yield Draft("negation", (edit.moved(sentence.start),))
 
 
 def sentence_negations(sentence: Sentence) -> Iterator[Edit]:

@@ -127,9 +127,12 @@ def _is_bound(text: str, match: re.Match[str]) -> bool:
 
 def _comparative(match: re.Match[str], group: int | str, new: str) -> Draft:
     """Replace a group of the match, in the old word's capitals."""
-    old = match.group(group)
-    written = new[:1].upper() + new[1:] if old[:1].isupper() else new
+    written = _capitalised_like(match.group(group), new)
     return Draft("comparative", (Edit(*match.span(group), written),))
+
+
+def _capitalised_like(old: str, new: str) -> str:
+    return new[:1].upper() + new[1:] if old[:1].isupper() else new
 
 
 _PLURAL = "(?:[a-z]+s|people|men|women|children)\\b"
@@ -169,12 +172,10 @@ def quantifiers(text: str, source: Source, rng: Random) -> Iterator[Draft]:  # n
                 continue
             new = match.expand(rng.choice(fitting))
             old = match.group()
+            end = match.end()
             if old.endswith(" "):  # the space is no part of the change
-                match_end, new = match.end() - 1, new.rstrip()
-            else:
-                match_end = match.end()
-            written = new[:1].upper() + new[1:] if old[:1].isupper() else new
-            yield Draft("quantifier", (Edit(match.start(), match_end, written),))
+                end, new = end - 1, new.rstrip()
+            yield Draft("quantifier", (Edit(match.start(), end, _capitalised_like(old, new)),))
 
 
 def _fits(before: str, new: str) -> bool:

@@ -98,14 +98,8 @@ def list_swaps(text: str, source: Source, rng: Random) -> Iterator[Draft]:
     ]
     for sentence, one, other in rng.sample(pairs, min(_MOST_PAIRS, len(pairs))):
         if _have_own_heads(sentence, one, other):
-            shift = sentence.start
-            yield Draft(
-                "list-swap",
-                (
-                    Edit(one.start + shift, one.end + shift, other.text),
-                    Edit(other.start + shift, other.end + shift, one.text),
-                ),
-            )
+            edits = Edit(one.start, one.end, other.text), Edit(other.start, other.end, one.text)
+            yield Draft("list-swap", tuple(edit.moved(sentence.start) for edit in edits))
 
 
 def _values(sentence: Sentence, source: Source) -> list[Value]:

@@ -49,6 +49,10 @@ class Edit(NamedTuple):
     end: int
     new: str
 
+    def moved(self, by: int) -> "Edit":
+        """Return the edit of a text that has so many characters before this one."""
+        return Edit(self.start + by, self.end + by, self.new)
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
