@@ -45,6 +45,9 @@ OutputOption = Annotated[
 BatchOption = Annotated[int, typer.Option(min=1, help="Rows judged at once.")]
 ResamplesOption = Annotated[int, typer.Option(min=100, help="Resamples of the bootstrap.")]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of bootstrap and sample.")]
+PricesOption = Annotated[
+    Path | None, typer.Option(help="Price table (default: the package's own).")
+]
 
 
 @app.command("eval")
@@ -66,9 +69,7 @@ def evaluate(
     batch_size: BatchOption = BATCH_SIZE,
     resamples: ResamplesOption = 1_000,
     seed: SeedOption = 0,
-    prices: Annotated[
-        Path | None, typer.Option(help="Price table (default: the package's own).")
-    ] = None,
+    prices: PricesOption = None,
     precisions: Annotated[
         bool,
         typer.Option(
@@ -205,9 +206,7 @@ def leaderboard(
     ] = None,
     map_: MapOption = None,
     data: DataOption = None,
-    prices: Annotated[
-        Path | None, typer.Option(help="Price table (default: the package's own).")
-    ] = None,
+    prices: PricesOption = None,
 ) -> None:
     """Write one page over finished evaluations: judges, baselines, published figures, costs.
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from moonlynx.judge.terminal.messages import Terminal, echo, make_folder
 
+from ..cli import PricesOption
 from ..markdown import table as markdown_table
 
 if TYPE_CHECKING:
@@ -76,9 +77,7 @@ def cost(
         str | None,
         typer.Option(help="PER_SECOND,HOUR: verdicts a second of yours, and its price an hour."),
     ] = None,
-    prices: Annotated[
-        Path | None, typer.Option(help="Price table (default: the package's own).")
-    ] = None,
+    prices: PricesOption = None,
     format_: FormatOption = None,
 ) -> None:
     """Show what judges cost, for a million verdicts and a month, beside the papers' figures."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.contract.base import Judge
-from moonlynx.judge.contract.types import Example, Unscored, Verdict
+from moonlynx.judge.contract.types import Example, Verdict
 from moonlynx.judge.registry import DEFAULT_JUDGE
 
 from .grounding import Grounding, faithfulness, read_example, reason
@@ -52,8 +52,6 @@ class GroundednessMetric(BaseMetric):
         return self._keep(await self._grounding.acheck(_example(test_case)))
 
     def _keep(self, verdict: Verdict) -> float:
-        if verdict.score is None:
-            raise Unscored(verdict)
         self.score, self.reason = faithfulness(verdict), reason(verdict)
         if verdict.probability is not None:
             self.score_breakdown = {"P(hallucinated)": verdict.probability}
