@@ -1,6 +1,5 @@
 """Starting and ending a child process, whatever it does. Here it is not vLLM: `test_real.py` is."""
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -10,15 +9,14 @@ import time
 
 import pytest
 
-from moonlynx.judge.contract.types import Example, MetricInput
+from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.metrics.loading import load_metric
-from moonlynx.judge.registry import load_judge
 from moonlynx.serve.vllm import engine as module
 from moonlynx.serve.vllm.checks import NotFit
 from moonlynx.serve.vllm.deployment import Deployment
-from moonlynx.serve.vllm.engine import Engine, WaitingJudge, WaitingMetric
+from moonlynx.serve.vllm.engine import Engine, WaitingMetric
 
-from ..loopback import EXAMPLE, free_port, until
+from ..loopback import free_port, until
 from .real import session
 
 
@@ -142,27 +140,8 @@ def test_a_machine_that_is_not_fit_starts_nothing(monkeypatch, tmp_path):
         pytest.fail("it was entered")
 
 
-def test_rows_wait_until_the_engine_is_settled(program):
-    program("time.sleep(60)")
-    judge = load_judge("token-similarity")
-    example = Example.from_row(EXAMPLE)
-
-    async def early(waiting, engine):
-        task = asyncio.create_task(waiting.acall([example]))
-        done, _ = await asyncio.wait({task}, timeout=0.3)
-        assert not done
-        engine._settled.set()
-        return await task
-
-    with Engine(deployment()) as engine:
-        waiting = WaitingJudge(judge, engine)
-        assert waiting.info == judge.info
-        assert asyncio.run(early(waiting, engine)) == judge([example])
-        assert waiting([example]) == judge([example])
-
-
 @pytest.mark.heavy
-def test_metrics_wait_too(program):
+def test_metrics_wait_until_the_engine_is_settled(program):
     program("time.sleep(60)")
     metric = load_metric("luna2:tone")
     inputs = [MetricInput(input="Who?", output="A fool did.")]
