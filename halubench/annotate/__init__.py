@@ -1,1 +1,1 @@
-"""Annotators label rows on a local web page; their labels are stored, exported and compared."""
+"""Annotators label rows on the terminal; their labels are stored and compared."""

@@ -154,7 +154,5 @@ def read(documents: tuple[str, ...]) -> Source:
 
 def sentence_at(text: str, position: int) -> Sentence | None:
     """Return the sentence of `text` that holds the position."""
-    for sentence in read((text,)).sentences:
-        if sentence.start <= position < sentence.end:
-            return sentence
-    return None
+    sentences = read((text,)).sentences
+    return next((one for one in sentences if one.start <= position < one.end), None)
