@@ -3,8 +3,6 @@
 Another package registers a judge under the entry point group `moonlynx.judges`, as a `Factory`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches

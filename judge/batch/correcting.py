@@ -1,7 +1,5 @@
 """Correct a stream of rows into a JSONL file of rows, resumable as that of verdicts is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 

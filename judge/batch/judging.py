@@ -4,8 +4,6 @@ Verdicts are in the order of the rows, and a verdict is the same bytes every tim
 skips the rows that are done (`moonlynx.judge.files.journal`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections import Counter, deque

@@ -1,7 +1,5 @@
 """The commands that fit to labelled rows: `moonlynx calibrate` and `cascade`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """What the commands that read rows have in common, and the rows that `moonlynx judge` is given."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is installed, for a bug report: versions, backends, weights; no paths and no secrets."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version

@@ -1,7 +1,5 @@
 """The commands `moonlynx judge` and `judges`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """The commands that run metrics: `moonlynx metric` and `metrics`."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """What a judge is: a callable over batches, and the pieces every judge builds its verdicts with."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 

@@ -1,7 +1,5 @@
 """What a correction did to an answer: each sentence, before and after."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from .types import Documents, Id, JudgeError, Range, Record, Text, Turn, Usage, Verdict

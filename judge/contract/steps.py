@@ -5,8 +5,6 @@ what they are to judge, and returns the verdicts; dropping it cancels. A judge t
 (`Stepped`) is called by running them through, and so is its async twin.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable

@@ -5,8 +5,6 @@ the recipes all speak these records. `schemas` beside this file generates their 
 Offsets count code points of the original strings, so `answer[start:end] == text` always holds.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from enum import IntEnum

@@ -1,7 +1,5 @@
 """Untrusted text as a terminal may show it: nothing in it acts, nothing in it hides."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

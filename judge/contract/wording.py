@@ -1,7 +1,5 @@
 """How the closed lists of the contract are said to a person."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from .types import CitationStatus, SentenceKind

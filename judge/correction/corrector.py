@@ -5,8 +5,6 @@ is then judged again, and what is unsupported in it now is taken out. What canno
 pass is withheld.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import Any
 

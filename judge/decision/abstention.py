@@ -4,8 +4,6 @@ An answer that the judge passes, but whose raw score is not among those that the
 certify, gets no score and the error code `abstained`. FAIL stays FAIL.
 """
 
-from __future__ import annotations
-
 from ..contract.base import Judge
 from ..contract.types import JudgeError, Verdict
 from .calibration import Calibrated, Calibration

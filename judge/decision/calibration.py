@@ -5,8 +5,6 @@ names the judge and the version it was fitted for, and serves no other. Fitting 
 (the extra `eval`), applying only numpy.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Sequence

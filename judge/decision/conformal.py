@@ -15,8 +15,6 @@ The rows have to be independent draws of what will be judged. Several answers ab
 not independent: the true confidence is then lower.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import count, takewhile
 from typing import Self

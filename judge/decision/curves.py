@@ -1,7 +1,5 @@
 """Probability curves: from a raw score to P(hallucinated), and how they are fitted."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Annotated, Literal, Self

@@ -6,8 +6,6 @@ same as that of an undisturbed run. What identifies the run is in each record, o
 beside the file, `PATH.run.json`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager

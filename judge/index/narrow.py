@@ -6,8 +6,6 @@ that they share, and for each of its words at least one that holds it: a judge i
 are nowhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches

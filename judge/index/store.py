@@ -3,8 +3,6 @@
 A document's file is named by the hash of its text: what has not changed is never cut again.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path

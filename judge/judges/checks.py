@@ -4,8 +4,6 @@ A citation is checked as ALCE does it (Gao et al. 2023, arXiv 2305.14627, sectio
 judged again, by the same judge, beside what it cites and nothing else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """An answer's sentences, what a judge found each to be, and the marks by which each cites."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A judge that lets common knowledge pass, as a chat model knows it (`?common-knowledge=`)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..backends.base import ChatBackend, ChatRequest

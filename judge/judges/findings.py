@@ -5,8 +5,6 @@ raw score is then the least it can be; where it would decide, the answer is unsc
 of the first that is missing. What is missing is never taken for support.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

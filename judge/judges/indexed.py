@@ -1,7 +1,5 @@
 """A judge over an index of long documents: it reads what of them matches the answer (`?index=`)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..contract.base import Judge, unscored

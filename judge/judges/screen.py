@@ -3,8 +3,6 @@
 Every judge that `load_judge` returns is behind this screen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ..contract.base import Judge, stages_of, unscored

@@ -4,8 +4,6 @@ They are translated sentence by sentence, so the verdict's offsets are those of 
 sentences: a span or an evidence covers a sentence at least. The reasoning quotes the translation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar

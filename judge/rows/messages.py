@@ -5,8 +5,6 @@ tools, system messages, and what users state beside their question. What the ass
 is no evidence; earlier turns are the conversation.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple

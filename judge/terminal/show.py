@@ -1,7 +1,5 @@
 """Show a verdict to a person on a terminal."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ the length, to compare words' beginnings and to spread to neighbours each found 
 weight for numbers, for names and for pairs of words found none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

@@ -7,8 +7,6 @@ free place: what a document could be about has no room in one, and "the document
 refunds" is a claim about the documents.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from importlib.resources import files

@@ -4,8 +4,6 @@ They claim nothing that a document could support, but one that says it shows the
 English, made to miss: what says more than that, after a comma or "but", is a claim.
 """
 
-from __future__ import annotations
-
 import re
 
 from .markup import read_markup

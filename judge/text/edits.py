@@ -6,8 +6,6 @@ stay becomes "…". A mark such as `**` stays where a part of what it encloses d
 items are not changed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby

@@ -4,8 +4,6 @@ Nothing is cut: blanks take the place of markup, so that offsets index the answe
 content stays: brackets within a sentence, asterisks between numbers, superscripts of units.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

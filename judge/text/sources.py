@@ -1,7 +1,5 @@
 """Which document a citation means: by its number, or by a title or an address that it carries."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Stop words are left out and numbers are kept whole: "3.5" is one token, and "12,
 Scripts written without spaces give overlapping pairs of characters instead of words.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

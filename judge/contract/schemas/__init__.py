@@ -4,8 +4,6 @@
 records.
 """
 
-from __future__ import annotations
-
 import json
 from importlib.resources import files
 from typing import Any

@@ -7,8 +7,6 @@ are words, numbers stay whole, and each sentence has its own score. Its `length_
 an answer counts as grounded unread, is an option, off by default.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache

@@ -5,8 +5,6 @@ and one minus that (eq. 5). Plain min hangs on a single token; the others are to
 validation data.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple

@@ -1,7 +1,5 @@
 """The context cut into blocks: sentences, and the lines of flattened records and tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice

@@ -1,7 +1,5 @@
 """What a trained Luna is read with: `luna.json`, beside its weights."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictInt, StringConstraints, model_validator

@@ -4,8 +4,6 @@
 the answer taken claim by claim. Training and judging assemble their inputs here and nowhere else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The judge: reads each claim of an answer with windows of the documents and writes the verdict."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Generator, Iterator, Sequence

@@ -5,8 +5,6 @@ else that a number or a name is nowhere in them. An exact-match feature, as in D
 2017, section 3.2), given as token types.
 """
 
-from __future__ import annotations
-
 from collections.abc import Set as AbstractSet
 
 import numpy as np

@@ -4,8 +4,6 @@ It holds `luna.json`, `tokenizer.json`, `manifest.json`, the files of at least o
 where the model is calibrated `calibration.json`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Which parts of the context a claim is read with: all of it, or the blocks that fit it best."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Sequence
 from functools import cached_property
 from typing import NamedTuple

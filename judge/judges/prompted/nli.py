@@ -4,8 +4,6 @@ The NLI rows of RAGHalu's table 3: whatever is not entailed, neutral or contradi
 unsupported. Premises that are too long for the model are read in windows, of which the best counts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby

@@ -3,8 +3,6 @@
 Training and judging read inputs here and nowhere else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 

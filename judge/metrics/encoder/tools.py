@@ -1,7 +1,5 @@
 """A tool call checked against the tools' schemas and the request: what can be counted."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

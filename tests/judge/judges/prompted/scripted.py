@@ -1,7 +1,5 @@
 """A chat model that replies by what it is asked, and keeps what it was asked."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ The weights of the classifier and of HHEM are random. Those of the encoder-decod
 it says "1" where it reads the word "green", else "0".
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
