@@ -84,7 +84,6 @@ class ChatBackend(Protocol):
 
     def complete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Complete the requests."""
-        ...
 
 
 @runtime_checkable
@@ -93,7 +92,6 @@ class AsyncChatBackend(ChatBackend, Protocol):
 
     async def acomplete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Complete the requests without blocking the event loop."""
-        ...
 
 
 async def acomplete(backend: ChatBackend, requests: Sequence[ChatRequest]) -> list[ChatReply]:
@@ -120,7 +118,6 @@ class EmbeddingBackend(Protocol):
             EmbeddingError: `too_long` where one of the texts is at fault, else `backend` or
                 `timeout`.
         """
-        ...
 
 
 @runtime_checkable
@@ -132,4 +129,3 @@ class TokenEmbeddingBackend(Protocol):
 
     def embed_tokens(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         """Return L2-normalised token states without special tokens, each (tokens, dimension)."""
-        ...

@@ -48,7 +48,6 @@ class EncoderBackend(Protocol):
 
     def encode(self, inputs: Sequence[Input]) -> list[EncoderOutput]:
         """Read the inputs, in order; an output is bit-identical whatever else is read."""
-        ...
 
 
 def load_encoder(folder: Path, backend: str | None) -> EncoderBackend:

@@ -51,7 +51,6 @@ class LabelBackend(Protocol):
     @property
     def positions(self) -> int:
         """Return the number of tokens that a prompt may have, plus one."""
-        ...
 
     def attach(self, name: str, folder: Path) -> str:
         """Attach the adapter in `folder`; return the name that requests use for it.
@@ -59,11 +58,9 @@ class LabelBackend(Protocol):
         Raises:
             BackendError: it is no adapter of this model.
         """
-        ...
 
     def score(self, requests: Sequence[LabelRequest]) -> list[LabelReply]:
         """Score the requests, of any adapters."""
-        ...
 
 
 @runtime_checkable
@@ -72,7 +69,6 @@ class AsyncLabelBackend(LabelBackend, Protocol):
 
     async def ascore(self, requests: Sequence[LabelRequest]) -> list[LabelReply]:
         """Score the requests without blocking the event loop."""
-        ...
 
 
 async def ascore(backend: LabelBackend, requests: Sequence[LabelRequest]) -> list[LabelReply]:

@@ -18,7 +18,6 @@ class Judge(Protocol):
 
     def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
         """Judge the examples. Faults of one example become that verdict's error."""
-        ...
 
 
 @runtime_checkable
@@ -27,7 +26,6 @@ class AsyncJudge(Judge, Protocol):
 
     async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
         """Judge the examples without blocking the event loop."""
-        ...
 
 
 def with_documents(judge: Judge, example: Example) -> Example:

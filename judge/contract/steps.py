@@ -52,7 +52,6 @@ class SteppedJudge(Judge, Protocol):
 
     def steps(self, examples: Sequence[Example]) -> Steps:
         """Judge the examples, a bounded piece of work at a time."""
-        ...
 
 
 class Stepped:

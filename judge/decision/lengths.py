@@ -54,7 +54,6 @@ class DecidesByLength(Protocol):
 
     def deciding(self, threshold: Threshold) -> Self:
         """Return the same judge with another threshold."""
-        ...
 
 
 class Band(Record):

@@ -99,7 +99,6 @@ class Metric(Protocol):
 
     def __call__(self, inputs: Sequence[MetricInput]) -> list[MetricVerdict]:
         """Judge the inputs. Faults of one input become that verdict's error."""
-        ...
 
 
 class DecoderMetric:

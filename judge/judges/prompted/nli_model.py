@@ -135,11 +135,9 @@ class Form(Protocol):
 
     def encode(self, premise: str, hypothesis: str) -> Any:
         """Write the pair as the model's inputs, uncut."""
-        ...
 
     def score(self, inputs: Any) -> tuple[float | None, float]:
         """Return support and conflict."""
-        ...
 
 
 def open_form(place: str, config: dict[str, Any], label: str | None) -> Form:
