@@ -1,6 +1,5 @@
 """Scoring a few tokens instead of writing text: what a metric of one token needs from a model."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,21 +60,6 @@ class LabelBackend(Protocol):
 
     def score(self, requests: Sequence[LabelRequest]) -> list[LabelReply]:
         """Score the requests, of any adapters."""
-
-
-@runtime_checkable
-class AsyncLabelBackend(LabelBackend, Protocol):
-    """A label backend that waits on a network."""
-
-    async def ascore(self, requests: Sequence[LabelRequest]) -> list[LabelReply]:
-        """Score the requests without blocking the event loop."""
-
-
-async def ascore(backend: LabelBackend, requests: Sequence[LabelRequest]) -> list[LabelReply]:
-    """Score the requests without blocking the event loop, in a thread if needed."""
-    if isinstance(backend, AsyncLabelBackend):
-        return await backend.ascore(requests)
-    return await asyncio.to_thread(backend.score, requests)
 
 
 def load_label_backend(backend: str, model: str, options: Mapping[str, str]) -> LabelBackend:

@@ -73,10 +73,9 @@ class OpenAILabels:
 
     def score(self, requests: Sequence[LabelRequest]) -> list[LabelReply]:
         """Score the requests; within a running event loop, in a thread of its own."""
-        return wait_for(self.ascore(requests))
+        return wait_for(self._score(requests))
 
-    async def ascore(self, requests: Sequence[LabelRequest]) -> list[LabelReply]:
-        """Score the requests without blocking the event loop."""
+    async def _score(self, requests: Sequence[LabelRequest]) -> list[LabelReply]:
         replies: list[LabelReply | None] = [None] * len(requests)
         by_labels: dict[tuple[int, tuple[int, ...]], list[int]] = {}
         for index, request in enumerate(requests):

@@ -11,7 +11,7 @@ from ..backends.base import ChatBackend
 from ..backends.replies import usage_of
 from ..contract.types import JudgeError, JudgeInfo, MetricInput, MetricVerdict, Turn
 from ..judges.prompted.polls import poll_requests, read_vote
-from ..judges.talk import Talk, aconverse, converse
+from ..judges.talk import Talk, converse
 from ..prompts import load_prompt
 from .definition import DefinitionError, load_definition
 from .metric import DIGITS
@@ -51,10 +51,6 @@ class ChainPollMetric:
     def __call__(self, inputs: Sequence[MetricInput]) -> list[MetricVerdict]:
         """Judge the inputs."""
         return converse(self._backend, [self._talk(one) for one in inputs])
-
-    async def acall(self, inputs: Sequence[MetricInput]) -> list[MetricVerdict]:
-        """Judge the inputs without blocking the event loop."""
-        return await aconverse(self._backend, [self._talk(one) for one in inputs])
 
     def _talk(self, one: MetricInput) -> Talk[MetricVerdict]:
         metric = self.definition.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from ..backends.labels import LabelBackend, LabelReply, LabelRequest, ascore
+from ..backends.labels import LabelBackend, LabelReply, LabelRequest
 from ..contract.types import JudgeError, JudgeInfo, MetricInput, MetricVerdict, Usage
 from .adapter import Scaling, probabilities
 from .definition import Cut, MetricDefinition, Windows
@@ -127,16 +127,6 @@ class DecoderMetric:
         """Judge the inputs."""
         (verdicts,) = run_together([self], inputs)
         return verdicts
-
-    async def acall(self, inputs: Sequence[MetricInput]) -> list[MetricVerdict]:
-        """Judge the inputs without blocking the event loop."""
-        jobs = [self.prepare(one) for one in inputs]
-        requests = [request for job in jobs for request in job.requests]
-        scored = iter(await ascore(self.backend, requests) if requests else ())
-        return [
-            self.finish(one, job, [next(scored) for _ in job.requests])
-            for one, job in zip(inputs, jobs, strict=True)
-        ]
 
     def prepare(self, one: MetricInput) -> Job:
         """Write the input's prompt, or those of its windows, or say why it has none."""

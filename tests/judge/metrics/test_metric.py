@@ -1,4 +1,3 @@
-import asyncio
 import shutil
 
 import pytest
@@ -42,7 +41,6 @@ def test_every_kind_gives_a_probability_for_each_class(heads):
         assert metric(INPUTS[::-1]) == verdicts[::-1]
         assert [metric([one])[0] for one in INPUTS] == verdicts
         assert metric(INPUTS) == verdicts
-        assert asyncio.run(metric.acall(INPUTS)) == verdicts
         assert metric([]) == []
 
 
