@@ -20,7 +20,7 @@ from typing import Generic, NamedTuple, Self, TypeVar
 from ..backends.base import BackendError, ChatBackend, ChatReply, ChatRequest
 from ..backends.replies import fault_of, usage_of
 from ..contract.types import JudgeError, Record, Text, Usage
-from ..decision.cost import Price, add_usage, show_usage
+from ..decision.cost import Price, show_usage
 from ..files.atomic import beside
 from ..files.journal import check_run, read_journal, resume, to_line
 from ..judges.prompted.objects import AnyReply, read_as
@@ -130,7 +130,7 @@ class Tally:
 
     def spend(self, what: str, usage: Usage) -> None:
         """Add what replies cost."""
-        self.usage[what] = add_usage(self.usage.get(what, Usage()), usage)
+        self.usage[what] = self.usage.get(what, Usage()) + usage
 
 
 def show_bill(usage: Mapping[str, Usage], prices: Mapping[str, Price]) -> str:

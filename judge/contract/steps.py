@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from .base import AsyncJudge, Judge
-from .types import Example, Verdict
+from .types import Example, JudgeInfo, Verdict
 
 T = TypeVar("T")
 
@@ -75,12 +75,29 @@ class Stepped:
         raise NotImplementedError
 
 
+class Wrapper(Stepped):
+    """A judge around another one.
+
+    Attributes:
+        info: the other's, with a mark behind its version where verdicts change.
+        calibration, languages, abstains, checks, stages: the other's, where it has them.
+    """
+
+    def __init__(self, judge: Judge, mark: str = "") -> None:
+        super().__init__(judge)
+        self.info = JudgeInfo(name=judge.info.name, version=f"{judge.info.version}{mark}")
+        self.calibration: Any = getattr(judge, "calibration", None)
+        self.languages: tuple[str, ...] = getattr(judge, "languages", ())
+        self.abstains = bool(getattr(judge, "abstains", False))
+        self.checks = bool(getattr(judge, "checks", False))
+        self.stages: tuple[Judge, ...] = getattr(judge, "stages", ())
+        self._judge = judge
+
+
 def steps_of(judge: Judge, examples: Sequence[Example]) -> Steps:
     """Return a judge's steps; one that has none is asked for all examples at once."""
-    return judge.steps(examples) if isinstance(judge, SteppedJudge) else _at_once(judge, examples)
-
-
-def _at_once(judge: Judge, examples: Sequence[Example]) -> Steps:
+    if isinstance(judge, SteppedJudge):
+        return (yield from judge.steps(examples))
     verdicts = yield Ask(judge, examples)
     assert verdicts is not None
     return verdicts

@@ -340,6 +340,10 @@ class Usage(Record):
     output_tokens: Count = 0
     windows: Count = 0
 
+    def __add__(self, other: Self) -> Self:
+        fields = type(self).model_fields
+        return type(self)(**{name: getattr(self, name) + getattr(other, name) for name in fields})
+
 
 class Stage(Record):
     """One stage of a composed judge, what it said, whether that stood, and what it cost.

@@ -22,8 +22,6 @@ class Abstaining(Calibrated):
         abstains: tells a cascade that this judge defers what it is unsure of.
     """
 
-    abstains = True
-
     def __init__(self, judge: Judge, risk: float, confidence: float = CONFIDENCE) -> None:
         """Find the raw score up to which answers are passed.
 
@@ -44,6 +42,7 @@ class Abstaining(Calibrated):
                 "with `moonlynx calibrate` and name it by calibration=FILE"
             )
         super().__init__(judge, calibration)
+        self.abstains = True
         self.passed_up_to = _passed_up_to(calibration, risk, confidence)
         self._promise = (
             f"at most {100 * risk:g} % of passed answers are hallucinated "

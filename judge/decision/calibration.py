@@ -17,7 +17,7 @@ from pydantic import StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from ..contract.base import Judge
-from ..contract.steps import Stepped, Steps, steps_of
+from ..contract.steps import Steps, Wrapper, steps_of
 from ..contract.types import (
     Count,
     Example,
@@ -118,7 +118,7 @@ class Calibration(Record):
         return round(self.parameters.probability(raw_score), 4)
 
 
-class Calibrated(Stepped):
+class Calibrated(Wrapper):
     """A judge whose verdicts carry a probability; all else in them is the judge's own.
 
     It has `acall` where the judge has it. The calibration's threshold is not applied here: a judge
@@ -140,11 +140,7 @@ class Calibrated(Stepped):
                 f"this judge is {_named(judge.info)}; fit one for it with `moonlynx calibrate`"
             )
         super().__init__(judge)
-        self.info = judge.info
-        self.languages: tuple[str, ...] = getattr(judge, "languages", ())
-        self.checks = bool(getattr(judge, "checks", False))
-        self._judge = judge
-        self.calibration = calibration
+        self.calibration: Calibration = calibration
 
     def steps(self, examples: Sequence[Example]) -> Steps:
         """Judge the examples in the judge's own steps."""
@@ -245,7 +241,11 @@ def fit_calibration(
         rows_without_score=len(raw_scores) - len(scores),
         data_sha256=data_sha256,
         curve=fit_curve(scores, failed),
-        presets=_fit_presets(counts, scores, failed),
+        presets=Presets(
+            guard=stop_at_most(scores[~failed], MISSED),
+            balanced=_choose_threshold(counts, BALANCED_ACCURACY),
+            audit=pass_at_most(scores[failed], MISSED),
+        ),
         by_length=None
         if lengths is None or objective != BALANCED_ACCURACY
         else _fit_by_length(raw_scores, failed, lengths),
@@ -355,17 +355,6 @@ def _choose_threshold(counts: _Counts, objective: str) -> float:
             )
         chosen = int(np.argmax(np.where(met, caught, -1)))
     return _between(counts.scores, len(counts.scores) - 1 - chosen)
-
-
-def _fit_presets(
-    counts: _Counts, scores: NDArray[np.float64], failed: NDArray[np.bool_]
-) -> Presets:
-    """Fit the three thresholds; an answer is FAIL where its raw score reaches one."""
-    return Presets(
-        guard=stop_at_most(scores[~failed], MISSED),
-        balanced=_choose_threshold(counts, BALANCED_ACCURACY),
-        audit=pass_at_most(scores[failed], MISSED),
-    )
 
 
 def _between(scores: NDArray[np.float64], index: int) -> float:

@@ -4,16 +4,14 @@
 has the same form.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from math import isfinite
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from ..contract.types import Finite, MoonlynxError, Record, Usage, Verdict
 from ..files.stored import load_record
@@ -25,15 +23,20 @@ class PriceError(MoonlynxError, ValueError):
     """A price that cannot be read."""
 
 
+NotNegative = Annotated[Finite, Field(ge=0)]
+
+
 @dataclass(frozen=True)
 class Price:
-    """What a million tokens cost, in whatever currency."""
+    """What a million tokens of one model cost, in whatever currency."""
 
-    input: float
-    output: float
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    input: NotNegative
+    output: NotNegative
 
     @classmethod
-    def parse(cls, text: str) -> Price:
+    def parse(cls, text: str) -> Self:
         """Read "INPUT,OUTPUT".
 
         Raises:
@@ -53,23 +56,13 @@ class Price:
         return (usage.input_tokens * self.input + usage.output_tokens * self.output) / 1e6
 
 
-NotNegative = Annotated[Finite, Field(ge=0)]
-
-
-class ModelPrice(Record):
-    """What a million tokens of one model cost."""
-
-    input: NotNegative
-    output: NotNegative
-
-
 class PriceTable(Record):
     """Prices by model name."""
 
     updated: date  # when the prices were last read
     currency: str  # of all of them, as in "USD"
     source: str  # where they were read
-    models: dict[str, ModelPrice]  # prices by the name that the endpoint knows the model by
+    models: dict[str, Price]  # prices by the name that the endpoint knows the model by
     # price of an hour of one GPU, by its chip's name
     gpu_hours: dict[str, NotNegative] = Field(default_factory=dict)
     gpu_source: str = "not given"  # where those were read
@@ -95,8 +88,7 @@ class PriceTable(Record):
 
     def price_of(self, model: str) -> Price | None:
         """Return a model's price, None where the table lacks it."""
-        found = self.models.get(model)
-        return None if found is None else Price(found.input, found.output)
+        return self.models.get(model)
 
 
 def model_of(judge: str) -> str:
@@ -120,13 +112,7 @@ def estimate_tokens(text: str) -> float:
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
     """Add up calls, tokens and windows."""
-    every = list(usages)
-    return Usage(**{name: sum(getattr(u, name) for u in every) for name in Usage.model_fields})
-
-
-def add_usage(first: Usage, second: Usage) -> Usage:
-    """Add up two of them."""
-    return total_usage((first, second))
+    return sum(usages, Usage())
 
 
 def show_usage(usage: Usage, what: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..contract.base import Judge
-from ..contract.steps import Progress, Stepped, Steps, steps_of
+from ..contract.steps import Progress, Steps, Wrapper, steps_of
 from ..contract.types import Citation, CitationStatus, Evidence, Example, Span, Verdict
 from ..decision.cost import total_usage
 from ..text import Mark, Piece, find_denial, iter_sentences, read_markup, stems_of
@@ -41,23 +41,16 @@ class _Reading(NamedTuple):
         return frozenset([*there][:_CHECKED])
 
 
-class Checked(Stepped):
+class Checked(Wrapper):
     """A judge whose verdicts say what became of each citation, and which refusals are false.
 
     A false refusal is an UNSUPPORTED sentence and its answer FAIL. With `required` an answer is
     FAIL too where a sentence that claims something cites nothing or wrongly. `raw_score` stays the
     judge's own; where a check changes the score, `probability` is null and `stages` names it.
-
-    Attributes:
-        calibration, languages: the judge's.
     """
 
     def __init__(self, judge: Judge, *, required: bool = False) -> None:
         super().__init__(judge)
-        self.info = judge.info
-        self.calibration = getattr(judge, "calibration", None)
-        self.languages: tuple[str, ...] = getattr(judge, "languages", ())
-        self._judge = judge
         self._required = required
 
     def steps(self, examples: Sequence[Example]) -> Steps:

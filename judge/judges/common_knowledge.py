@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from ..backends.base import ChatBackend, ChatRequest
 from ..backends.replies import usage_of
 from ..contract.base import Judge, stages_of
-from ..contract.steps import Stepped, Steps, steps_of
-from ..contract.types import Example, JudgeError, JudgeInfo, Score, Stage, Verdict
-from ..decision.cost import add_usage
+from ..contract.steps import Steps, Wrapper, steps_of
+from ..contract.types import Example, JudgeError, Score, Stage, Verdict
 from ..prompts import messages
 from ..text import Piece
-from .findings import body, clip, share_supported
+from .findings import body, clip, overruled, share_supported
 from .prompted.objects import keyed_schema, read_object, read_text
 
 NAME, PROMPT = "common knowledge", "common-knowledge-v1"
@@ -20,7 +19,7 @@ _SCHEMA = keyed_schema({"fact": {"type": "string"}, "kind": {"enum": [*_KINDS]}}
 _TOKENS = 80
 
 
-class LettingPass(Stepped):
+class LettingPass(Wrapper):
     """A judge before whose FAIL a chat model is asked what of it is common knowledge.
 
     It is shown each unsupported sentence by itself, but for those that the documents contradict. A
@@ -28,17 +27,11 @@ class LettingPass(Stepped):
     another unsupported one PASS. `raw_score` stays the judge's own; where the score changes,
     `probability` is null. Where the model gives no answer that can be read, the sentence stays
     unsupported and the stage has a warning.
-
-    Attributes:
-        calibration, languages: the judge's.
     """
 
     def __init__(self, judge: Judge, model: ChatBackend) -> None:
-        super().__init__(judge)
-        self.info = JudgeInfo(name=judge.info.name, version=f"{judge.info.version}+{PROMPT}")
-        self.calibration = getattr(judge, "calibration", None)
-        self.languages: tuple[str, ...] = getattr(judge, "languages", ())
-        self._judge, self._model = judge, model
+        super().__init__(judge, f"+{PROMPT}")
+        self._model = model
 
     def steps(self, examples: Sequence[Example]) -> Steps:
         """Judge the examples in the judge's own steps, then ask about those that FAIL."""
@@ -70,16 +63,12 @@ class LettingPass(Stepped):
                 faults.append(found)
             elif found == _KNOWN:
                 known.append(piece)
-        score: Score = "PASS" if _all_known(verdict, known) else "FAIL"
+        unsupported = sum(one.label == "UNSUPPORTED" for one in verdict.sentences)
+        score: Score = "PASS" if unsupported == len(known) else "FAIL"
         warning = f"{self._model.name}: {faults[0].message}" if faults else None
         usage = usage_of(replies)
         own = Stage(judge=NAME, score=score, decided=score == "PASS", usage=usage, warning=warning)
         return _let_pass(verdict, known, own, self._model.name)
-
-
-def _all_known(verdict: Verdict, known: Sequence[Piece]) -> bool:
-    """Return whether all that is unsupported is common knowledge."""
-    return sum(one.label == "UNSUPPORTED" for one in verdict.sentences) == len(known)
 
 
 def _let_pass(verdict: Verdict, known: Sequence[Piece], stage: Stage, model: str) -> Verdict:
@@ -93,9 +82,7 @@ def _let_pass(verdict: Verdict, known: Sequence[Piece], stage: Stage, model: str
     refuted = tuple(f"UNSUPPORTED: {one}" for one in quoted)
     reasons = [f"COMMON KNOWLEDGE: {one} as {model} finds." for one in quoted]
     reasons += [one for one in verdict.reasoning if not one.startswith(refuted)]
-    earlier = stages_of(verdict)
-    if stage.decided:
-        earlier = tuple(one.model_copy(update={"decided": False}) for one in earlier)
+    earlier = overruled(verdict) if stage.decided else stages_of(verdict)
     return verdict.model_copy(
         update={
             "score": stage.score,
@@ -109,6 +96,6 @@ def _let_pass(verdict: Verdict, known: Sequence[Piece], stage: Stage, model: str
             ),
             "sentences": sentences,
             "stages": (stage, *earlier),
-            "usage": add_usage(verdict.usage, stage.usage),
+            "usage": verdict.usage + stage.usage,
         }
     )

@@ -8,7 +8,7 @@ of the first that is missing. What is missing is never taken for support.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..contract.base import unscored
+from ..contract.base import stages_of, unscored
 from ..contract.types import (
     Evidence,
     Example,
@@ -22,7 +22,7 @@ from ..contract.types import (
     Verdict,
 )
 from ..prompts.parsing import shorten
-from ..text import Piece, body_start, claims_nothing, content_tokens, read_markup, split_sentences
+from ..text import Piece, body_start, claims_nothing, forms_of, read_markup, split_sentences
 
 _SHOWN = 80  # characters of a sentence quoted in a reason
 
@@ -52,18 +52,14 @@ def claims(example: Example) -> list[Piece]:
 
 def closest_evidence(example: Example, sentence: Sentence) -> Evidence | None:
     """Find the document sentence that shares most content words, for judges that name none."""
-    forms = _forms(example.answer[sentence.start : sentence.end])
+    forms = forms_of(example.answer[sentence.start : sentence.end])
     best, shared = None, 0
     for document, text in enumerate(example.context):
         for start, end, piece in split_sentences(text):
-            if (count := len(forms & _forms(piece))) > shared:
+            if (count := len(forms & forms_of(piece))) > shared:
                 best = Evidence(document=document, start=start, end=end, relation="support")
                 shared = count
     return best
-
-
-def _forms(text: str) -> set[str]:
-    return {token.form for token in content_tokens(text)}
 
 
 def sentences_verdict(
@@ -150,14 +146,17 @@ def share_supported(sentences: Sequence[Sentence]) -> float | None:
 
 def fail_by(verdict: Verdict, check: str, reasons: Sequence[str]) -> dict[str, object]:
     """Return what changes in a verdict that a check calls FAIL; `stages` names it."""
-    own = Stage(judge=verdict.judge.name, score=verdict.score, decided=False, usage=verdict.usage)
-    later = tuple(one.model_copy(update={"decided": False}) for one in verdict.stages) or (own,)
     return {
         "score": "FAIL",
         "probability": verdict.probability if verdict.score == "FAIL" else None,
         "reasoning": (*reasons, *verdict.reasoning),
-        "stages": (Stage(judge=check, score="FAIL", decided=True), *later),
+        "stages": (Stage(judge=check, score="FAIL", decided=True), *overruled(verdict)),
     }
+
+
+def overruled(verdict: Verdict) -> tuple[Stage, ...]:
+    """Return the verdict's stages, none of which decides any more."""
+    return tuple(one.model_copy(update={"decided": False}) for one in stages_of(verdict))
 
 
 def answer_verdict(

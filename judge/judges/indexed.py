@@ -3,30 +3,22 @@
 from collections.abc import Sequence
 
 from ..contract.base import Judge, unscored
-from ..contract.steps import Stepped, Steps, steps_of
-from ..contract.types import BadInput, Example, JudgeInfo, Verdict
+from ..contract.steps import Steps, Wrapper, steps_of
+from ..contract.types import BadInput, Example, Verdict
 from ..index.narrow import Narrowed, expand, narrow
 from ..index.store import Index
 
 
-class Indexed(Stepped):
+class Indexed(Wrapper):
     """A judge whose examples may name documents of an index instead of holding them.
 
     Evidence is in the documents themselves: `document` is the place in the example's own context,
     or in the index where the context is `ALL_DOCUMENTS`. The index is part of the judge's version.
-
-    Attributes:
-        abstains: whether the judge does.
-        stages: the judge, by itself.
     """
 
     def __init__(self, judge: Judge, index: Index) -> None:
-        super().__init__(judge)
-        version = f"{judge.info.version}+index-{index.version}"
-        self.info = JudgeInfo(name=judge.info.name, version=version)
-        self.stages = (judge,)
-        self.abstains = bool(getattr(judge, "abstains", False))
-        self._judge = judge
+        super().__init__(judge, f"+index-{index.version}")
+        self.calibration, self.stages = None, (judge,)  # calibrated is what it asks
         self._index = index
 
     def expand(self, example: Example) -> Example:

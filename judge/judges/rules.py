@@ -9,18 +9,18 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from ..contract.base import Judge
-from ..contract.steps import Stepped, Steps, steps_of
-from ..contract.types import Example, JudgeInfo, Sentence, Span, Stage, Usage, Verdict
+from ..contract.base import Judge, stages_of
+from ..contract.steps import Steps, Wrapper, steps_of
+from ..contract.types import Example, Sentence, Span, Stage, Verdict
 from ..text import iter_sentences
 from ..text.absent import Absent, find_absent
-from .findings import share_supported
+from .findings import fail_by, share_supported
 
 VERSION = "rules-2"
 NAME = "rules"
 
 
-class RuleTier(Stepped):
+class RuleTier(Wrapper):
     """A judge with the rule tier before it.
 
     The judge judges every answer; the tier then marks the sentences in which it finds an absent
@@ -29,11 +29,8 @@ class RuleTier(Stepped):
     """
 
     def __init__(self, judge: Judge) -> None:
-        super().__init__(judge)
-        self.info = JudgeInfo(name=judge.info.name, version=f"{judge.info.version}+{VERSION}")
-        self._judge = judge
-        self.stages = (judge,)
-        self.abstains = bool(getattr(judge, "abstains", False))
+        super().__init__(judge, f"+{VERSION}")
+        self.calibration, self.stages = None, (judge,)  # calibrated is what it asks
 
     def steps(self, examples: Sequence[Example]) -> Steps:
         """Judge the examples in the judge's own steps, then look for literals."""
@@ -46,28 +43,20 @@ class RuleTier(Stepped):
         return settled
 
     def _settle(self, example: Example, verdict: Verdict, absent: Sequence[Absent]) -> Verdict:
-        own = Stage(
-            judge=verdict.judge.name, score=verdict.score, decided=not absent, usage=verdict.usage
-        )
-        later = verdict.stages or (own,)
         if not absent:
-            rules = Stage(judge=NAME, score=None, decided=False, usage=Usage())
-            return verdict.model_copy(update={"judge": self.info, "stages": (rules, *later)})
-        later = tuple(stage.model_copy(update={"decided": False}) for stage in later)
-        rules = Stage(judge=NAME, score="FAIL", decided=True, usage=Usage())
+            rules = Stage(judge=NAME, score=None, decided=False)
+            stages = (rules, *stages_of(verdict))
+            return verdict.model_copy(update={"judge": self.info, "stages": stages})
         sentences = _sentences(example, verdict.sentences, absent)
-        reasons = tuple(f"No document holds “{each.text}”." for each in absent)
+        reasons = [f"No document holds “{each.text}”." for each in absent]
         return verdict.model_copy(
-            update={
+            update=fail_by(verdict, NAME, reasons)
+            | {
                 "judge": self.info,
-                "score": "FAIL",
                 "error": None,
-                "probability": verdict.probability if verdict.score == "FAIL" else None,
-                "reasoning": reasons + verdict.reasoning,
                 "spans": _spans(example, verdict.spans, absent),
                 "sentences": sentences,
                 "faithfulness": share_supported(sentences) if verdict.sentences else None,
-                "stages": (rules, *later),
             }
         )
 

@@ -6,7 +6,7 @@ Every judge that `load_judge` returns is behind this screen.
 from collections.abc import Sequence
 
 from ..contract.base import Judge, stages_of, unscored
-from ..contract.steps import Stepped, Steps, steps_of
+from ..contract.steps import Steps, Wrapper, steps_of
 from ..contract.types import Example, JudgeInfo, Stage, Verdict
 from ..text.languages import find_language, language_of_document
 from ..text.readable import is_language
@@ -23,7 +23,7 @@ def unpinned(info: JudgeInfo) -> JudgeInfo:
     return info.model_copy(update={"version": info.version.partition("@")[0]})
 
 
-class Screened(Stepped):
+class Screened(Wrapper):
     """A judge that is asked only about answers that are language.
 
     All others are unscored with `bad_input`. Where answer or documents are in another language than
@@ -34,15 +34,7 @@ class Screened(Stepped):
     """
 
     def __init__(self, judge: Judge, *, strict: bool = False, commit: str | None = None) -> None:
-        super().__init__(judge)
-        self.info = judge.info
-        if commit is not None:
-            self.info = JudgeInfo(name=judge.info.name, version=f"{judge.info.version}@{commit}")
-        self.calibration = getattr(judge, "calibration", None)
-        self.abstains = bool(getattr(judge, "abstains", False))
-        self.stages: tuple[Judge, ...] = getattr(judge, "stages", ())
-        self._judge = judge
-        self._languages: tuple[str, ...] = getattr(judge, "languages", ())
+        super().__init__(judge, "" if commit is None else f"@{commit}")
         self._strict = strict
 
     def steps(self, examples: Sequence[Example]) -> Steps:
@@ -74,16 +66,16 @@ class Screened(Stepped):
 
     def _warn(self, example: Example) -> str | None:
         """Return a warning that names the languages found, if one is not the judge's."""
-        if not self._languages:
+        if not self.languages:
             return None
         answer = find_language(example.answer, example.context)
         documents = sorted({name for name in map(language_of_document, example.context) if name})
-        if {answer, *documents} <= {None, *self._languages}:
+        if {answer, *documents} <= {None, *self.languages}:
             return None
         found = [f"answer: {answer}"] if answer else []
         if documents:
             found.append(f"documents: {', '.join(documents)}")
-        return f"{'; '.join(found)}; {self.info.name} reads {', '.join(self._languages)}"
+        return f"{'; '.join(found)}; {self.info.name} reads {', '.join(self.languages)}"
 
 
 def _left(examples: Sequence[Example], seen: Sequence[Verdict | Stage | None]) -> list[Example]:

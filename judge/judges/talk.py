@@ -13,7 +13,6 @@ from typing import Generic, TypeVar
 from ..backends.base import ChatBackend, ChatReply, ChatRequest, acomplete
 from ..backends.replies import fault_of, usage_of
 from ..contract.types import Example, JudgeError, JudgeInfo, Usage, Verdict
-from ..decision.cost import add_usage
 from ..prompts import messages
 from .findings import claims, sentences_verdict
 
@@ -178,7 +177,7 @@ def _counted(talk: Talk[T]) -> Talk[tuple[T, Usage]]:
         except StopIteration as end:
             return end.value, usage
         replies = yield requests
-        usage = add_usage(usage, usage_of(replies))
+        usage += usage_of(replies)
 
 
 class _Run(Generic[T]):

@@ -12,11 +12,10 @@ from ..backends.base import ChatBackend, ChatRequest
 from ..backends.replies import usage_of
 from ..contract.base import Judge, stages_of, unscored
 from ..contract.spec import SpecError
-from ..contract.steps import Stepped, Steps, steps_of
+from ..contract.steps import Steps, Wrapper, steps_of
 from ..contract.types import (
     Example,
     JudgeError,
-    JudgeInfo,
     Range,
     Sentence,
     Span,
@@ -24,7 +23,6 @@ from ..contract.types import (
     Usage,
     Verdict,
 )
-from ..decision.cost import add_usage
 from ..prompts import messages
 from ..prompts.parsing import shorten
 from ..text import Piece
@@ -67,26 +65,19 @@ class _Reading:
     error: JudgeError | None = None
 
 
-class Translated(Stepped):
+class Translated(Wrapper):
     """A judge before which a chat model translates what the judge does not read.
 
     A verdict on a translation has a stage with the answer's translation; what could not be
     translated is unscored.
-
-    Attributes:
-        calibration, abstains, stages: the judge's.
     """
 
     def __init__(self, judge: Judge, model: ChatBackend) -> None:
-        super().__init__(judge)
-        self._languages: tuple[str, ...] = getattr(judge, "languages", ())
+        super().__init__(judge, f"+{PROMPT}")
+        self._languages, self.languages = self.languages, ()
         if not self._languages:
             raise SpecError(f"translate= has no use: {judge.info.name} reads every language")
-        self.info = JudgeInfo(name=judge.info.name, version=f"{judge.info.version}+{PROMPT}")
-        self.calibration = getattr(judge, "calibration", None)
-        self.abstains = bool(getattr(judge, "abstains", False))
-        self.stages: tuple[Judge, ...] = getattr(judge, "stages", ())
-        self._judge, self._model = judge, model
+        self._model = model
 
     def steps(self, examples: Sequence[Example]) -> Steps:
         """Translate the examples, one at a time, then judge those that could be translated."""
@@ -129,7 +120,7 @@ class Translated(Stepped):
             messages(PROMPT, reading.example, sentence=units[n].text, **named) for n in numbers
         ]
         replies = self._model.complete([ChatRequest(one, _SCHEMA, _TOKENS) for one in turns])
-        reading.usage = add_usage(reading.usage, usage_of(replies))
+        reading.usage += usage_of(replies)
         said = {}
         for number, reply in zip(numbers, replies, strict=True):
             found = read_text(read_object(reply), "translation")
@@ -161,7 +152,7 @@ class Translated(Stepped):
             translation=example.answer,
         )
         update["stages"] = (stage, *stages_of(verdict))
-        update["usage"] = add_usage(reading.usage, verdict.usage)
+        update["usage"] = reading.usage + verdict.usage
         return verdict.model_copy(update=update)
 
 

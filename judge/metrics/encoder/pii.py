@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Literal
 
-from ...contract.types import MetricInput, MetricSpan, MetricVerdict
+from ...contract.types import MetricInput, MetricSpan, MetricVerdict, Usage
 from ...text import Piece, iter_sentences, stems_of
 from ..adapter import HeadError
 from ..formats import FORMATS, find_formats
@@ -59,10 +59,10 @@ class PiiMetric:
         spans = list(_formats(one))
         labels = found.labels | dict.fromkeys((*FORMATS, *NAMES), 0.0)
         labels |= {span.label: 1.0 for span in spans}
-        calls = tokens = 0
+        usage = found.usage
         for field, piece, runs in islice(_with_names(one, spans), _MOST):
             there, numbers, read = self._head.reader.read_runs(piece.text, runs)
-            calls, tokens = calls + 1, tokens + read
+            usage += Usage(calls=1, input_tokens=read)
             tagged = self._tag(numbers)[:, 1:].round(6) if there else ()
             for (start, end), p in zip(there, tagged, strict=True):
                 labels |= {name: max(labels[name], float(p[i])) for i, name in enumerate(NAMES)}
@@ -71,15 +71,11 @@ class PiiMetric:
                     place = field, piece.start + start, piece.start + end
                     spans.append(_span(one, *place, label, float(p.max())))
         spans.sort(key=lambda span: (span.field, span.start))
-        used = {
-            "calls": found.usage.calls + calls,
-            "input_tokens": found.usage.input_tokens + tokens,
-        }
         return found.model_copy(
             update={
                 "labels": {name: labels[name] for name in self.definition.classes},
                 "spans": tuple(spans),
-                "usage": found.usage.model_copy(update=used),
+                "usage": usage,
             }
         )
 

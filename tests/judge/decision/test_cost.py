@@ -4,7 +4,6 @@ from moonlynx.judge.contract.types import JudgeInfo, Stage, Usage, Verdict
 from moonlynx.judge.decision.cost import (
     Price,
     PriceError,
-    add_usage,
     estimate_tokens,
     load_prices,
     show_usage,
@@ -16,7 +15,7 @@ def test_usage_is_priced_added_up_shown_and_estimated():
     assert Price.parse("0.5, 1.5") == Price(0.5, 1.5)
     assert Price(0.5, 1.5).of(usage) == 1.75
     usage = Usage(calls=600, input_tokens=1_000, output_tokens=10)
-    assert show_usage(add_usage(usage, usage), "calls") == "1,200 calls (2,000 tokens in, 20 out)"
+    assert show_usage(usage + usage, "calls") == "1,200 calls (2,000 tokens in, 20 out)"
     assert estimate_tokens("abcd" * 10) == 10
     assert estimate_tokens("ääää") == 2
 

@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from moonlynx.judge.contract.base import unscored
 from moonlynx.judge.contract.types import JudgeInfo, Score, Usage, Verdict
-from moonlynx.judge.decision.cost import ModelPrice, PriceTable
+from moonlynx.judge.decision.cost import Price, PriceTable
 from moonlynx.judge.decision.policy import (
     Budget,
     Policy,
@@ -123,7 +123,7 @@ def test_money_and_time_are_spent_by_what_is_handed_on():
         updated="2026-11-21",
         currency="USD",
         source="test",
-        models={"big": ModelPrice(input=2.0, output=10.0)},
+        models={"big": Price(2.0, 10.0)},
     )
     money = Budget.parse("money<=1.5").spending(one, two, [], [], table)
     # 1,000 tokens in and 100 out: 0.2 and 0.1 cents.
