@@ -4,7 +4,6 @@ import codecs
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
-import httpx
 from pydantic import BaseModel, Field, ValidationError
 
 from ..contract.types import JudgeError
@@ -40,7 +39,9 @@ class OpenAIBackend:
     async def acomplete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Complete the requests without blocking the event loop."""
         payloads = [{"model": self._model} | payload_of(request) for request in requests]
-        answers = await self._endpoint.post_all("/chat/completions", payloads, _read)
+        answers = await self._endpoint.post_all(
+            "/chat/completions", payloads, lambda response: read_completion(response.content)
+        )
         return [
             _no_reply(answer) if isinstance(answer, JudgeError) else answer for answer in answers
         ]
@@ -103,10 +104,6 @@ def payload_of(request: ChatRequest) -> dict[str, Any]:
     if request.logprobs:
         payload |= {"logprobs": True, "top_logprobs": TOP}
     return payload
-
-
-def _read(response: httpx.Response) -> ChatReply:
-    return read_completion(response.content)
 
 
 def read_completion(answer: bytes | dict[str, Any]) -> ChatReply:

@@ -14,7 +14,7 @@ from ..contract.correction import Change, Correction, Outcome
 from ..contract.types import Example, JudgeError, Range, Usage, Verdict
 from ..judges.prompted.objects import keyed_schema, read_object, read_text
 from ..prompts import messages
-from ..text import Piece, claims_nothing, content_tokens
+from ..text import Piece, claims_nothing, forms_of
 from ..text.edits import Edited, annotate, edit, split_units
 
 UNSUPPORTED = "[unsupported]"
@@ -55,7 +55,7 @@ def correct(
             if model is not None and wrong:
                 changes, reasons, usage = rewrite(model, example, units, wrong, before)
             outcome, edited, after = yield from _filter(example, units, changes, reasons)
-    held = {form for document in example.context for form in _forms(document)}
+    held = {form for document in example.context for form in forms_of(document)}
     listed = []
     for number, ((start, end, text), place) in enumerate(zip(units, edited.ranges, strict=True)):
         said: dict[str, Any] = {"action": "kept", "reason": reasons.get(number)}
@@ -64,7 +64,7 @@ def correct(
         elif number in changes:
             said["action"] = "marked" if marking else "rewritten"
             said["new"] = edited.text[slice(*place)]
-            said["lost"] = tuple(sorted((_forms(text) & held) - _forms(edited.text)))
+            said["lost"] = tuple(sorted((forms_of(text) & held) - forms_of(edited.text)))
         listed.append(Change(start=start, end=end, text=text, **said))
     return Correction(
         outcome=outcome,
@@ -160,10 +160,6 @@ def _with_answer(example: Example, answer: str) -> Example:
     return example.model_copy(update={"answer": answer, "label": None, "spans": None})
 
 
-def _forms(text: str) -> set[str]:
-    return {token.form for token in content_tokens(text)}
-
-
 FOUND = "the judge finds it unsupported"
 PROMPT = "correct-sentence-v1"
 _SCHEMA = keyed_schema({"sentence": {"type": "string"}})
@@ -211,9 +207,7 @@ def _read(reply: ChatReply, unit: str, stays: Sequence[str]) -> tuple[str, str |
     if isinstance(said, JudgeError):
         return "", f"no rewrite: {said.message}"
     said = " ".join(said.split())
-    old, new, *others = (
-        {token.form for token in content_tokens(text)} for text in (unit, said, *stays)
-    )
+    old, new, *others = map(forms_of, (unit, said, *stays))
     if not new:
         return "", "the model had nothing to put in its place"
     for refused, why in (

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from ..backends.base import BackendError, MissingExtra
-from ..backends.local import find_folder
+from ..backends.local import check_template, find_folder
 from ..contract.types import Finite, MoonlynxError, Probability, Record
 from ..files.stored import load_record
 from .definition import MetricDefinition
@@ -128,8 +128,7 @@ def load_tokenizer(folder: Path) -> Any:
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise BackendError(f"cannot load the tokenizer of {folder}: {error}") from None
-    if tokenizer.chat_template is None:
-        raise BackendError(f"{folder} has no chat template; use a model made for chat")
+    check_template(tokenizer, str(folder))
     return tokenizer
 
 

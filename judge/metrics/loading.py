@@ -19,15 +19,7 @@ from ..backends.labels import LabelBackend, load_label_backend
 from ..backends.options import read_own, whole
 from ..contract.spec import JudgeSpec, SpecError, parse_spec
 from ..contract.types import JudgeInfo
-from .adapter import (
-    HEAD,
-    Head,
-    HeadError,
-    find_backbone,
-    fingerprint,
-    load_head_file,
-    load_tokenizer,
-)
+from .adapter import HEAD, HeadError, find_backbone, fingerprint, load_head_file, load_tokenizer
 from .chainpoll import POLLS, ChainPollMetric, prompt_of
 from .definition import load_definition
 from .metric import DecoderMetric, Metric
@@ -94,7 +86,11 @@ def _load_embedded(name: str, backend: str | None, options: Mapping[str, str]) -
     from .encoder.metric import EncoderMetric
     from .encoder.pii import PiiMetric
 
-    head = EncoderMetric.load(name, backend, options)
+    if backend not in (None, "onnx"):
+        raise SpecError(f"heads on the encoder run on onnx, not on {backend}")
+    if options:
+        raise SpecError(f"{min(options)}: heads on the encoder take no options")
+    head = EncoderMetric(name)
     if name == "pii":
         return PiiMetric(head)
     return DisguisedMetric(head) if name == "prompt_injection" else head
@@ -111,7 +107,11 @@ def _load_trained(
         raise HeadError(f"{folder}: {error}") from None
     if not backend.startswith("http"):
         found = find_backbone(name)
-        _check_backbone(head, folder, found)
+        if fingerprint(found) != head.backbone.sha256:
+            raise HeadError(
+                f"{folder} is a head of {head.backbone.name}, and {found} is another model; name "
+                "its own by ?backbone="
+            )
         name = str(found)
     labels = _bring_up(backend, name, options)
     return DecoderMetric(
@@ -122,14 +122,6 @@ def _load_trained(
         head.scaling,
         head.thresholds,
     )
-
-
-def _check_backbone(head: Head, folder: Path, found: Path) -> None:
-    if fingerprint(found) != head.backbone.sha256:
-        raise HeadError(
-            f"{folder} is a head of {head.backbone.name}, and {found} is another model; name its "
-            "own by ?backbone="
-        )
 
 
 def _prompt_as_it_is(

@@ -4,7 +4,7 @@ from .claims import claims_nothing
 from .denials import find_denial
 from .markup import Mark, read_markup
 from .sentences import SHORT, Piece, body_start, iter_sentences, split_sentences
-from .tokens import Token, content_tokens, stem, stems_of, words
+from .tokens import Token, content_tokens, forms_of, stem, stems_of, words
 
 __all__ = [
     "SHORT",
@@ -15,6 +15,7 @@ __all__ = [
     "claims_nothing",
     "content_tokens",
     "find_denial",
+    "forms_of",
     "iter_sentences",
     "read_markup",
     "split_sentences",

@@ -52,6 +52,11 @@ def content_tokens(text: str) -> list[Token]:
     return [token for token in words(text) if token.form not in _STOP_WORDS]
 
 
+def forms_of(text: str) -> set[str]:
+    """Return the forms of the text's content words."""
+    return {token.form for token in content_tokens(text)}
+
+
 def stem(form: str) -> str:
     """Return the form by which a content word is compared: its beginning, or the whole of a number.
 

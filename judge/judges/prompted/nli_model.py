@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ...backends.base import BackendError, MissingExtra
 from ...backends.hub import split_revision
-from ...backends.local import find_folder, hash_files
+from ...backends.local import break_up, find_folder, hash_files
 
 # Names of labels that say that the premise supports the hypothesis, or that it contradicts it.
 SUPPORT = ("entailment", "entail", "entailed", "supported", "supports", "consistent")
@@ -112,9 +112,7 @@ class NliModel:
 
     def _plain(self, text: str) -> str:
         """Neutralise a text so that it cannot end its part: it forges no token and no mark."""
-        for token in self._special:
-            text = text.replace(token, f"{token[0]} {token[1:]}")
-        return _PART.sub(r"\1 :", text)
+        return _PART.sub(r"\1 :", break_up(text, self._special))
 
 
 def _limit(form: Form) -> int:

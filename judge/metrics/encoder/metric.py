@@ -4,16 +4,14 @@ Each window is read by itself, so that verdicts are independent; windows are joi
 metric's definition says.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from ...contract.spec import SpecError
 from ...contract.types import JudgeError, JudgeInfo, MetricInput, MetricVerdict, Usage
 from ...judges.luna import weights as luna
 from ..adapter import HeadError
@@ -31,15 +29,6 @@ _ADHERENCE = "context_adherence"
 
 class EncoderMetric:
     """A metric by a head on the encoder of luna:mini."""
-
-    @classmethod
-    def load(cls, name: str, backend: str | None, options: Mapping[str, str]) -> Self:
-        """Load the head that ships with the package; it runs on onnx and takes no options."""
-        if backend not in (None, "onnx"):
-            raise SpecError(f"heads on the encoder run on onnx, not on {backend}")
-        if options:
-            raise SpecError(f"{min(options)}: heads on the encoder take no options")
-        return cls(name)
 
     def __init__(self, name: str, folder: Path = EMBEDDED) -> None:
         """Load the head of that name from a folder of heads.

@@ -46,7 +46,8 @@ class StateEncoder:
         path = folder / MODEL
         if not path.is_file():
             raise BackendError(f"cannot read states: there is no {path}")
-        self._session = open_session(path, path.read_bytes() + _as_outputs(layers), 1)
+        outputs = b"".join(_field(_OUTPUT, _field(_NAME, name.encode())) for name in layers)
+        self._session = open_session(path, path.read_bytes() + _field(_GRAPH, outputs), 1)
         self._names = [*layers, "claim_logit"]
         self.version = hash_files(path)
 
@@ -54,12 +55,6 @@ class StateEncoder:
         """Read one input."""
         *layers, claims = self._session.run(self._names, feed(*one))
         return States(np.concatenate(layers), float(claims[0]))
-
-
-def _as_outputs(names: Sequence[str]) -> bytes:
-    """Write a model whose graph has these outputs and nothing else."""
-    outputs = b"".join(_field(_OUTPUT, _field(_NAME, name.encode())) for name in names)
-    return _field(_GRAPH, outputs)
 
 
 def _field(number: int, content: bytes) -> bytes:

@@ -27,6 +27,7 @@ from moonlynx.judge.metrics.encoder.metric import EncoderMetric
 from moonlynx.judge.metrics.encoder.parts import read_parts
 from moonlynx.judge.metrics.encoder.states import StateEncoder
 from moonlynx.judge.metrics.encoder.tools import COUNTS, read_call
+from moonlynx.judge.metrics.loading import load_metric
 
 from ...cases import cases
 
@@ -189,9 +190,9 @@ def test_heads_that_are_damaged_missing_or_of_another_encoder_are_refused(tmp_pa
     with pytest.raises(DefinitionError, match="no metric is called"):
         EncoderMetric("nosuch", folder)
     with pytest.raises(SpecError, match="onnx"):
-        EncoderMetric.load("toxicity", "torch", {})
+        load_metric("luna2:toxicity@torch")
     with pytest.raises(SpecError, match="no options"):
-        EncoderMetric.load("toxicity", None, {"a": "b"})
+        load_metric("luna2:toxicity?a=b")
 
 
 @pytest.mark.parametrize(
