@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Self
 
 from pydantic import ValidationError, model_validator
-from pydantic_core import PydanticCustomError
 
 from ..contract.spec import SpecError
-from ..contract.types import JudgeError, Record, Text, first_fault
+from ..contract.types import JudgeError, Record, Text, first_fault, wrong
 from .base import BackendError, ChatReply, ChatRequest, Finish, ReplyToken
 from .options import read_options
 from .replies import faulty
@@ -57,9 +56,9 @@ class ScriptRow(Record):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if (self.finish == "error") != (self.error is not None):
-            raise PydanticCustomError("bad_input", 'finish "error" and error go together')
+            raise wrong('finish "error" and error go together')
         if self.tokens is not None and "".join(t.text for t in self.tokens) != self.text:
-            raise PydanticCustomError("bad_input", "the tokens joined do not give the text")
+            raise wrong("the tokens joined do not give the text")
         return self
 
 

@@ -79,17 +79,19 @@ class BadInput(MoonlynxError, ValueError):
         self.message = message
 
 
+def wrong(message: str, kind: str = "bad_input") -> PydanticCustomError:
+    """Return the error by which a validator refuses a record; `message` is shown as it is."""
+    return PydanticCustomError(kind, "{message}", {"message": message})
+
+
 def _encodable(value: Any) -> Any:
     """Refuse lone surrogates: they cannot be written as UTF-8, so no verdict could hold them."""
     if isinstance(value, str):
         try:
             value.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise PydanticCustomError(
-                "bad_input",
-                "holds a lone surrogate at position {position}; decode the text as UTF-8 first",
-                {"position": error.start},
-            ) from None
+            place = f"holds a lone surrogate at position {error.start}"
+            raise wrong(f"{place}; decode the text as UTF-8 first") from None
     return value
 
 
@@ -98,21 +100,13 @@ def _documents(value: Any) -> Any:
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list | tuple):
-        raise PydanticCustomError(
-            "bad_input",
-            "must be a string or a list of strings, got {kind}",
-            {"kind": type(value).__name__},
-        )
+        raise wrong(f"must be a string or a list of strings, got {type(value).__name__}")
     return value
 
 
 def _id(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, str | int):
-        raise PydanticCustomError(
-            "bad_input",
-            "must be a string or an integer, got {kind}",
-            {"kind": type(value).__name__},
-        )
+        raise wrong(f"must be a string or an integer, got {type(value).__name__}")
     return _encodable(value)
 
 
@@ -121,9 +115,7 @@ def _writable(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     try:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
-        raise PydanticCustomError(
-            "bad_input", "cannot be written as JSON ({why})", {"why": str(error)}
-        ) from None
+        raise wrong(f"cannot be written as JSON ({error})") from None
     return value
 
 
@@ -155,7 +147,7 @@ class Range(Record):
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
         if self.end <= self.start:
-            raise PydanticCustomError("bad_input", "end must be greater than start")
+            raise wrong("end must be greater than start")
         return self
 
 
@@ -171,10 +163,9 @@ class Span(Range):
     @model_validator(mode="after")
     def _as_long_as_its_range(self) -> Self:
         if len(self.text) != self.end - self.start:
-            raise PydanticCustomError(
-                "bad_input",
-                "text has {length} characters, but start and end are {apart} apart",
-                {"length": len(self.text), "apart": self.end - self.start},
+            apart = self.end - self.start
+            raise wrong(
+                f"text has {len(self.text)} characters, but start and end are {apart} apart"
             )
         return self
 
@@ -207,23 +198,15 @@ class Example(Record):
     @model_validator(mode="after")
     def _judgeable(self) -> Self:
         if not any(document.strip() for document in self.context):
-            raise PydanticCustomError(
-                "empty_context",
-                "context: holds no text; pass at least one document that is not blank",
-            )
+            message = "context: holds no text; pass at least one document that is not blank"
+            raise wrong(message, "empty_context")
         if self.document_ids and len(self.document_ids) != len(self.context):
-            raise PydanticCustomError(
-                "bad_input", "document_ids: must be as many as there are documents, or none"
-            )
+            raise wrong("document_ids: must be as many as there are documents, or none")
         if not self.answer.strip():
-            raise PydanticCustomError("empty_answer", "answer: holds no text to judge")
+            raise wrong("answer: holds no text to judge", "empty_answer")
         for span in self.spans or ():
             if self.answer[span.start : span.end] != span.text:
-                raise PydanticCustomError(
-                    "bad_input",
-                    "spans: answer[{start}:{end}] is not the span's text",
-                    {"start": span.start, "end": span.end},
-                )
+                raise wrong(f"spans: answer[{span.start}:{span.end}] is not the span's text")
         return self
 
     @classmethod
@@ -321,7 +304,7 @@ class Citation(Range):
     @model_validator(mode="after")
     def _dangling_without_document(self) -> Self:
         if (self.document is None) != (self.status == "dangling"):
-            raise PydanticCustomError("bad_input", "a citation is dangling if it has no document")
+            raise wrong("a citation is dangling if it has no document")
         return self
 
 
@@ -398,9 +381,7 @@ class Verdict(Record):
     @model_validator(mode="after")
     def _scored_or_explained(self) -> Self:
         if (self.score is None) != (self.error is not None):
-            raise PydanticCustomError(
-                "bad_input", "a verdict has either a score or an error, never both or neither"
-            )
+            raise wrong("a verdict has either a score or an error, never both or neither")
         return self
 
     def to_lynx(self) -> dict[str, list[str] | str]:
@@ -455,7 +436,5 @@ class MetricVerdict(Record):
     @model_validator(mode="after")
     def _labelled_or_explained(self) -> Self:
         if (not self.labels) != (self.error is not None):
-            raise PydanticCustomError(
-                "bad_input", "a verdict has either labels or an error, never both or neither"
-            )
+            raise wrong("a verdict has either labels or an error, never both or neither")
         return self

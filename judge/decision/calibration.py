@@ -14,7 +14,6 @@ from typing import Annotated, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import StringConstraints, model_validator
-from pydantic_core import PydanticCustomError
 
 from ..contract.base import Judge
 from ..contract.steps import Steps, Wrapper, steps_of
@@ -29,6 +28,7 @@ from ..contract.types import (
     Sentence,
     Span,
     Verdict,
+    wrong,
 )
 from ..files.stored import load_record
 from .conformal import RiskCurve, fit_curve, pass_at_most, stop_at_most
@@ -79,11 +79,11 @@ class Calibration(Record):
     @model_validator(mode="after")
     def _of_its_version(self) -> Self:
         if (self.curve is None) != (self.schema_version == "1.0"):
-            raise PydanticCustomError("bad_input", "curve belongs to version 1.1 and later")
+            raise wrong("curve belongs to version 1.1 and later")
         if (self.presets is None) != (self.schema_version in ("1.0", "1.1")):
-            raise PydanticCustomError("bad_input", "presets belong to version 1.2 and later")
+            raise wrong("presets belong to version 1.2 and later")
         if self.by_length is not None and self.schema_version != CALIBRATION_VERSION:
-            raise PydanticCustomError("bad_input", "by_length belongs to version 1.3 and later")
+            raise wrong("by_length belongs to version 1.3 and later")
         return self
 
     def threshold_of(self, preset: Preset | None) -> float:

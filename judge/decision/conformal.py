@@ -22,9 +22,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
-from ..contract.types import Count, Finite, Record
+from ..contract.types import Count, Finite, Record, wrong
 
 CONFIDENCE = 0.95
 _PROPOSING = 0.25  # share of the rows; a quarter certified most answers in simulations
@@ -49,13 +48,13 @@ class RiskCurve(Record):
         fails = self.proposing_fails, self.testing_fails
         columns = (*rows, *fails)
         if {len(column) for column in columns} != {len(self.raw_scores)}:
-            raise PydanticCustomError("bad_input", "raw_scores and counts differ in length")
+            raise wrong("raw_scores and counts differ in length")
         if sorted(set(self.raw_scores)) != [*self.raw_scores]:
-            raise PydanticCustomError("bad_input", "raw_scores must rise")
+            raise wrong("raw_scores must rise")
         if any(sorted(column) != [*column] for column in columns):
-            raise PydanticCustomError("bad_input", "counts must not fall")
+            raise wrong("counts must not fall")
         if any(np.greater(some, whole).any() for some, whole in zip(fails, rows, strict=True)):
-            raise PydanticCustomError("bad_input", "more fails than rows")
+            raise wrong("more fails than rows")
         return self
 
     def certify(self, risk: float, *, confidence: float, below: float) -> float | None:

@@ -7,10 +7,9 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from ..backends.base import MissingExtra
-from ..contract.types import Finite, MoonlynxError, Probability, Record, Score
+from ..contract.types import Finite, MoonlynxError, Probability, Record, Score, wrong
 
 MIN_ROWS = 20
 Method = Literal["temperature", "isotonic"]
@@ -46,11 +45,11 @@ class Isotonic(Record):
     @model_validator(mode="after")
     def _rising(self) -> Self:
         if len(self.raw_scores) != len(self.probabilities):
-            raise PydanticCustomError("bad_input", "raw_scores and probabilities differ in length")
+            raise wrong("raw_scores and probabilities differ in length")
         if sorted(self.raw_scores) != [*self.raw_scores]:
-            raise PydanticCustomError("bad_input", "raw_scores must rise")
+            raise wrong("raw_scores must rise")
         if sorted(self.probabilities) != [*self.probabilities]:
-            raise PydanticCustomError("bad_input", "probabilities must not fall")
+            raise wrong("probabilities must not fall")
         return self
 
     def probability(self, raw_score: float) -> float:

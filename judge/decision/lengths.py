@@ -22,9 +22,8 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, StrictInt, model_validator
-from pydantic_core import PydanticCustomError
 
-from ..contract.types import Count, Finite, Record, Verdict
+from ..contract.types import Count, Finite, Record, Verdict, wrong
 from .conformal import pass_at_most, stop_at_most
 
 Preset = Literal["guard", "balanced", "audit"]
@@ -86,7 +85,7 @@ class ByLength(Record):
     def _rising(self) -> Self:
         starts = [band.claims for band in self.bands]
         if starts[0] != 1 or any(a >= b for a, b in pairwise(starts)):
-            raise PydanticCustomError("bad_input", "bands must begin at 1 claim and rise")
+            raise wrong("bands must begin at 1 claim and rise")
         return self
 
     def threshold(self, preset: Preset) -> Threshold:

@@ -13,9 +13,16 @@ from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import Field, StringConstraints, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
 
-from ..contract.types import MetricInput, MoonlynxError, Probability, Record, Text, first_fault
+from ..contract.types import (
+    MetricInput,
+    MoonlynxError,
+    Probability,
+    Record,
+    Text,
+    first_fault,
+    wrong,
+)
 
 Kind = Literal["boolean", "multi-class", "multi-label"]
 Node = Literal["llm_span", "tools", "retriever", "trace"]
@@ -97,7 +104,7 @@ class MetricDefinition(Record):
             or _fault_of_template(self)
         )
         if fault is not None:
-            raise PydanticCustomError("bad_input", "{fault}", {"fault": fault})
+            raise wrong(fault)
         return self
 
     @property

@@ -3,9 +3,8 @@
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictInt, StringConstraints, model_validator
-from pydantic_core import PydanticCustomError
 
-from ...contract.types import Count, MoonlynxError, Probability, Record
+from ...contract.types import Count, MoonlynxError, Probability, Record, wrong
 from .aggregate import AnswerScore, Support, SupportModel
 from .inputs import Limits, premise_room
 
@@ -53,11 +52,9 @@ class LunaConfig(Record):
     @model_validator(mode="after")
     def _roomy(self) -> Self:
         if premise_room(self.limits, self.lead, self.claim) < _LEAST_PREMISE:
-            raise PydanticCustomError(
-                "bad_input",
-                "window: {window} tokens leave fewer than {least} for the documents beside lead "
-                "and claim; make it longer, or those shorter",
-                {"window": self.window, "least": _LEAST_PREMISE},
+            raise wrong(
+                f"window: {self.window} tokens leave fewer than {_LEAST_PREMISE} for the documents "
+                "beside lead and claim; make it longer, or those shorter"
             )
         return self
 

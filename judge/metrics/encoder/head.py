@@ -10,9 +10,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, StringConstraints, model_validator
-from pydantic_core import PydanticCustomError
 
-from ...contract.types import Finite, Probability, Record
+from ...contract.types import Finite, Probability, Record, wrong
 from ...files.stored import MANIFEST, Manifest, check_file, load_record, save_manifest
 from ..adapter import HeadError
 from ..definition import Kind
@@ -115,7 +114,7 @@ class EncoderHead(Record):
             fits &= len(self.names.bias) == 1 + len(NAMES)
             fits &= len(unpack(self.names.weights, np.float16)) % (1 + len(NAMES)) == 0
         if not fits:
-            raise PydanticCustomError("bad_input", "weights are not as long as the outputs say")
+            raise wrong("weights are not as long as the outputs say")
         return self
 
 
