@@ -4,8 +4,8 @@ A citation is checked as ALCE does it (Gao et al. 2023, arXiv 2305.14627, sectio
 judged again, by the same judge, beside what it cites and nothing else.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from ..contract.base import Judge
 from ..contract.steps import Progress, Steps, Wrapper, steps_of
@@ -23,22 +23,51 @@ _RANK: tuple[CitationStatus | None, ...]
 _RANK = ("supported", "supported_elsewhere", "unsupported", "dangling", None)
 
 
-class _Reading(NamedTuple):
-    """What an answer cites, and what is to be judged for it."""
+@dataclass
+class _Reading:
+    """What an answer cites, and what the judge says of its sentences beside that alone."""
 
+    among: int = 0  # documents of the answer
     # as `read_units` returns them
-    units: list[Unit]
-    whole: list[Mark]
+    units: Sequence[Unit] = ()
+    whole: Sequence[Mark] = ()
     # that each mark cites, None for one that does not exist
-    documents: dict[Mark, list[int | None]]
-    # sentences, by number, beside sets of documents
-    asked: dict[tuple[int, frozenset[int]], Example]
+    documents: dict[Mark, list[int | None]] = field(default_factory=dict)
+    # sentences, by number, beside sets of documents: what to judge, and what was found
+    asked: dict[tuple[int, frozenset[int]], Example] = field(default_factory=dict)
+    found: dict[tuple[int, frozenset[int]], Verdict] = field(default_factory=dict)
 
     def cited(self, number: int) -> frozenset[int]:
         """Return the documents that a sentence cites, the first `_CHECKED` of them."""
         marks = self.units[number].marks or self.whole
         there = dict.fromkeys(d for mark in marks for d in self.documents[mark] if d is not None)
         return frozenset([*there][:_CHECKED])
+
+    def holds(self, number: int, documents: frozenset[int]) -> bool:
+        """Return whether the documents support the sentence, no worse than all of them do."""
+        unit = self.units[number]
+        if not documents or unit.label != "SUPPORTED":
+            return False
+        found = self.found.get((number, documents))
+        if found is None:
+            return len(documents) == self.among
+        score = found.raw_score
+        return found.score == "PASS" or (score is not None and score <= unit.raw_score)
+
+    def status(self, number: int, document: int | None) -> CitationStatus | None:
+        """Return what became of a citation of the document by the sentence."""
+        unit = self.units[number]
+        cited = self.cited(number)
+        if document is None:
+            return "dangling"
+        if unit.label == "NO_INFO" or document not in cited:
+            return None
+        if unit.label == "UNSUPPORTED":
+            return "unsupported"
+        if self.holds(number, frozenset([document])):
+            return "supported"
+        alone = any(self.holds(number, frozenset([one])) for one in cited)
+        return "supported" if not alone and self.holds(number, cited) else "supported_elsewhere"
 
 
 class Checked(Wrapper):
@@ -67,10 +96,9 @@ class Checked(Wrapper):
             if verdict.score is not None:
                 verdict = mark_false_refusals(example, verdict)
             if reading is not None:
-                read = {key: next(found) for key in reading.asked}
-                usage = total_usage([verdict.usage, *(one.usage for one in read.values())])
-                said = _Found(reading, read, len(example.context))
-                verdict = _cite(verdict, reading, said, required=self._required)
+                reading.found = {key: next(found) for key in reading.asked}
+                usage = total_usage(one.usage for one in (verdict, *reading.found.values()))
+                verdict = _cite(verdict, reading, required=self._required)
                 verdict = verdict.model_copy(update={"usage": usage})
             settled.append(verdict)
         return settled
@@ -94,15 +122,15 @@ def _read(example: Example, verdict: Verdict, *, always: bool) -> _Reading | Non
         return None
     marks = read_markup(example.answer).marks
     if not marks and not always:
-        return _Reading([], [], {}, {})
+        return _Reading()
     units, whole = read_units(example.answer, verdict.sentences)
     documents = {
         mark: [find_document(cited, example.context) for cited in mark.cited] for mark in marks
     }
-    reading = _Reading(units, whole, documents, {})
+    reading = _Reading(len(example.context), units, whole, documents)
     for number, unit in enumerate(units):
         if unit.label == "SUPPORTED":
-            for alone in _sets(reading.cited(number), len(example.context)):
+            for alone in _sets(reading.cited(number), reading.among):
                 if any(example.context[one].strip() for one in alone):
                     reading.asked[number, alone] = _alone(example, unit.piece, alone)
     return reading
@@ -124,56 +152,19 @@ def _alone(example: Example, piece: Piece, documents: frozenset[int]) -> Example
     )
 
 
-class _Found:
-    """What the judge said of an answer's sentences beside what they cite, and nothing else."""
-
-    def __init__(
-        self, reading: _Reading, read: Mapping[tuple[int, frozenset[int]], Verdict], among: int
-    ) -> None:
-        self._reading = reading
-        self._read = read
-        self._among = among
-
-    def holds(self, number: int, documents: frozenset[int]) -> bool:
-        """Return whether the documents support the sentence, no worse than all of them do."""
-        unit = self._reading.units[number]
-        if not documents or unit.label != "SUPPORTED":
-            return False
-        found = self._read.get((number, documents))
-        if found is None:
-            return len(documents) == self._among
-        score = found.raw_score
-        return found.score == "PASS" or (score is not None and score <= unit.raw_score)
-
-    def status(self, number: int, document: int | None) -> CitationStatus | None:
-        """Return what became of a citation of the document by the sentence."""
-        unit = self._reading.units[number]
-        cited = self._reading.cited(number)
-        if document is None:
-            return "dangling"
-        if unit.label == "NO_INFO" or document not in cited:
-            return None
-        if unit.label == "UNSUPPORTED":
-            return "unsupported"
-        if self.holds(number, frozenset([document])):
-            return "supported"
-        alone = any(self.holds(number, frozenset([one])) for one in cited)
-        return "supported" if not alone and self.holds(number, cited) else "supported_elsewhere"
-
-
-def _cite(verdict: Verdict, reading: _Reading, found: _Found, *, required: bool) -> Verdict:
+def _cite(verdict: Verdict, reading: _Reading, *, required: bool) -> Verdict:
     """Add what became of the citations."""
     citations: list[Citation] = []
     faults: list[str] = []
     for number, unit in enumerate(reading.units):
         own = [
-            _citation(mark, one, found.status(number, one))
+            _citation(mark, one, reading.status(number, one))
             for mark in unit.marks
             for one in reading.documents[mark]
         ]
         citations += own
         wrong = [_said(one) for one in own if one.status not in ("supported", None)]
-        uncited = not own and not found.holds(number, reading.cited(number))
+        uncited = not own and not reading.holds(number, reading.cited(number))
         if unit.label != "NO_INFO" and (wrong or uncited):
             said = "; ".join(wrong) or "nothing that supports it"
             name = "MISCITED" if wrong else "UNCITED"
@@ -181,7 +172,7 @@ def _cite(verdict: Verdict, reading: _Reading, found: _Found, *, required: bool)
     silent = [number for number, unit in enumerate(reading.units) if not unit.marks]
     for mark in reading.whole:  # as good as for the sentence that it supports best
         for one in reading.documents[mark]:
-            statuses = [found.status(number, one) for number in silent]
+            statuses = [reading.status(number, one) for number in silent]
             status = min(statuses, key=_RANK.index, default=None if one is not None else "dangling")
             citations.append(_citation(mark, one, status))
     update: dict[str, object] = {

@@ -10,7 +10,6 @@ text is between marks that it does not contain.
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from typing_extensions import override
 
@@ -20,16 +19,12 @@ from ...contract.base import unscored
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
 from ...prompts import messages
 from ..findings import Finding, claims, sentences_verdict
+from ..prompted.objects import keyed_schema
 from ..talk import Method, Talk
 
 PROMPT = "llm-prompt-v1"
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    # An enum of steps would be tidier, but xgrammar writes its numbers as 0.050000000000000003.
-    "properties": {"score": {"type": "number", "minimum": 0, "maximum": 1}},
-    "required": ["score"],
-    "additionalProperties": False,
-}
+# An enum of steps would be tidier, but xgrammar writes its numbers as 0.050000000000000003.
+SCHEMA = keyed_schema({"score": {"type": "number", "minimum": 0, "maximum": 1}})
 _MAX_TOKENS = 32  # {"score": 0.05} and white space
 
 
