@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
-from pydantic import ValidationError, model_validator
+from pydantic import model_validator
 
 from ..contract.spec import SpecError
-from ..contract.types import JudgeError, Record, Text, first_fault, wrong
+from ..contract.types import BadInput, JudgeError, Record, Text, wrong
+from ..files.journal import read_records
 from .base import BackendError, ChatReply, ChatRequest, Finish, ReplyToken
 from .options import read_options
 from .replies import faulty
@@ -88,19 +89,11 @@ def load(model: str | None, options: Mapping[str, str]) -> FakeBackend:  # noqa:
 
 def _read_script(path: Path) -> list[ScriptRow]:
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
+        return read_records(path, ScriptRow)
+    except OSError as error:
         raise BackendError(f"cannot read the script {path}: {error}") from None
-    rows = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            rows.append(ScriptRow.model_validate_json(line))
-        except ValidationError as error:
-            where, message = first_fault(error, "row")
-            raise BackendError(f"{path}, line {number}: {where}: {message}") from None
-    return rows
+    except BadInput as error:
+        raise BackendError(str(error)) from None
 
 
 def _reply(request: ChatRequest, row: ScriptRow) -> ChatReply:

@@ -177,18 +177,16 @@ def read_records(path: Path, kind: type[AnyRecord]) -> list[AnyRecord]:
         BadInput: a line is no such record; names line and field.
         OSError: the file cannot be read.
     """
+    records = []
     with path.open("rb") as file:
-        return [
-            _read(path, number, line, kind) for number, line in enumerate(file, 1) if line.strip()
-        ]
-
-
-def _read(path: Path, number: int, line: bytes, kind: type[AnyRecord]) -> AnyRecord:
-    try:
-        return kind.model_validate_json(line)
-    except ValidationError as error:
-        field, message = first_fault(error, "row")
-        raise BadInput("bad_input", f"{path}, line {number}, {field}", message) from None
+        for number, line in enumerate(file, start=1):
+            try:
+                if line.strip():
+                    records.append(kind.model_validate_json(line))
+            except ValidationError as error:
+                field, message = first_fault(error, "row")
+                raise BadInput("bad_input", f"{path}, line {number}, {field}", message) from None
+    return records
 
 
 def to_line(record: Record) -> bytes:

@@ -97,14 +97,10 @@ class MetricDefinition(Record):
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        fault = (
-            _fault_of_classes(self)
-            or _fault_of_reads(self)
-            or _fault_of_windows(self)
-            or _fault_of_template(self)
-        )
-        if fault is not None:
-            raise wrong(fault)
+        _check_classes(self)
+        _check_reads(self)
+        _check_windows(self)
+        _check_template(self)
         return self
 
     @property
@@ -134,51 +130,49 @@ class MetricDefinition(Record):
         return frozenset({self.positive if holds else other})
 
 
-def _fault_of_classes(definition: MetricDefinition) -> str | None:
+def _check_classes(definition: MetricDefinition) -> None:
     if definition.kind == "boolean":
         if len(definition.classes) != 2:
-            return f"classes: a boolean metric has two, not {len(definition.classes)}"
+            raise wrong(f"classes: a boolean metric has two, not {len(definition.classes)}")
         if definition.positive not in definition.classes:
-            return f"positive: must be one of {', '.join(definition.classes)}"
+            raise wrong(f"positive: must be one of {', '.join(definition.classes)}")
     elif definition.positive is not None:
-        return f"positive: goes with boolean metrics, not with {definition.kind}"
+        raise wrong(f"positive: goes with boolean metrics, not with {definition.kind}")
     words = list(definition.classes.values())
     if twice := next((word for word in words if words.count(word) > 1), None):
-        return f"classes: two of them have the word {twice!r}"
-    return None
+        raise wrong(f"classes: two of them have the word {twice!r}")
 
 
-def _fault_of_reads(definition: MetricDefinition) -> str | None:
-    if len(set(definition.reads)) < len(definition.reads):
-        return "reads: names a field twice"
-    if missing := _OF_NODE[definition.input_node] - set(definition.reads):
-        return f"reads: lacks {min(missing)}, which input_node {definition.input_node} is about"
-    if unread := set(definition.needs) - set(definition.reads):
-        return f"needs: {min(unread)} is not among the fields in reads"
-    return None
+def _check_reads(definition: MetricDefinition) -> None:
+    node, reads = definition.input_node, set(definition.reads)
+    if len(reads) < len(definition.reads):
+        raise wrong("reads: names a field twice")
+    if missing := _OF_NODE[node] - reads:
+        raise wrong(f"reads: lacks {min(missing)}, which input_node {node} is about")
+    if unread := set(definition.needs) - reads:
+        raise wrong(f"needs: {min(unread)} is not among the fields in reads")
 
 
-def _fault_of_windows(definition: MetricDefinition) -> str | None:
+def _check_windows(definition: MetricDefinition) -> None:
     windows = definition.windows
     if windows is None:
-        return None
+        return
     if other := [field for field in windows.cut if field not in definition.reads]:
-        return f"windows.cut: {other[0]} is not among the fields in reads"
+        raise wrong(f"windows.cut: {other[0]} is not among the fields in reads")
     if definition.kind == "multi-label":
-        return None if windows.keep is None else "windows.keep: multi-label metrics have none"
-    if windows.keep not in definition.classes:
-        return f"windows.keep: must be one of {', '.join(definition.classes)}"
-    return None
+        if windows.keep is not None:
+            raise wrong("windows.keep: multi-label metrics have none")
+    elif windows.keep not in definition.classes:
+        raise wrong(f"windows.keep: must be one of {', '.join(definition.classes)}")
 
 
-def _fault_of_template(definition: MetricDefinition) -> str | None:
+def _check_template(definition: MetricDefinition) -> None:
     fields = set(_FIELD.findall(definition.template))
     if unknown := fields - _TEMPLATE_FIELDS:
         known = ", ".join(sorted(_TEMPLATE_FIELDS))
-        return f"prompt: its text has the field {min(unknown)}; known: {known}"
+        raise wrong(f"prompt: its text has the field {min(unknown)}; known: {known}")
     if missing := {"mark", "sections", "answers"} - fields:
-        return f"prompt: its text lacks the field {{{{{min(missing)}}}}}"
-    return None
+        raise wrong(f"prompt: its text lacks the field {{{{{min(missing)}}}}}")
 
 
 def blank(one: MetricInput, field: Reads) -> bool:
