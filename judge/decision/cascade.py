@@ -5,10 +5,8 @@ or defers the answer; it is never overruled into the other label. So what a verd
 spans, sentences) is always one judge's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from ..contract.base import Judge, stages_of, unscored
 from ..contract.spec import SpecError
@@ -68,31 +66,27 @@ class Cascade(Stepped):
 
     def steps(self, examples: Sequence[Example]) -> Steps:
         """Judge the examples in the steps of one judge after the other."""
-        trails = [_Trail([], []) for _ in examples]
+        given: list[list[Verdict]] = [[] for _ in examples]
         waiting = list(range(len(examples)))
         for number, judge in enumerate(self.stages):
             if not waiting:
                 break
             verdicts = yield from steps_of(judge, [examples[index] for index in waiting])
             for index, verdict in zip(waiting, verdicts, strict=True):
-                trails[index].add(verdict)
+                given[index].append(verdict)
             is_last = number == len(self.stages) - 1
-            waiting = [] if is_last else [i for i in waiting if not self._keeps(trails[i])]
-        return [self._settle(trail) for trail in trails]
+            waiting = [] if is_last else [i for i in waiting if not self._keeps(given[i][-1])]
+        return [self._settle(verdicts) for verdicts in given]
 
-    def _keeps(self, trail: _Trail) -> bool:
-        verdict = trail.verdicts[-1]
+    def _keeps(self, verdict: Verdict) -> bool:
         return verdict.score is not None and (self._policy is None or self._policy.keeps(verdict))
 
-    def _settle(self, trail: _Trail) -> Verdict:
-        """Return the verdict of the last stage asked or, if it failed, what `on_failure` says."""
-        last = len(trail.verdicts) - 1
-        chosen = last
-        if trail.verdicts[last].score is None and self._on_failure == "keep":
-            scored = (i for i in range(last, -1, -1) if trail.verdicts[i].score is not None)
-            chosen = next(scored, last)
-        verdict = trail.verdicts[chosen]
-        stages = trail.stages_with(chosen, degraded=chosen < last)
+    def _settle(self, given: Sequence[Verdict]) -> Verdict:
+        """Return the verdict of the last judge asked or, if it failed, what `on_failure` says."""
+        verdict = given[-1]
+        if self._on_failure == "keep":
+            verdict = next((one for one in reversed(given) if one.score is not None), verdict)
+        stages = _stages(given, verdict)
         usage = total_usage(stage.usage for stage in stages)
         if verdict.error is not None:
             error = verdict.error
@@ -103,28 +97,16 @@ class Cascade(Stepped):
         return verdict.model_copy(update=own)
 
 
-class _Trail(NamedTuple):
-    """What the stages asked so far said of one answer: their verdicts, and each one's stages."""
-
-    verdicts: list[Verdict]
-    stages: list[tuple[Stage, ...]]
-
-    def add(self, verdict: Verdict) -> None:
-        self.verdicts.append(verdict)
-        self.stages.append(stages_of(verdict))
-
-    def stages_with(self, chosen: int, *, degraded: bool) -> tuple[Stage, ...]:
-        """Return all stages, of which only those of the chosen verdict are marked as deciding."""
-        return tuple(
-            stage.model_copy(
-                update={
-                    "decided": stage.decided and number == chosen,
-                    "degraded": stage.decided and number == chosen and (degraded or stage.degraded),
-                }
-            )
-            for number, stages in enumerate(self.stages)
-            for stage in stages
-        )
+def _stages(given: Sequence[Verdict], chosen: Verdict) -> tuple[Stage, ...]:
+    """Return all verdicts' stages, of which only those of the chosen one are marked as deciding."""
+    marked = []
+    for verdict in given:
+        for stage in stages_of(verdict):
+            decided = stage.decided and verdict is chosen
+            degraded = decided and (chosen is not given[-1] or stage.degraded)
+            update = {"decided": decided, "degraded": degraded}
+            marked.append(stage.model_copy(update=update))
+    return tuple(marked)
 
 
 def _check(stages: Sequence[Judge], policy: Policy | None) -> None:

@@ -44,12 +44,13 @@ class Screened(Wrapper):
             if seen:
                 yield None
             seen.append(self._look(example))
-        left = _left(examples, seen)
+        left = [e for e, one in zip(examples, seen, strict=True) if not isinstance(one, Verdict)]
         verdicts = yield from steps_of(self._judge, left)
         verdicts = [_sourced(one, example) for one, example in zip(verdicts, left, strict=True)]
         if self.info != self._judge.info:
             verdicts = [each.model_copy(update={"judge": self.info}) for each in verdicts]
-        return _join(seen, verdicts)
+        judged = iter(verdicts)
+        return [one if isinstance(one, Verdict) else _after(one, next(judged)) for one in seen]
 
     def _look(self, example: Example) -> Verdict | Stage | None:
         """Return the verdict where the judge is not to be asked, or a stage that goes before."""
@@ -78,10 +79,6 @@ class Screened(Wrapper):
         return f"{'; '.join(found)}; {self.info.name} reads {', '.join(self.languages)}"
 
 
-def _left(examples: Sequence[Example], seen: Sequence[Verdict | Stage | None]) -> list[Example]:
-    return [e for e, one in zip(examples, seen, strict=True) if not isinstance(one, Verdict)]
-
-
 def _sourced(verdict: Verdict, example: Example) -> Verdict:
     """Name the documents of the evidence, where the example has names for them."""
     if not example.document_ids:
@@ -94,11 +91,6 @@ def _sourced(verdict: Verdict, example: Example) -> Verdict:
         )
         sentences.append(sentence.model_copy(update={"evidence": evidence}))
     return verdict.model_copy(update={"sentences": tuple(sentences)})
-
-
-def _join(seen: Sequence[Verdict | Stage | None], verdicts: Sequence[Verdict]) -> list[Verdict]:
-    judged = iter(verdicts)
-    return [one if isinstance(one, Verdict) else _after(one, next(judged)) for one in seen]
 
 
 def _after(stage: Stage | None, verdict: Verdict) -> Verdict:

@@ -16,6 +16,7 @@ from ...contract.types import JudgeError, JudgeInfo, MetricInput, MetricVerdict,
 from ...judges.luna import weights as luna
 from ..adapter import HeadError
 from ..definition import load_definition
+from ..metric import DIGITS
 from ..prompt import fault_of
 from . import EMBEDDED
 from .features import FeatureReader, hash_words
@@ -23,7 +24,6 @@ from .head import Scorer, open_head
 from .parts import Part, read_parts
 from .states import StateEncoder
 
-_DIGITS = 6  # of a probability
 _ADHERENCE = "context_adherence"
 
 
@@ -74,7 +74,7 @@ class EncoderMetric:
         usage = Usage(
             calls=len(parts), input_tokens=sum(tokens for _, tokens in scored), windows=len(parts)
         )
-        labels = {name: round(p, _DIGITS) for name, p in found.items()}
+        labels = {name: round(p, DIGITS) for name, p in found.items()}
         return MetricVerdict(id=one.id, metric=metric, labels=labels, usage=usage)
 
     def _read(self, part: Part) -> tuple[NDArray[np.float64], int]:
