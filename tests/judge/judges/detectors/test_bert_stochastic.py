@@ -6,6 +6,8 @@ from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.types import Example, Turn, Usage
 from moonlynx.judge.judges.detectors.bert_stochastic import BertStochastic, bert_score
 
+from ..prompted.scripted import Scripted
+
 DOCUMENT = "The bridge was built in 1894. It is ninety metres long."
 QUESTION = "When was the bridge built?"
 
@@ -72,34 +74,25 @@ def test_given_samples_are_compared_and_no_model_is_asked():
 
 
 def test_answers_are_drawn_one_per_seed_without_the_judged_one():
-    requests = []
-
-    def reply(request):
-        requests.append(request)
-        return ("In 1894.", "In 1901.", "In 1894.")[request.seed]
-
-    judge = BertStochastic(FakeBackend(reply), OneVectorPerWord(), 3)
+    model = Scripted(lambda request: ("In 1894.", "In 1901.", "In 1894.")[request.seed])
+    judge = BertStochastic(model, OneVectorPerWord(), 3)
     (verdict,) = judge([ask("In 1894.")])
     assert verdict.raw_score == pytest.approx(1 - (1 + 1 / 2 + 1) / 3, abs=1e-4)
-    assert [(r.seed, r.temperature) for r in requests] == [(0, 1.0), (1, 1.0), (2, 1.0)]
-    (turn,) = requests[0].messages
+    assert [(r.seed, r.temperature) for r in model.requests] == [(0, 1.0), (1, 1.0), (2, 1.0)]
+    (turn,) = model.requests[0].messages
     assert turn.role == "user"
     assert DOCUMENT in turn.content
     assert QUESTION in turn.content
     assert verdict.usage.calls == 3
     assert verdict.usage.output_tokens == 6
     assert judge.info.version == "1-words-answer-v1-3-fake"
-    prompts = []
-
-    def reply(request):
-        prompts.append(request.messages[-1].content)
-        return "In 1894."
-
     turns = (Turn(role="user", content="Tell me of bridges."),)
     example = ask("A heron did it.", conversation=turns)
-    BertStochastic(FakeBackend(reply), OneVectorPerWord(), 1)([example])
-    assert "heron" not in prompts[0]
-    assert "user: Tell me of bridges.\nuser: When was" in prompts[0]
+    model = Scripted(["In 1894."])
+    BertStochastic(model, OneVectorPerWord(), 1)([example])
+    prompt = model.requests[0].messages[-1].content
+    assert "heron" not in prompt
+    assert "user: Tell me of bridges.\nuser: When was" in prompt
 
 
 def test_one_failed_sample_leaves_its_example_unscored():
