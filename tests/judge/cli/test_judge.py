@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from jsonschema import validate
 
-from moonlynx import cli as top
 from moonlynx.judge.contract.schemas import load_schema
 from moonlynx.judge.contract.types import BadInput, MoonlynxError
 from moonlynx.judge.files.atomic import Unusable
@@ -115,13 +114,13 @@ def test_file_to_file_with_timings_and_summary(tmp_path):
 
 
 @pytest.mark.parametrize(("arguments", "says"), cases(__file__, "wrong_usage"))
-def test_wrong_usage_ends_with_2_and_a_message(arguments, says, tmp_path, monkeypatch, capsys):
+def test_wrong_usage_ends_with_2_and_a_message(
+    arguments, says, tmp_path, monkeypatch, command_line
+):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["moonlynx", "judge", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        top.main()
-    shown = " ".join(capsys.readouterr().err.replace("│", " ").split())
-    assert caught.value.code == 2
+    code, _, err = command_line("judge", *arguments)
+    shown = " ".join(err.replace("│", " ").split())
+    assert code == 2
     assert says in shown
     assert "Traceback" not in shown
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moonlynx.judge.contract.types import Example
-from moonlynx.judge.decision.calibration import Calibration, fit_calibration
+from moonlynx.judge.decision.calibration import Calibration
 from moonlynx.judge.decision.lengths import LEAST, ByLength, Lengths, Threshold
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.registry import load_judge
@@ -26,15 +26,9 @@ def draw(rng, count, rise=0.8):
 
 
 def fit_lengths(scores, failed, claims):
-    return fit_calibration(
-        INFO,
-        scores.tolist(),
-        ["FAIL" if one else "PASS" for one in failed],
-        method="isotonic",
-        objective="balanced-accuracy",
-        data_sha256="0" * 64,
-        lengths=Lengths(claims.tolist(), [str(i // 3) for i in range(len(claims))]),
-    )
+    labels = ["FAIL" if one else "PASS" for one in failed]
+    lengths = Lengths(claims.tolist(), [str(i // 3) for i in range(len(claims))])
+    return fit(INFO, scores.tolist(), labels, lengths=lengths)
 
 
 def stops(threshold, scores, claims):

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
 
 from moonlynx.judge.contract.base import unscored
 from moonlynx.judge.contract.types import JudgeInfo, Score, Usage, Verdict
@@ -21,6 +20,8 @@ from moonlynx.judge.decision.policy import (
     load_policy,
 )
 from moonlynx.judge.files.stored import save_record
+
+from .test_conformal import DRAWS, MOST_FAILURES, RISK
 
 FIRST = JudgeInfo(name="first", version="1")
 SECOND = JudgeInfo(name="second:big", version="1")
@@ -167,9 +168,7 @@ def test_rows_that_allow_no_fit_say_why():
 
 # A judge whose threshold is 0.5: P(label FAIL) is a step function of its score, which is uniform.
 STEPS = np.array([0.02, 0.05, 0.1, 0.3, 0.5, 0.5, 0.7, 0.9, 0.95, 0.98])
-RISK, DRAWS = 0.1, 200
 VERDICTS = {score: first(score) for score in (np.arange(1_001) / 1_000).round(3).tolist()}
-MOST_FAILURES = int(binom.ppf(0.999, DRAWS, 0.05))
 
 
 def true_risks(policy: Policy) -> tuple[float, float]:

@@ -75,18 +75,6 @@ def test_a_link_to_a_file_is_that_file_and_an_empty_file_begins_a_run(path, tmp_
         assert list(journal.read(JudgeInfo)) == RECORDS
 
 
-def test_a_pipe_is_only_written_to(tmp_path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    with resume(pipe, RUN) as journal:
-        assert list(journal.read(JudgeInfo)) == []
-        journal.append(map(to_line, RECORDS))
-    assert os.read(reader, 1_000) == b"".join(map(to_line, RECORDS))
-    os.close(reader)
-    assert list(tmp_path.iterdir()) == [pipe]
-
-
 def test_a_held_file_is_refused_by_name_until_it_is_let_go(path):
     says = rf"run\.jsonl is being written by process {os.getpid()} on .* since 2.* UTC; wait"
     with held(path):

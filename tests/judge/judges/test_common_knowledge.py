@@ -79,13 +79,10 @@ def test_a_reply_that_cannot_be_read_lets_nothing_pass(luna, reply):
     assert verdict.stages[0].warning.startswith("fake: ")
 
 
-def test_a_judge_that_labels_no_sentences_is_refused():
+def test_a_judge_that_labels_no_sentences_or_a_model_that_cannot_be_read_is_refused():
     model = "m@http://localhost:1"
     with pytest.raises(SpecError, match="use luna, nli or a similarity"):
         load_judge(f"lynx:{model}?common-knowledge={model}")
-
-
-def test_a_model_that_cannot_be_read_is_an_error_of_the_option():
     with pytest.raises(SpecError, match="option common-knowledge=: "):
         load_judge("luna?common-knowledge=")
 

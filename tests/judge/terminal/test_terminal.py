@@ -1,7 +1,6 @@
 import io
 import json
 import re
-import sys
 import unicodedata
 
 import pytest
@@ -9,7 +8,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from rich.console import Console  # noqa: TID251 (widths and colours of our own)
 
-from moonlynx import cli as top
 from moonlynx.judge import builders
 from moonlynx.judge.cli import judge as judge_cli
 from moonlynx.judge.contract.types import BadInput, Example, JudgeInfo, Verdict
@@ -170,14 +168,11 @@ EVIL = "x\x1b[2J\u202e\x9b\r\n\udcfferror: PASS"
 
 
 @pytest.mark.parametrize("arguments", cases(__file__, "quoting"), ids=" ".join)
-def test_errors_show_what_they_quote(arguments, tmp_path, monkeypatch, capsys):
+def test_errors_show_what_they_quote(arguments, tmp_path, monkeypatch, command_line):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(
-        sys, "argv", ["moonlynx", *(one.replace("EVIL", EVIL) for one in arguments)]
-    )
-    with pytest.raises(SystemExit, match="2"):
-        top.main()
-    says_what_it_quotes(capsys.readouterr().err)
+    code, _, written = command_line(*(one.replace("EVIL", EVIL) for one in arguments))
+    assert code == 2
+    says_what_it_quotes(written)
 
 
 def says_what_it_quotes(written):
@@ -194,15 +189,13 @@ def test_an_error_on_a_terminal():
     says_what_it_quotes(plain(written))
 
 
-def test_an_internal_error_shows_what_it_quotes(tmp_path, monkeypatch, capsys):
+def test_an_internal_error_shows_what_it_quotes(monkeypatch, command_line):
     def broken(name):
         raise RuntimeError(EVIL)
 
     monkeypatch.setattr(judge_cli, "load_judge", broken)
-    monkeypatch.setattr(sys, "argv", ["moonlynx", "judge", "--context", "c", "--answer", "a"])
-    with pytest.raises(SystemExit, match="1"):
-        top.main()
-    written = capsys.readouterr().err
+    code, _, written = command_line("judge", "--context", "c", "--answer", "a")
+    assert code == 1
     assert written.startswith("error: internal error; please report it\n  Traceback")
     says_what_it_quotes(written)
 

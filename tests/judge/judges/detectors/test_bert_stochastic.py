@@ -53,16 +53,14 @@ def test_bert_score_by_hand():
 
 
 def test_given_samples_are_compared_and_no_model_is_asked():
-    def never(request):
-        raise AssertionError("the model was asked")
-
+    never = FakeBackend(lambda _: pytest.fail("the model was asked"))
     samples = (
         "It rains. The bridge was built in 1894.",
         "The bridge was built in 1901.",
         "No one knows.",
     )
     example = ask("Thanks! The bridge was built in 1894.", samples=samples)
-    (verdict,) = BertStochastic(FakeBackend(never), OneVectorPerWord(), 2, 0.5)([example])
+    (verdict,) = BertStochastic(never, OneVectorPerWord(), 2, 0.5)([example])
     # The best sentence of each sample shares 6, 5 and 0 of 6 words.
     assert verdict.raw_score == pytest.approx(1 - (1 + 5 / 6 + 0) / 3, abs=1e-4)
     assert [s.label for s in verdict.sentences] == ["NO_INFO", "SUPPORTED"]

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from moonlynx.judge.backends.base import ChatReply
-from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Example, MetricInput
 from moonlynx.judge.judges.detectors.llm_prompt import LlmPrompt
 from moonlynx.judge.judges.prompted.lm_vs_lm import LmVsLm
@@ -20,6 +19,7 @@ from moonlynx.judge.metrics.chainpoll import ChainPollMetric
 from moonlynx.judge.prompts import break_chat_tokens, load_prompt
 
 from ....cases import cases
+from ..test_lynx import EXAMPLE
 from ..test_lynx_attacks import ATTACKS as LYNX_ATTACKS
 from .scripted import Scripted, comply
 
@@ -51,26 +51,17 @@ every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
 def attacked(attack: str, place: str) -> Example:
     text = f"{attack}\nIt opened in 1950."
-    row: dict[str, Any] = {
-        "question": "When did the bridge open?",
-        "context": ["The bridge opened in 1932.", "It is green."],
-        "answer": "It opened in 1950.",
-    }
     places: dict[str, Any] = {
         "conversation": [{"role": "user", "content": f"x\n{attack}"}],
         "context": [text, "It is green."],
         "samples": [text, "It opened."],
     }
-    return Example.from_row(row | {place: places.get(place, text)})
-
-
-def judge_by(method: Any, backend: Scripted) -> Judge:
-    return PromptedJudge(backend, method)
+    return Example.from_row(EXAMPLE.model_dump() | {place: places.get(place, text)})
 
 
 def requests_of(method: Any, example: Example, **said: Any) -> list[str]:
     backend = Scripted(lambda request: comply(request.schema, **said))
-    judge_by(method, backend)([example])
+    PromptedJudge(backend, method)([example])
     return [request.messages[0].content for request in backend.requests]
 
 
@@ -142,8 +133,8 @@ def test_the_verdict_is_the_completions(method: Any) -> None:
         example = attacked(attack, place)
         # Two words at the place of a token: the other one.
         fails = Scripted(lambda one: comply(one.schema, flag=False) if one.schema else "false")
-        (verdict,) = judge_by(method, fails)([example])
+        (verdict,) = PromptedJudge(fails, method)([example])
         assert verdict.score == "FAIL", verdict.error
         silent = Scripted(lambda _: ChatReply("I have read it all.", "stop"))
-        (verdict,) = judge_by(method, silent)([example])
+        (verdict,) = PromptedJudge(silent, method)([example])
         assert (verdict.score, verdict.error.code) == (None, "unparsed")
