@@ -80,6 +80,8 @@ def load_judge(spec: str | Spec) -> Judge:
     from .decision.cascade import Cascade
     from .decision.conformal import CONFIDENCE
     from .decision.policy import load_policy
+    from .index.store import load_index
+    from .judges.indexed import Indexed
     from .judges.rules import RuleTier
     from .judges.screen import Screened
 
@@ -108,9 +110,7 @@ def load_judge(spec: str | Spec) -> Judge:
             judge = factory.build(replace(spec, model=model, options=own), threshold)
         if calibration is not None:
             judge = apply_calibration(judge, calibration, options.get("preset"))
-        checks = bool(getattr(judge, "checks", False))
-        judge = _helped(judge, spec.name, checks, options)
-        judge = _checked(judge, spec.name, checks, required="citations" in options)
+        judge = _helped(judge, spec.name, options)
         served = spec.backend not in (None, *LOCAL_BACKENDS)
         commit = None if model is None or served else find_commit(model)
         judge = Screened(judge, strict=options.get("languages") == "strict", commit=commit)
@@ -125,14 +125,7 @@ def load_judge(spec: str | Spec) -> Judge:
         policy = load_policy(options["policy"]) if "policy" in options else None
         judge = Cascade(stages, policy, options.get("on-failure", "unscored"))
     judge = RuleTier(judge) if options.get("rules") == "on" else judge
-    return _indexed(judge, options["index"]) if "index" in options else judge
-
-
-def _indexed(judge: Judge, folder: Path) -> Judge:
-    from .index.store import load_index
-    from .judges.indexed import Indexed
-
-    return Indexed(judge, load_index(folder))
+    return Indexed(judge, load_index(options["index"])) if "index" in options else judge
 
 
 def fields_for(spec: Spec, fields: FieldMap = AS_NAMED) -> FieldMap:
@@ -140,31 +133,27 @@ def fields_for(spec: Spec, fields: FieldMap = AS_NAMED) -> FieldMap:
     return replace(fields, absent={"context": ALL_DOCUMENTS}) if "index" in spec.options else fields
 
 
-def _helped(judge: Judge, name: str, checks: bool, options: Mapping[str, Any]) -> Judge:
-    """Let chat models translate before the judge, and say after it what is common knowledge."""
+def _helped(judge: Judge, name: str, options: Mapping[str, Any]) -> Judge:
+    """Let chat models translate before the judge, and say after it what is common knowledge.
+
+    Citations and refusals are checked with a judge that reads claims beside documents.
+    """
+    from .judges.checks import Checked
     from .judges.common_knowledge import LettingPass
     from .judges.translated import Translated
 
+    checks = getattr(judge, "checks", False)
+    for option, lacks in (
+        ("common-knowledge", "say what is not mentioned"),
+        ("citations", "check citations"),
+    ):
+        if option in options and not checks:
+            raise SpecError(f"{name} does not {lacks}; use luna, nli or a similarity")
     if "translate" in options:
         judge = Translated(judge, load_chat_model(options["translate"]))
     if "common-knowledge" in options:
-        if not checks:
-            raise SpecError(
-                f"{name} does not say what is not mentioned; use luna, nli or a similarity"
-            )
         judge = LettingPass(judge, load_chat_model(options["common-knowledge"]))
-    return judge
-
-
-def _checked(judge: Judge, name: str, checks: bool, required: bool) -> Judge:
-    """Check citations and refusals with a judge that reads claims beside documents."""
-    from .judges.checks import Checked
-
-    if checks:
-        return Checked(judge, required=required)
-    if required:
-        raise SpecError(f"{name} does not check citations; use luna, nli or a similarity")
-    return judge
+    return Checked(judge, required="citations" in options) if checks else judge
 
 
 def _revised(spec: JudgeSpec, factory: Factory, revision: str | None) -> str | None:
@@ -182,7 +171,6 @@ def _revised(spec: JudgeSpec, factory: Factory, revision: str | None) -> str | N
 
 
 def _check_options(options: Mapping[str, object]) -> None:
-    """Refuse options that contradict each other."""
     if "threshold" in options and "calibration" in options:
         raise SpecError("give calibration= or threshold=, not both: a calibration sets both")
     if "threshold" in options and "abstain" in options:

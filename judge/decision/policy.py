@@ -327,7 +327,6 @@ def _money(verdicts: Sequence[Verdict], prices: PriceTable) -> Floats:
 
 
 def _between(handed_on: float, kept: float) -> float:
-    """Return the edge midway between two scores."""
     return round((handed_on + kept) / 2, 6)
 
 

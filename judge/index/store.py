@@ -224,7 +224,6 @@ def _store(folder: Path, content: str, text: str) -> Entry:
 
 
 def _cut(text: str) -> Iterator[Part]:
-    """Yield the parts, in order."""
     flat = flatten(text)
     for piece in iter_sentences(text) if flat is None else flat:
         start, end, said = piece

@@ -153,7 +153,6 @@ def _alone(example: Example, piece: Piece, documents: frozenset[int]) -> Example
 
 
 def _cite(verdict: Verdict, reading: _Reading, *, required: bool) -> Verdict:
-    """Add what became of the citations."""
     citations: list[Citation] = []
     faults: list[str] = []
     for number, unit in enumerate(reading.units):

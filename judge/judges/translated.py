@@ -133,7 +133,6 @@ class Translated(Wrapper):
         return _Text(text, units, edit(text, units, said))
 
     def _back(self, reading: _Reading, verdict: Verdict | None) -> Verdict:
-        """Return the verdict on the original."""
         example = reading.example
         if (error := reading.error) is not None or verdict is None:
             assert error is not None
