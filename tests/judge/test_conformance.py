@@ -50,8 +50,8 @@ PROMPTED = Path(__file__).with_name("replies.jsonl")
 
 
 @pytest.fixture
-def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    template: str = request.param
+def spec(request, tmp_path):
+    template = request.param
     for name, text in (("lynx", json.dumps(REPLY)), ("score", '{"score": 0.75}')):
         script = tmp_path / f"{name}.jsonl"
         script.write_text(json.dumps({"text": text}) + "\n")
@@ -91,7 +91,7 @@ ALL = [*FAST, *COMPOSED, *(pytest.param(name, marks=pytest.mark.heavy) for name 
 every_judge = pytest.mark.parametrize("spec", ALL, indirect=True)
 
 
-def keeps_the_contract(example: Example, verdict: Verdict) -> None:
+def keeps_the_contract(example, verdict):
     assert verdict.id == example.id
     assert (verdict.score is None) == (verdict.error is not None)
     assert verdict.error is None or verdict.error.code in ERROR_CODES
@@ -112,7 +112,7 @@ def keeps_the_contract(example: Example, verdict: Verdict) -> None:
 
 
 @every_judge
-def test_the_contract(spec: str) -> None:
+def test_the_contract(spec):
     judge = load_judge(spec)
     assert isinstance(judge, Judge)
     assert judge([]) == []
@@ -134,14 +134,14 @@ def test_the_contract(spec: str) -> None:
 
 
 @every_judge
-def test_the_async_twin_says_the_same(spec: str) -> None:
+def test_the_async_twin_says_the_same(spec):
     judge = load_judge(spec)
     if not isinstance(judge, AsyncJudge):
         pytest.skip(f"{judge.info.name} waits on nothing")
     assert asyncio.run(judge.acall(EXAMPLES)) == judge(EXAMPLES)
 
 
-def answered(answers: list[str]) -> list[Example]:
+def answered(answers):
     return [
         Example(id=answer, context="It opened in 1932. It is green.", answer=answer)
         for answer in answers
@@ -149,7 +149,7 @@ def answered(answers: list[str]) -> list[Example]:
 
 
 @every_judge
-def test_what_is_not_language_is_unscored_and_nobody_is_asked(spec: str) -> None:
+def test_what_is_not_language_is_unscored_and_nobody_is_asked(spec):
     judge = load_judge(spec)
     examples = answered([*ANSWERS["not_language"], "a" * 50_000])
     for example, verdict in zip(examples, judge(examples), strict=True):
@@ -162,7 +162,7 @@ def test_what_is_not_language_is_unscored_and_nobody_is_asked(spec: str) -> None
 
 
 @every_judge
-def test_small_talk_is_no_info_and_a_short_answer_is_judged(spec: str) -> None:
+def test_small_talk_is_no_info_and_a_short_answer_is_judged(spec):
     judge = load_judge(spec)
     for verdict in judge(answered(ANSWERS["says_nothing"])):
         assert verdict.score == "PASS"
@@ -174,14 +174,14 @@ def test_small_talk_is_no_info_and_a_short_answer_is_judged(spec: str) -> None:
 
 # Not RAGHalu, whose own first tier takes an address by itself for no claim.
 @pytest.mark.parametrize("name", ["luna:mini", "token-similarity"])
-def test_every_short_answer_is_judged(name: str) -> None:
+def test_every_short_answer_is_judged(name):
     for verdict in load_judge(name)(answered(ANSWERS["judged"])):
         assert verdict.score is not None
         assert {sentence.label for sentence in verdict.sentences} != {"NO_INFO"}
         assert verdict.raw_score is not None
 
 
-def test_every_built_in_judge_is_held_to_the_rules() -> None:
+def test_every_built_in_judge_is_held_to_the_rules():
     held = {re.match("[a-z0-9-]+", name)[0] for name in FAST + HEAVY}
     built_in = {
         name for name, factory in all_factories() if "moonlynx." in factory.build.__module__

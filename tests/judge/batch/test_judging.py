@@ -1,13 +1,12 @@
 import json
 import os
 import random
-from collections.abc import Sequence
 
 import pytest
 
 from moonlynx.judge.batch.judging import judge_rows, read_timings, read_verdicts
 from moonlynx.judge.contract.base import unscored
-from moonlynx.judge.contract.types import BadInput, Example, JudgeInfo, Verdict
+from moonlynx.judge.contract.types import BadInput, JudgeInfo
 from moonlynx.judge.decision.abstention import Abstaining
 from moonlynx.judge.decision.calibration import Calibrated
 from moonlynx.judge.decision.cascade import Cascade
@@ -71,7 +70,7 @@ def test_the_file_does_not_depend_on_the_batch_size(tmp_path, batch_size):
 
 def test_a_finished_run_is_not_judged_again(path, output):
     class Refuses(TokenSimilarity):
-        def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        def __call__(self, examples):
             raise AssertionError("judged again")
 
     first = run(path, output)
@@ -180,10 +179,10 @@ def test_a_judge_that_returns_too_few_or_too_many_is_caught_and_so_are_no_verdic
     class Off:
         info = JudgeInfo(name="off", version="1")
 
-        def __init__(self, by: int) -> None:
+        def __init__(self, by):
             self.by = by
 
-        def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        def __call__(self, examples):
             return [unscored(self.info, None, "backend", "x")] * (len(examples) + self.by)
 
     path = make_input(tmp_path / "in.jsonl", 5)

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,7 @@ def correct(*arguments, **options):
     return moonlynx("correct", "--judge", "luna:mini", *arguments, **options)
 
 
-def script(folder: Path, *rows):
+def script(folder, *rows):
     file = folder / "script.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return f"@fake?script={file}"

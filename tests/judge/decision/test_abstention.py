@@ -1,5 +1,4 @@
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,7 @@ from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Example, JudgeInfo, MoonlynxError, Verdict
 from moonlynx.judge.decision.abstention import Abstaining
-from moonlynx.judge.decision.calibration import Calibrated, Calibration, CalibrationError
+from moonlynx.judge.decision.calibration import Calibrated, CalibrationError
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.lynx import LynxJudge
 from moonlynx.judge.registry import load_judge
@@ -22,7 +21,7 @@ EXAMPLE = Example(context="The bridge opened in 1932.", answer="It opened in 195
 OVERLAP = JudgeInfo(name="token-similarity", version="1-overlap")
 
 
-def calibration(count: int = 600, judge: JudgeInfo = OVERLAP) -> Calibration:
+def calibration(count=600, judge=OVERLAP):
     """Scores in (0, 1), of which the chance of FAIL is the square."""
     source = np.random.default_rng(0)
     scores = source.random(count).round(4)
@@ -36,10 +35,10 @@ FITTED = calibration()
 class Scoring:
     info = OVERLAP
 
-    def __init__(self, *raw_scores: float | None) -> None:
+    def __init__(self, *raw_scores):
         self._raw_scores = raw_scores
 
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+    def __call__(self, examples):
         return [
             Verdict(
                 score="FAIL" if raw is not None and raw >= FITTED.threshold else "PASS",
@@ -50,7 +49,7 @@ class Scoring:
         ]
 
 
-def test_what_is_not_low_enough_is_neither_passed_nor_failed() -> None:
+def test_what_is_not_low_enough_is_neither_passed_nor_failed():
     inner = Calibrated(Scoring(0.0, 0.0, 0.0, 1.0, None), FITTED)
     judge = Abstaining(inner, 0.1)
     assert isinstance(judge, Judge)
@@ -75,7 +74,7 @@ def test_what_is_not_low_enough_is_neither_passed_nor_failed() -> None:
         assert Verdict.model_validate_json(after.model_dump_json()) == after
 
 
-def test_less_risk_and_more_confidence_pass_less_also_as_options(fitted: Path) -> None:
+def test_less_risk_and_more_confidence_pass_less_also_as_options(fitted):
     judge = Calibrated(Scoring(), FITTED)
     strict, lax = Abstaining(judge, 0.05), Abstaining(judge, 0.15)
     assert strict.passed_up_to < lax.passed_up_to
@@ -87,13 +86,13 @@ def test_less_risk_and_more_confidence_pass_less_also_as_options(fitted: Path) -
     assert strict.passed_up_to == Abstaining(Calibrated(Scoring(), FITTED), 0.1, 0.99).passed_up_to
 
 
-def test_an_unscored_verdict_keeps_its_own_error() -> None:
+def test_an_unscored_verdict_keeps_its_own_error():
     judge = LynxJudge(FakeBackend(["I cannot say."]), model="m")
     abstaining = Abstaining(Calibrated(judge, calibration(judge=judge.info)), 0.1)
     assert abstaining([EXAMPLE])[0].error.code == "unparsed"
 
 
-def test_an_old_or_missing_calibration_cannot_abstain() -> None:
+def test_an_old_or_missing_calibration_cannot_abstain():
     with pytest.raises(CalibrationError, match=r"token-similarity has no calibration.*=FILE"):
         Abstaining(Scoring(), 0.1)
     older = FITTED.model_copy(update={"schema_version": "1.0", "curve": None})
@@ -101,7 +100,7 @@ def test_an_old_or_missing_calibration_cannot_abstain() -> None:
         Abstaining(Calibrated(Scoring(), older), 0.1)
 
 
-def test_too_few_rows_say_what_they_can_do_and_how_many_it_takes() -> None:
+def test_too_few_rows_say_what_they_can_do_and_how_many_it_takes():
     few = calibration(60)
     with pytest.raises(CalibrationError) as raised:
         Abstaining(Calibrated(Scoring(), few), 0.01)
@@ -113,16 +112,14 @@ def test_too_few_rows_say_what_they_can_do_and_how_many_it_takes() -> None:
 
 
 @pytest.fixture
-def fitted(tmp_path: Path) -> Path:
+def fitted(tmp_path):
     path = tmp_path / "calibration.json"
     save_record(FITTED, path)
     return path
 
 
 @pytest.mark.parametrize(("options", "error", "says"), cases(__file__, "bad_abstaining"))
-def test_options_that_cannot_work_say_why(
-    fitted: Path, options: str, error: str, says: str
-) -> None:
+def test_options_that_cannot_work_say_why(fitted, options, error, says):
     with pytest.raises(MoonlynxError) as raised:
         load_judge(f"token-similarity?{options.format(fitted)}")
     assert type(raised.value).__name__ == error
@@ -133,13 +130,13 @@ def test_options_that_cannot_work_say_why(
 ROWS = Path(__file__).with_name("overlap.jsonl")
 
 
-def judge_command(*arguments: object) -> tuple[int, list[str | None], str]:
+def judge_command(*arguments):
     result = moonlynx("judge", *arguments)
     scores = [json.loads(line)["score"] for line in result.stdout.splitlines() if line[0] == "{"]
     return result.exit_code, scores, str(result.exception) + result.stderr
 
 
-def test_the_command_line_leaves_rows_unscored(fitted: Path) -> None:
+def test_the_command_line_leaves_rows_unscored(fitted):
     judge = ("--judge", f"token-similarity?calibration={fitted}", "--input", ROWS)
     assert judge_command(*judge)[:2] == (0, ["PASS", "PASS", "FAIL"])
     assert judge_command(*judge, "--abstain-at", "0.05")[:2] == (3, ["PASS", None, "FAIL"])
@@ -153,9 +150,7 @@ def test_the_command_line_leaves_rows_unscored(fitted: Path) -> None:
     assert "not with a cascade" in " ".join(error.split())
 
 
-def test_a_run_that_abstains_is_not_mixed_with_one_that_does_not(
-    fitted: Path, tmp_path: Path
-) -> None:
+def test_a_run_that_abstains_is_not_mixed_with_one_that_does_not(fitted, tmp_path):
     output = ("--input", ROWS, "--output", tmp_path / "verdicts.jsonl")
     judge = ("--judge", f"token-similarity?calibration={fitted}")
     assert judge_command(*judge, *output)[0] == 0

@@ -4,8 +4,6 @@ import math
 import random
 import subprocess
 import sys
-from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Example, JudgeInfo, MoonlynxError, Verdict
 from moonlynx.judge.decision.calibration import (
     Calibrated,
-    Calibration,
     fit_calibration,
     load_calibration,
 )
@@ -30,7 +27,7 @@ SHA256 = hashlib.sha256(b"rows").hexdigest()
 METHODS = ["temperature", "isotonic"]
 
 
-def rows(count: int = 400, seed: int = 0, slope: float = 1.5, bias: float = 2.0):
+def rows(count=400, seed=0, slope=1.5, bias=2.0):
     """Raw scores of which the true P(FAIL) is sigmoid(slope * (score - bias))."""
     source = random.Random(seed)
     scores = [round(source.gauss(bias, 2.0), 4) for _ in range(count)]
@@ -41,18 +38,13 @@ def rows(count: int = 400, seed: int = 0, slope: float = 1.5, bias: float = 2.0)
     return scores, labels
 
 
-def fit(
-    scores: Sequence[float | None],
-    labels: Sequence[str],
-    method: str = "temperature",
-    objective: str = "balanced-accuracy",
-) -> Calibration:
+def fit(scores, labels, method="temperature", objective="balanced-accuracy"):
     return fit_calibration(
         INFO, scores, labels, method=method, objective=objective, data_sha256=SHA256
     )
 
 
-def rates(scores: Sequence[float], labels: Sequence[str], threshold: float) -> tuple[float, ...]:
+def rates(scores, labels, threshold):
     raised = [label for score, label in zip(scores, labels, strict=True) if score >= threshold]
     caught, alarms = raised.count("FAIL"), raised.count("PASS")
     recall = caught / list(labels).count("FAIL")
@@ -60,12 +52,12 @@ def rates(scores: Sequence[float], labels: Sequence[str], threshold: float) -> t
     return caught / max(len(raised), 1), recall, (recall + specificity) / 2
 
 
-def at_every_threshold(scores: Sequence[float], labels: Sequence[str]) -> list[tuple[float, ...]]:
+def at_every_threshold(scores, labels):
     """Return the rates at each threshold that halves between -3 and 3 can be told apart by."""
     return [rates(scores, labels, step / 4) for step in range(-13, 15)]
 
 
-def test_temperature_maximises_platts_likelihood() -> None:
+def test_temperature_maximises_platts_likelihood():
     scores, labels = rows()
     fails = labels.count("FAIL")
     targets = [
@@ -73,7 +65,7 @@ def test_temperature_maximises_platts_likelihood() -> None:
         for label in labels
     ]
 
-    def likelihood(bias: float, temperature: float) -> float:
+    def likelihood(bias, temperature):
         curve = Temperature(bias=bias, temperature=temperature)
         chances = [curve.probability(score) for score in scores]
         return sum(
@@ -88,7 +80,7 @@ def test_temperature_maximises_platts_likelihood() -> None:
         assert likelihood(found.bias, found.temperature * step) < best
 
 
-def test_isotonic_is_scikit_learns_and_level_with_one_knot() -> None:
+def test_isotonic_is_scikit_learns_and_level_with_one_knot():
     from sklearn.isotonic import IsotonicRegression
 
     scores, labels = rows()
@@ -103,10 +95,10 @@ def test_isotonic_is_scikit_learns_and_level_with_one_knot() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_probabilities_are_calibrated_on_fresh_rows_and_rise_with_the_score(method: str) -> None:
+def test_probabilities_are_calibrated_on_fresh_rows_and_rise_with_the_score(method):
     calibration = fit(*rows(4_000), method)
     scores, labels = rows(20_000, seed=1)
-    by_bin: dict[int, list[tuple[float, bool]]] = {}
+    by_bin = {}
     for score, label in zip(scores, labels, strict=True):
         p = calibration.probability(score)
         by_bin.setdefault(min(int(p * 10), 9), []).append((p, label == "FAIL"))
@@ -129,7 +121,7 @@ LABELLED = st.lists(
 
 
 @given(LABELLED)
-def test_no_threshold_has_better_balanced_accuracy(pairs: list[tuple[float, str]]) -> None:
+def test_no_threshold_has_better_balanced_accuracy(pairs):
     scores, labels = zip(*pairs, strict=True)
     try:
         calibration = fit(scores, labels, "isotonic")
@@ -140,9 +132,7 @@ def test_no_threshold_has_better_balanced_accuracy(pairs: list[tuple[float, str]
 
 
 @given(LABELLED, st.sampled_from([0.5, 0.75, 0.9, 1.0]))
-def test_no_threshold_of_that_precision_has_more_recall(
-    pairs: list[tuple[float, str]], wanted: float
-) -> None:
+def test_no_threshold_of_that_precision_has_more_recall(pairs, wanted):
     scores, labels = zip(*pairs, strict=True)
     try:
         calibration = fit(scores, labels, "isotonic", f"precision>={wanted}")
@@ -156,7 +146,7 @@ def test_no_threshold_of_that_precision_has_more_recall(
     assert recall == max(recall for precision, recall, _ in every if precision >= wanted)
 
 
-def test_the_threshold_stands_midway_and_highest_among_equals_or_says_what_can() -> None:
+def test_the_threshold_stands_midway_and_highest_among_equals_or_says_what_can():
     scores = [0.0] * 10 + [1.0] * 5 + [2.0] * 5 + [3.0] * 10
     labels = ["PASS"] * 10 + ["FAIL", "PASS"] * 5 + ["FAIL"] * 10
     assert fit(scores, labels).threshold == 2.5
@@ -168,7 +158,7 @@ def test_the_threshold_stands_midway_and_highest_among_equals_or_says_what_can()
         fit(scores, labels, objective="precision>=0.99")
 
 
-def test_what_is_recorded_whatever_the_order_of_the_rows() -> None:
+def test_what_is_recorded_whatever_the_order_of_the_rows():
     scores, labels = rows()
     calibration = fit([None, *scores, None], ["FAIL", *labels, "PASS"], objective="precision>=0.9")
     assert calibration.judge == INFO
@@ -201,9 +191,7 @@ UNFIT = {
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("scores", "labels", "message"), UNFIT.values(), ids=UNFIT)
-def test_rows_that_allow_no_fit(
-    scores: list[float | None], labels: list[str], message: str, method: str
-) -> None:
+def test_rows_that_allow_no_fit(scores, labels, message, method):
     with pytest.raises(CalibrationError, match=message):
         fit(scores, labels, method)
 
@@ -211,12 +199,12 @@ def test_rows_that_allow_no_fit(
 @pytest.mark.parametrize(
     "objective", ["accuracy", "precision", "precision>=", "precision>=2", "precision>=1.5", ""]
 )
-def test_an_unknown_objective(objective: str) -> None:
+def test_an_unknown_objective(objective):
     with pytest.raises(CalibrationError, match=r"as in precision>=0\.9"):
         fit(SCORES, LABELS, objective=objective)
 
 
-def test_a_sigmoid_that_falls_is_refused() -> None:
+def test_a_sigmoid_that_falls_is_refused():
     """One far outlier turns the slope, though most FAIL rows rank above most PASS rows."""
     scores = [*(float(score) for score in range(30)), 1e6]
     labels = ["PASS"] * 15 + ["FAIL"] * 15 + ["PASS"]
@@ -226,7 +214,7 @@ def test_a_sigmoid_that_falls_is_refused() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_file_is_the_same_bytes_and_reads_back(tmp_path: Path, method: str) -> None:
+def test_the_file_is_the_same_bytes_and_reads_back(tmp_path, method):
     first, second = tmp_path / "first.json", tmp_path / "second.json"
     save_record(fit(*rows(), method), first)
     save_record(fit(*rows(), method), second)
@@ -237,7 +225,7 @@ def test_the_file_is_the_same_bytes_and_reads_back(tmp_path: Path, method: str) 
     assert content["parameters"]["method"] == method
 
 
-def test_a_file_of_the_version_before_is_still_read(tmp_path: Path) -> None:
+def test_a_file_of_the_version_before_is_still_read(tmp_path):
     content = fit(*rows()).model_dump(mode="json", exclude={"curve", "presets"}) | {
         "schema_version": "1.0"
     }
@@ -253,7 +241,7 @@ def test_a_file_of_the_version_before_is_still_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", cases(__file__, "damaged"), ids=lambda case: case["name"])
-def test_a_damaged_file_says_what_is_wrong(tmp_path: Path, case: dict) -> None:
+def test_a_damaged_file_says_what_is_wrong(tmp_path, case):
     path = tmp_path / "calibration.json"
     whole = fit(*rows(60)).model_dump(mode="json") | case.get("changes", {})
     path.write_text(case.get("text", json.dumps(whole)), encoding="latin-1")
@@ -270,17 +258,17 @@ CURVE = fit(*rows())
 class Scoring:
     info = INFO
 
-    def __init__(self, *raw_scores: float | None) -> None:
+    def __init__(self, *raw_scores):
         self._raw_scores = raw_scores
 
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+    def __call__(self, examples):
         return [
             Verdict(score="FAIL", raw_score=raw, reasoning=("x",), judge=INFO)
             for raw, _ in zip(self._raw_scores, examples, strict=True)
         ]
 
 
-def test_verdicts_gain_a_probability_and_nothing_else() -> None:
+def test_verdicts_gain_a_probability_and_nothing_else():
     inner = Scoring(-1.0, 2.0, None)
     calibrated = Calibrated(inner, CURVE)
     assert isinstance(calibrated, Judge)
@@ -296,7 +284,7 @@ def test_verdicts_gain_a_probability_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("change", [{"name": "lynx:other"}, {"version": "lynx-v2"}])
-def test_a_calibration_serves_no_other_judge(change: dict[str, str]) -> None:
+def test_a_calibration_serves_no_other_judge(change):
     other = INFO.model_copy(update=change)
     calibration = CURVE.model_copy(update={"judge": other})
     with pytest.raises(CalibrationError) as raised:
@@ -305,7 +293,7 @@ def test_a_calibration_serves_no_other_judge(change: dict[str, str]) -> None:
         assert f"{judge.name} version {judge.version}" in str(raised.value)
 
 
-def test_applying_needs_no_scikit_learn(tmp_path: Path) -> None:
+def test_applying_needs_no_scikit_learn(tmp_path):
     for method in METHODS:
         save_record(fit(*rows(), method), tmp_path / f"{method}.json")
     code = f"""

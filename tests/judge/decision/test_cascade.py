@@ -1,15 +1,13 @@
 import asyncio
 import json
 import threading
-from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from moonlynx.judge.backends.base import ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.base import AsyncJudge, unscored
-from moonlynx.judge.contract.types import Example, JudgeError, MoonlynxError, Usage, Verdict
+from moonlynx.judge.contract.types import Example, JudgeError, MoonlynxError, Usage
 from moonlynx.judge.decision.cascade import Cascade
 from moonlynx.judge.decision.policy import load_policy
 from moonlynx.judge.files.stored import save_record
@@ -32,12 +30,12 @@ SAYS_FAIL = json.dumps(REPLY)
 
 
 class Recording:
-    def __init__(self, reply: str | ChatReply = SAYS_FAIL) -> None:
-        self.batches: list[list[str]] = []
+    def __init__(self, reply=SAYS_FAIL):
+        self.batches = []
         self._judge = LynxJudge(FakeBackend(lambda request: reply), model="fake")
         self.info = self._judge.info
 
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+    def __call__(self, examples):
         self.batches.append([str(example.id) for example in examples])
         return self._judge(examples)
 
@@ -48,11 +46,11 @@ TIMEOUT = ChatReply(
 FAILURES = {"timeout": TIMEOUT, "unparsed": "I would rather not say.", "refused": None}
 
 
-def failing(code: str) -> Recording:
+def failing(code):
     return Recording(FAILURES[code] or ChatReply(text="I cannot.", finish="refused"))
 
 
-def test_the_second_judge_gets_one_batch_of_what_is_deferred() -> None:
+def test_the_second_judge_gets_one_batch_of_what_is_deferred():
     second = Recording()
     verdicts = Cascade([FIRST, second], POLICY)([SURE_PASS, UNSURE, SURE_FAIL, UNSURE])
     assert second.batches == [["unsure", "unsure"]]
@@ -64,7 +62,7 @@ def test_the_second_judge_gets_one_batch_of_what_is_deferred() -> None:
     assert second.batches == []
 
 
-def test_the_verdict_names_the_stages_and_adds_up_what_they_cost() -> None:
+def test_the_verdict_names_the_stages_and_adds_up_what_they_cost():
     sure, unsure, _ = Cascade([FIRST, Recording()], POLICY)(ALL)
     assert [(s.judge, s.score, s.decided, s.degraded) for s in sure.stages] == [
         ("token-similarity", "PASS", True, False)
@@ -80,7 +78,7 @@ def test_the_verdict_names_the_stages_and_adds_up_what_they_cost() -> None:
 
 
 @pytest.mark.parametrize("code", FAILURES)
-def test_where_the_second_judge_fails_the_answer_is_unscored(code: str) -> None:
+def test_where_the_second_judge_fails_the_answer_is_unscored(code):
     sure, unsure, _ = Cascade([FIRST, failing(code)], POLICY)(ALL)
     assert sure.score == "PASS"
     assert unsure.score is None
@@ -100,11 +98,11 @@ def test_where_the_second_judge_fails_the_answer_is_unscored(code: str) -> None:
 class Broken:
     info = FIRST.info
 
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+    def __call__(self, examples):
         return [unscored(self.info, example.id, "too_long", "too long") for example in examples]
 
 
-def test_what_the_first_judge_cannot_score_or_rank_is_deferred() -> None:
+def test_what_the_first_judge_cannot_score_or_rank_is_deferred():
     verdict = Cascade([Broken(), Recording()], POLICY)([SURE_PASS])[0]
     assert verdict.score == "FAIL"
     kept = Cascade([Broken(), failing("timeout")], POLICY, on_failure="keep")([SURE_PASS])[0]
@@ -116,7 +114,7 @@ def test_what_the_first_judge_cannot_score_or_rank_is_deferred() -> None:
     assert len(second.batches[0]) == 3
 
 
-def test_cascades_nest_and_their_stages_stand_side_by_side() -> None:
+def test_cascades_nest_and_their_stages_stand_side_by_side():
     inner = Cascade([FIRST, failing("timeout")], POLICY, on_failure="keep")
     policy = POLICY.model_copy(update={"pass_up_to": None, "second": inner.info})
     verdict = Cascade([FIRST, inner], policy)([UNSURE])[0]
@@ -130,23 +128,23 @@ def test_cascades_nest_and_their_stages_stand_side_by_side() -> None:
 
 
 class AsyncRecording(Recording):
-    async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
+    async def acall(self, examples):
         return self(examples)
 
 
 class Gated(TokenSimilarity):
     gate = threading.Event()
 
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+    def __call__(self, examples):
         assert self.gate.wait(60)
         return super().__call__(examples)
 
 
-def test_the_async_twin_says_the_same_and_does_not_block() -> None:
+def test_the_async_twin_says_the_same_and_does_not_block():
     cascade = Cascade([Gated(), AsyncRecording()], POLICY)
     assert isinstance(cascade, AsyncJudge)
 
-    async def both() -> list[Verdict]:
+    async def both():
         judging = asyncio.create_task(cascade.acall(ALL))
         asyncio.get_running_loop().call_later(0, Gated.gate.set)  # by the loop, if it goes on
         return await judging
@@ -156,20 +154,20 @@ def test_the_async_twin_says_the_same_and_does_not_block() -> None:
 
 
 @pytest.fixture
-def script(tmp_path: Path) -> Path:
+def script(tmp_path):
     path = tmp_path / "lynx.jsonl"
     path.write_text(json.dumps({"text": json.dumps(REPLY)}) + "\n")
     return path
 
 
 @pytest.fixture
-def policy(tmp_path: Path) -> Path:
+def policy(tmp_path):
     path = tmp_path / "policy.json"
     save_record(POLICY, path)
     return path
 
 
-def test_the_version_names_all_that_can_change_a_verdict(policy: Path) -> None:
+def test_the_version_names_all_that_can_change_a_verdict(policy):
     default = Cascade([FIRST, Recording()], load_policy(policy)).info
     assert default.name == "cascade(token-similarity,lynx:fake)"
     assert default.version == ("1 (1-overlap, lynx-v1; PASS to 0.1, FAIL from 0.9; unscored)")
@@ -179,7 +177,7 @@ def test_the_version_names_all_that_can_change_a_verdict(policy: Path) -> None:
 
 
 @pytest.mark.heavy
-def test_judges_that_abstain_need_no_policy(script: Path) -> None:
+def test_judges_that_abstain_need_no_policy(script):
     judge = load_judge(f"cascade(luna?abstain=0.3,lynx@fake?script={script})")
     sure, unsure = judge([SURE_PASS, UNSURE])
     assert [stage.judge for stage in sure.stages] == ["luna"]
@@ -188,9 +186,7 @@ def test_judges_that_abstain_need_no_policy(script: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "error", "says"), cases(__file__, "bad_cascades"))
-def test_a_cascade_that_cannot_work_says_why(
-    script: Path, policy: Path, name: str, error: str, says: str
-) -> None:
+def test_a_cascade_that_cannot_work_says_why(script, policy, name, error, says):
     with pytest.raises(MoonlynxError) as raised:
         load_judge(name.format(lynx=f"lynx@fake?script={script}", policy=policy))
     assert type(raised.value).__name__ == error
@@ -209,19 +205,19 @@ ROWS = [
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> Path:
+def rows(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     return path
 
 
-def run(*arguments: object) -> tuple[int, str, str]:
+def run(*arguments):
     result = moonlynx(*arguments)
     shown = " ".join((result.stderr + str(result.exception or "")).split())
     return result.exit_code, result.stdout, shown
 
 
-def test_the_command_fits_a_policy_that_judges(script: Path, rows: Path, tmp_path: Path) -> None:
+def test_the_command_fits_a_policy_that_judges(script, rows, tmp_path):
     spec, output = f"cascade(token-similarity,lynx@fake?script={script})", tmp_path / "policy.json"
     arguments = ("cascade", "--judge", spec, "--data", rows, "--output", output)
     code, _, shown = run(*arguments, "--budget", "share<=0.2")
@@ -237,7 +233,7 @@ def test_the_command_fits_a_policy_that_judges(script: Path, rows: Path, tmp_pat
     assert [json.loads(line)["score"] for line in out.splitlines()] == [r["label"] for r in ROWS]
 
 
-def test_the_command_takes_a_time_and_a_risk(script: Path, rows: Path, tmp_path: Path) -> None:
+def test_the_command_takes_a_time_and_a_risk(script, rows, tmp_path):
     spec = f"cascade(token-similarity,lynx@fake?script={script})"
     for name, how in (("p95", ("--budget", "p95<=30")), ("risk", ("--risk", "0.45"))):
         output = tmp_path / f"{name}.json"
@@ -247,9 +243,7 @@ def test_the_command_takes_a_time_and_a_risk(script: Path, rows: Path, tmp_path:
 
 
 @pytest.mark.parametrize(("arguments", "says"), cases(__file__, "bad_fits"))
-def test_a_fit_that_cannot_work_says_why(
-    script: Path, rows: Path, tmp_path: Path, arguments: Sequence[str], says: str
-) -> None:
+def test_a_fit_that_cannot_work_says_why(script, rows, tmp_path, arguments, says):
     spec = f"cascade(token-similarity,lynx@fake?script={script})"
     filled = [argument.format(spec=spec) for argument in arguments]
     code, _, shown = run("cascade", *filled, "--data", rows, "--output", tmp_path / "p.json")

@@ -1,6 +1,5 @@
 import math
 import random
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ MOST_FAILURES = int(binom.ppf(0.999, DRAWS, 0.05))
 
 @pytest.mark.parametrize("trials", [1, 2, 30, 997, 20_000])
 @pytest.mark.parametrize("p", [0.001, 0.05, 0.5, 0.97])
-def test_the_binomial_is_scipys(trials: int, p: float) -> None:
+def test_the_binomial_is_scipys(trials, p):
     likely = binom.ppf([0.0, 1e-9, 0.01, 0.5, 0.99], trials, p).astype(int)
     for successes in {*np.clip(likely, 0, None).tolist(), trials - 1, trials}:
         reference = binom.cdf(successes, trials, p)
@@ -36,14 +35,14 @@ STEPS = {
 RISK = 0.1
 
 
-def true_risk(steps: list[float], score: float) -> float:
+def true_risk(steps, score):
     whole = int(score * 10 + 1e-9)
     part = score * 10 - whole
     tail = part * steps[whole] if part > 1e-9 else 0.0
     return (sum(steps[:whole]) + tail) / (10 * score)
 
 
-def draw(steps: list[float], count: int, seed: int, decimals: int) -> tuple[np.ndarray, np.ndarray]:
+def draw(steps, count, seed, decimals):
     source = np.random.default_rng(seed)
     scores = 1 - source.random(count)
     failed = source.random(count) < np.array(steps)[np.ceil(scores * 10).astype(int) - 1]
@@ -51,13 +50,7 @@ def draw(steps: list[float], count: int, seed: int, decimals: int) -> tuple[np.n
     return np.ceil(scores * 10**decimals - 1e-12) / 10**decimals, failed
 
 
-def failures(
-    steps: list[float],
-    choose: Callable[[np.ndarray, np.ndarray], float | None],
-    *,
-    decimals: int = 4,
-    count: int = 400,
-) -> tuple[int, list[float]]:
+def failures(steps, choose, *, decimals=4, count=400):
     above, passed = 0, []
     for seed in range(DRAWS):
         score = choose(*draw(steps, count, seed, decimals))
@@ -68,11 +61,11 @@ def failures(
     return above, passed
 
 
-def certified(scores: np.ndarray, failed: np.ndarray) -> float | None:
+def certified(scores, failed):
     return fit_curve(scores, failed).certify(RISK, confidence=0.95, below=math.inf)
 
 
-def without_a_test(scores: np.ndarray, failed: np.ndarray) -> float | None:
+def without_a_test(scores, failed):
     """Take the highest score at which the risk on these very rows is low enough."""
     order = np.argsort(scores)
     shares = np.cumsum(failed[order]) / np.arange(1, len(scores) + 1)
@@ -82,13 +75,13 @@ def without_a_test(scores: np.ndarray, failed: np.ndarray) -> float | None:
 
 @pytest.mark.parametrize("decimals", [1, 4], ids=["ties", "no ties"])
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
-def test_the_risk_is_kept_as_often_as_stated(steps: list[float], decimals: int) -> None:
+def test_the_risk_is_kept_as_often_as_stated(steps, decimals):
     above, _ = failures(steps, certified, decimals=decimals)
     assert above <= MOST_FAILURES
 
 
 @pytest.mark.heavy
-def test_most_of_what_could_be_passed_is_passed_and_a_wrong_method_would_show() -> None:
+def test_most_of_what_could_be_passed_is_passed_and_a_wrong_method_would_show():
     steps = STEPS["rising"]
     could = max(score / 1000 for score in range(1, 1001) if true_risk(steps, score / 1000) <= RISK)
     assert could == pytest.approx(0.656, abs=0.01)
@@ -101,9 +94,9 @@ def test_most_of_what_could_be_passed_is_passed_and_a_wrong_method_would_show() 
 
 
 @pytest.mark.parametrize("risk", [0.02, 0.1, 0.5])
-def test_the_rows_needed_are_needed(risk: float) -> None:
+def test_the_rows_needed_are_needed(risk):
 
-    def vouched_for(count: int) -> bool:
+    def vouched_for(count):
         curve = fit_curve(np.zeros(count), np.zeros(count, dtype=bool))
         return curve.certify(risk, confidence=0.95, below=1.0) is not None
 
@@ -112,7 +105,7 @@ def test_the_rows_needed_are_needed(risk: float) -> None:
     assert vouched_for(needed)
 
 
-def test_the_lowest_risk_is_the_lowest_and_thresholds_below_are_vouched_for() -> None:
+def test_the_lowest_risk_is_the_lowest_and_thresholds_below_are_vouched_for():
     curve = fit_curve(*draw(STEPS["rising"], 200, 0, 4))
     lowest = curve.lowest_risk(0.0, confidence=0.95, below=math.inf)
     assert lowest is not None
@@ -128,7 +121,7 @@ def test_the_lowest_risk_is_the_lowest_and_thresholds_below_are_vouched_for() ->
         assert min(below, 1.0) - 0.05 < found < below
 
 
-def test_the_counts_are_those_of_the_rows() -> None:
+def test_the_counts_are_those_of_the_rows():
     scores, failed = draw(STEPS["rising"], 1_000, 0, 2)
     curve = fit_curve(scores, failed)
     assert len(curve.raw_scores) <= 100
@@ -143,7 +136,7 @@ def test_the_counts_are_those_of_the_rows() -> None:
 
 @pytest.mark.heavy
 @needs_data
-def test_the_risk_is_kept_on_held_out_answers_of_ragtruth() -> None:
+def test_the_risk_is_kept_on_held_out_answers_of_ragtruth():
     """Calibrated on 391 answers to 66 sources, held against those to the sources of the test."""
     from moonlynx.eval.benchmarks import load_benchmark
     from moonlynx.judge.registry import load_judge

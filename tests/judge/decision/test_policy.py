@@ -1,5 +1,4 @@
 import itertools
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -7,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moonlynx.judge.contract.base import unscored
-from moonlynx.judge.contract.types import JudgeInfo, Score, Usage, Verdict
+from moonlynx.judge.contract.types import JudgeInfo, Usage, Verdict
 from moonlynx.judge.decision.cost import Price, PriceTable
 from moonlynx.judge.decision.policy import (
     Budget,
-    Policy,
     PolicyError,
     Rows,
     Spending,
@@ -26,38 +24,30 @@ from .test_conformal import DRAWS, MOST_FAILURES, RISK
 FIRST = JudgeInfo(name="first", version="1")
 SECOND = JudgeInfo(name="second:big", version="1")
 SHA = "0" * 64
-LABELS: tuple[Score, Score] = ("PASS", "FAIL")
+LABELS = ("PASS", "FAIL")
 
 
-def first(raw_score: float | None, score: Score | None = None) -> Verdict:
+def first(raw_score, score=None):
     if raw_score is None and score is None:
         return unscored(FIRST, None, "too_long", "too long")
     said = score or ("FAIL" if (raw_score or 0) >= 0.5 else "PASS")
     return Verdict(score=said, raw_score=raw_score, judge=FIRST)
 
 
-def second(score: Score | None) -> Verdict:
+def second(score):
     usage = Usage(calls=1, input_tokens=1_000, output_tokens=100)
     if score is None:
         return unscored(SECOND, None, "timeout", "slow", usage)
     return Verdict(score=score, judge=SECOND, usage=usage)
 
 
-def fit(
-    one: Sequence[Verdict],
-    labels: Sequence[Score],
-    two: Sequence[Verdict],
-    limit: float = 1.0,
-    **changed: str,
-) -> Policy:
+def fit(one, labels, two, limit=1.0, **changed):
     spending = Spending(np.zeros(len(labels)), np.ones(len(labels)), limit)
     settings = {"objective": "accuracy", "on_failure": "unscored", "budget": f"share<={limit:g}"}
     return fit_budget(Rows(one, labels, SHA), two, spending, **settings | changed)
 
 
-def right(
-    policy: Policy, one: Sequence[Verdict], labels: Sequence[Score], two: Sequence[Verdict]
-) -> tuple[int, int]:
+def right(policy, one, labels, two):
     kept = [policy.keeps(verdict) for verdict in one]
     final = [a if stands else b for a, b, stands in zip(one, two, kept, strict=True)]
     return sum(v.score == g for v, g in zip(final, labels, strict=True)), kept.count(False)
@@ -98,7 +88,7 @@ def test_no_other_two_scores_do_better_within_the_budget(drawn, limit):
 
 
 def test_what_the_second_judge_fails_on_counts_as_the_cascade_would_have_it():
-    labels: list[Score] = ["PASS"] * 10 + ["FAIL"] * 10
+    labels = ["PASS"] * 10 + ["FAIL"] * 10
     # All are right but five of the FAILs, on which the second has nothing to say.
     one = [first(0.1)] * 10 + [first(0.9)] * 5 + [first(0.4)] * 5
     two = [second("PASS")] * 10 + [second("FAIL")] * 5 + [second(None)] * 5
@@ -110,7 +100,7 @@ def test_what_the_second_judge_fails_on_counts_as_the_cascade_would_have_it():
 
 
 def test_balanced_accuracy_weighs_the_labels_alike():
-    labels: list[Score] = ["PASS"] * 18 + ["FAIL"] * 2
+    labels = ["PASS"] * 18 + ["FAIL"] * 2
     one = [first(0.3)] * 20
     assert fit(one, labels, [second("FAIL")] * 20).handed_on == 0.0
     two = [second("PASS")] * 14 + [second("FAIL")] * 6
@@ -150,7 +140,7 @@ def test_what_is_no_budget_is_said(text):
 
 
 def test_rows_that_allow_no_fit_say_why():
-    many: list[Score] = ["PASS", "FAIL"] * 20
+    many = ["PASS", "FAIL"] * 20
     with pytest.raises(PolicyError, match="3 labelled rows are too few"):
         fit([first(0.1)] * 3, ["PASS"] * 3, [second("PASS")] * 3)
     with pytest.raises(PolicyError, match="all rows are labelled PASS"):
@@ -171,7 +161,7 @@ STEPS = np.array([0.02, 0.05, 0.1, 0.3, 0.5, 0.5, 0.7, 0.9, 0.95, 0.98])
 VERDICTS = {score: first(score) for score in (np.arange(1_001) / 1_000).round(3).tolist()}
 
 
-def true_risks(policy: Policy) -> tuple[float, float]:
+def true_risks(policy):
     """Return the share of wrong verdicts among the PASS and the FAIL that stand."""
     scores = (np.arange(10_000) + 0.5) / 10_000
     fails = STEPS[(scores * 10).astype(int)]
@@ -191,7 +181,7 @@ def test_both_risks_are_kept_as_often_as_stated():
         source = np.random.default_rng(seed)
         scores = source.random(800).round(3)
         fails = source.random(800) < STEPS[np.minimum((scores * 10).astype(int), 9)]
-        labels: list[Score] = ["FAIL" if fail else "PASS" for fail in fails]
+        labels = ["FAIL" if fail else "PASS" for fail in fails]
         rows = Rows([VERDICTS[score] for score in scores.tolist()], labels, SHA)
         try:
             policy = fit_risk(rows, risk=RISK, confidence=0.95)
@@ -204,7 +194,7 @@ def test_both_risks_are_kept_as_often_as_stated():
 
 
 def test_a_risk_on_one_side_alone_hands_on_the_other():
-    labels: list[Score] = ["PASS"] * 100 + ["FAIL"] * 50 + ["PASS"] * 50
+    labels = ["PASS"] * 100 + ["FAIL"] * 50 + ["PASS"] * 50
     one = [first(n / 250) for n in range(100)] + [first(0.6)] * 100
     policy = fit_risk(Rows(one, labels, SHA), risk=0.1, confidence=0.95)
     assert policy.fail_from is None
@@ -217,7 +207,7 @@ def test_a_risk_on_one_side_alone_hands_on_the_other():
 
 
 def test_a_policy_file_is_read_back_equal(tmp_path):
-    labels: list[Score] = ["PASS", "FAIL"] * 10
+    labels = ["PASS", "FAIL"] * 10
     policy = fit([first(0.2), first(0.7)] * 10, labels, [second("PASS")] * 20)
     path = tmp_path / "policy.json"
     save_record(policy, path)

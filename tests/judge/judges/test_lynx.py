@@ -23,21 +23,19 @@ REPLY = '{"REASONING": ["The document says 1932."], "SCORE": "FAIL"}'
 HEAD, TAIL = REPLY.split("FAIL")
 
 
-def judge_one(
-    reply: ChatReply | str, threshold: float | None = None, example: Example = EXAMPLE
-) -> Verdict:
+def judge_one(reply, threshold=None, example=EXAMPLE):
     judge = LynxJudge(FakeBackend(lambda _: reply), model="m", threshold=threshold)
     (verdict,) = judge([example])
     return verdict
 
 
-def reply_with(*alternatives: tuple[str, float], said: str = "FAIL") -> ChatReply:
+def reply_with(*alternatives, said="FAIL"):
     token = ReplyToken(said, dict(alternatives).get(said, 0.0), alternatives)
     tokens = (ReplyToken(HEAD, 0.0), token, ReplyToken(TAIL, 0.0))
     return ChatReply(text=HEAD + said + TAIL, finish="stop", tokens=tokens)
 
 
-def test_the_prompt_is_the_papers_word_for_word() -> None:
+def test_the_prompt_is_the_papers_word_for_word():
     """Appendix A.2, its line wraps undone; the words are compared one by one."""
     wrapped = """
         Given the following QUESTION, DOCUMENT and ANSWER you must analyze the provided answer and
@@ -54,7 +52,7 @@ def test_the_prompt_is_the_papers_word_for_word() -> None:
     assert load_prompt("lynx-v1").split() == wrapped.split()
 
 
-def test_the_prompt_of_an_example_and_of_a_conversation() -> None:
+def test_the_prompt_of_an_example_and_of_a_conversation():
     template = load_prompt("lynx-v1")
     assert template.splitlines()[0].endswith("Show your reasoning."), "no line is wrapped"
     context = "The bridge opened in 1932.\n\nIt is green."
@@ -66,7 +64,7 @@ def test_the_prompt_of_an_example_and_of_a_conversation() -> None:
     assert section == "user: Which bridge?\nassistant: The old.\nuser: When did the bridge open?"
 
 
-def test_a_reply_of_another_form_is_asked_for_by_the_same_prompt() -> None:
+def test_a_reply_of_another_form_is_asked_for_by_the_same_prompt():
     backend = Scripted([REPLY, REPLY])
     judge = LynxJudge(backend, model="m", reply="score-first")
     judge([EXAMPLE])
@@ -78,7 +76,7 @@ def test_a_reply_of_another_form_is_asked_for_by_the_same_prompt() -> None:
     assert judge.info.version == "lynx-v1-score-first"
 
 
-def test_the_request_is_the_papers() -> None:
+def test_the_request_is_the_papers():
     backend = Scripted([REPLY])
     LynxJudge(backend, model="m")([EXAMPLE])
     (request,) = backend.requests
@@ -91,7 +89,7 @@ def test_the_request_is_the_papers() -> None:
     )
 
 
-def test_a_verdict_also_before_a_cut() -> None:
+def test_a_verdict_also_before_a_cut():
     reply = ChatReply(text=REPLY, finish="stop", input_tokens=90, output_tokens=20)
     assert judge_one(reply) == Verdict(
         id=7,
@@ -105,7 +103,7 @@ def test_a_verdict_also_before_a_cut() -> None:
 
 
 @pytest.mark.parametrize(("reply", "code", "message"), cases(__file__, "faults"))
-def test_what_cannot_be_scored_says_why(reply: dict, code: str, message: str) -> None:
+def test_what_cannot_be_scored_says_why(reply, code, message):
     error = reply.get("error")
     reply = ChatReply(**reply | {"error": error and JudgeError(**error)})
     verdict = judge_one(reply, threshold=0.0)
@@ -117,7 +115,7 @@ def test_what_cannot_be_scored_says_why(reply: dict, code: str, message: str) ->
     assert verdict.usage == Usage(calls=1, input_tokens=5, output_tokens=reply.output_tokens)
 
 
-def test_raw_score_is_the_log_odds_at_the_first_token_of_the_score() -> None:
+def test_raw_score_is_the_log_odds_at_the_first_token_of_the_score():
     verdict = judge_one(reply_with(("FAIL", math.log(0.8)), ("PASS", math.log(0.1)), ("x", -9.0)))
     assert verdict.raw_score == pytest.approx(math.log(8), abs=5e-5)
     assert verdict.raw_score == round(verdict.raw_score, 4)
@@ -131,7 +129,7 @@ def test_raw_score_is_the_log_odds_at_the_first_token_of_the_score() -> None:
     assert judge_one(ChatReply(REPLY, "stop", tokens=tokens)).raw_score == 1.0
 
 
-def test_alternatives_are_summed_over_their_spellings() -> None:
+def test_alternatives_are_summed_over_their_spellings():
     spellings = [("FAIL", 0.3), (' "F', 0.1), ("fail", 0.1), ("F", 0.1), ('"FAIL."}', 0.2)]
     verdict = judge_one(
         reply_with(
@@ -147,18 +145,14 @@ def test_alternatives_are_summed_over_their_spellings() -> None:
 
 
 @pytest.mark.parametrize(("said", "expected"), [("FAIL", 6.9), ("PASS", -6.9)])
-def test_an_absent_word_is_bounded_by_the_least_likely_alternative(
-    said: str, expected: float
-) -> None:
+def test_an_absent_word_is_bounded_by_the_least_likely_alternative(said, expected):
     verdict = judge_one(reply_with((said, -0.1), ("x", -3.0), ("y", -7.0), said=said))
     assert verdict.score == said
     assert verdict.raw_score == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("alternatives", cases(__file__, "no_raw_score"))
-def test_no_raw_score_where_the_alternatives_give_none(
-    alternatives: list[tuple[str, float]],
-) -> None:
+def test_no_raw_score_where_the_alternatives_give_none(alternatives):
     verdict = judge_one(reply_with(*alternatives), threshold=100.0)
     assert verdict.raw_score is None
     assert verdict.score == "FAIL", "the model's own word"
@@ -167,11 +161,11 @@ def test_no_raw_score_where_the_alternatives_give_none(
 @pytest.mark.parametrize(
     ("threshold", "score"), [(None, "FAIL"), (0.9999, "FAIL"), (1.0, "FAIL"), (1.0001, "PASS")]
 )
-def test_the_threshold_decides_where_it_is_given(threshold: float | None, score: str) -> None:
+def test_the_threshold_decides_where_it_is_given(threshold, score):
     verdict = judge_one(reply_with(("FAIL", -0.5), ("PASS", -1.5)), threshold)
     assert (verdict.raw_score, verdict.score) == (1.0, score)
 
 
 @pytest.mark.parametrize(("text", "expected"), cases(__file__, "neutralised"))
-def test_what_forges_the_prompt_is_neutralised_and_all_else_stays(text: str, expected: str) -> None:
+def test_what_forges_the_prompt_is_neutralised_and_all_else_stays(text, expected):
     assert neutralise(text) == expected

@@ -2,8 +2,6 @@ import json
 import re
 import unicodedata
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,8 +26,8 @@ every_attack = pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
 every_place = pytest.mark.parametrize("place", PLACES)
 
 
-def attacked(attack: str, *places: str) -> Example:
-    row: dict[str, Any] = EXAMPLE.model_dump() | dict.fromkeys(places, f"{attack}\nIt opened.")
+def attacked(attack, *places):
+    row = EXAMPLE.model_dump() | dict.fromkeys(places, f"{attack}\nIt opened.")
     if "conversation" in places:
         row["conversation"] = [{"role": "user", "content": f"x\n{attack}"}]
     return Example.from_row(row)
@@ -37,7 +35,7 @@ def attacked(attack: str, *places: str) -> Example:
 
 @every_place
 @every_attack
-def test_the_prompt_keeps_its_sections(attack: str, place: str) -> None:
+def test_the_prompt_keeps_its_sections(attack, place):
     prompt = build_prompt(attacked(attack, place))
     before, *between, after = re.split(r"\{\{\w+\}\}", load_prompt("lynx-v1"))
     assert prompt.startswith(before)
@@ -56,14 +54,14 @@ def test_the_prompt_keeps_its_sections(attack: str, place: str) -> None:
 
 
 @every_attack
-def test_only_marks_are_changed(attack: str) -> None:
+def test_only_marks_are_changed(attack):
     quoted = re.sub("(^|[\n\r\x0b\x0c\x85\u2028])> ", r"\1", neutralise(attack))
     assert quoted.replace(" ", "") == attack.replace(" ", "")
 
 
 @every_place
 @every_attack
-def test_the_score_is_the_completions(attack: str, place: str) -> None:
+def test_the_score_is_the_completions(attack, place):
     example = attacked(attack, place)
     assert judge_one(REPLY, example=example).score == "FAIL"
     assert judge_one("I have read it all.", example=example).score is None
@@ -71,7 +69,7 @@ def test_the_score_is_the_completions(attack: str, place: str) -> None:
 
 
 @every_attack
-def test_text_quoted_in_the_reasoning_is_not_the_score(attack: str) -> None:
+def test_text_quoted_in_the_reasoning_is_not_the_score(attack):
     example = attacked(attack, "answer")
     quoting = {"REASONING": [f"The answer reads: {example.answer}"], "SCORE": "FAIL"}
     assert judge_one(json.dumps(quoting), example=example).score == "FAIL"
@@ -85,11 +83,11 @@ def test_text_quoted_in_the_reasoning_is_not_the_score(attack: str) -> None:
 
 @pytest.mark.heavy
 @every_attack
-def test_a_real_tokenizer_sees_one_turn(tiny_llama: Path, attack: str) -> None:
+def test_a_real_tokenizer_sees_one_turn(tiny_llama, attack):
     """As a server writes the prompt, which breaks up nothing by itself."""
     tokenizer = tokenizer_of(tiny_llama)
 
-    def special(example: Example) -> list[int]:
+    def special(example):
         messages = [{"role": "user", "content": build_prompt(example)}]
         ids = tokenizer.apply_chat_template(
             messages, add_generation_prompt=True, tokenize=True, return_dict=True
@@ -101,7 +99,7 @@ def test_a_real_tokenizer_sees_one_turn(tiny_llama: Path, attack: str) -> None:
 
 
 @cache
-def tokenizer_of(folder: Path) -> Any:
+def tokenizer_of(folder):
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(folder)
@@ -117,7 +115,7 @@ ON_A_REAL_MODEL = (
 
 
 @pytest.mark.heavy
-def test_a_real_model_is_scored_by_its_own_words(tiny_llama: Path) -> None:
+def test_a_real_model_is_scored_by_its_own_words(tiny_llama):
     recorder = Recorder(load_chat_backend("transformers", str(tiny_llama), {}))
     examples = [attacked(ATTACKS[name], *PLACES) for name in ON_A_REAL_MODEL]
     verdicts = LynxJudge(recorder, model="tiny")(examples)

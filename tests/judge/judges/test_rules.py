@@ -1,6 +1,5 @@
 import json
 from datetime import date
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -18,23 +17,19 @@ from ...strategies import examples, prose
 from ..test_conformance import REPLY
 
 
-def absent(context: str, answer: str, question: str = "") -> list[str]:
+def absent(context, answer, question=""):
     found = finish(find_absent(Example(context=context, answer=answer, question=question)))
     assert all(answer[each.start : each.end] == each.text for each in found)
     return [each.text for each in found]
 
 
 @pytest.mark.parametrize(("context", "answer", "named"), cases(__file__, "absent"))
-def test_what_nothing_holds_in_any_form_is_named(
-    context: str, answer: str, named: list[str]
-) -> None:
+def test_what_nothing_holds_in_any_form_is_named(context, answer, named):
     assert absent(context, answer) == named
 
 
 @pytest.mark.parametrize(("context", "same", "other"), cases(__file__, "same_and_other"))
-def test_pairs_that_differ_in_nothing_but_what_they_mean(
-    context: str, same: str, other: str
-) -> None:
+def test_pairs_that_differ_in_nothing_but_what_they_mean(context, same, other):
     assert absent(context, same) == []
     assert absent(context, other) != []
 
@@ -42,12 +37,12 @@ def test_pairs_that_differ_in_nothing_but_what_they_mean(
 @pytest.mark.parametrize(
     "text", ["1" * 5_000, "1." + "3" * 5_000, "1,000" + ",000" * 2_000, "one hundred " * 300]
 )
-def test_numbers_without_end_break_nothing(text: str) -> None:
+def test_numbers_without_end_break_nothing(text):
     assert absent("It has 24 rooms.", f"It has {text} rooms and 25 doors.")[-1] == "25"
     assert absent(f"It has {text} rooms.", "It has 25 doors.") == ["25"]
 
 
-def test_what_the_question_says_is_no_invention() -> None:
+def test_what_the_question_says_is_no_invention():
     assert absent("It opened.", "In 1950 it was open.", "Was it open in 1950?") == []
 
 
@@ -56,7 +51,7 @@ numbers = st.integers(13, 10**7)
 
 @pytest.mark.fuzz
 @given(numbers)
-def test_thousands_are_the_same_with_and_without_marks(number: int) -> None:
+def test_thousands_are_the_same_with_and_without_marks(number):
     forms = [f"{number}", f"{number:,}", f"{number:,}".replace(",", " ")]
     for one in forms:
         for other in forms:
@@ -65,7 +60,7 @@ def test_thousands_are_the_same_with_and_without_marks(number: int) -> None:
 
 @pytest.mark.fuzz
 @given(st.integers(1, 999), st.sampled_from([("thousand", 3), ("million", 6), ("bn", 9)]))
-def test_scales_are_powers_of_ten(number: int, scale: tuple[str, int]) -> None:
+def test_scales_are_powers_of_ten(number, scale):
     name, power = scale
     written = number * 10**power
     assert absent(f"They sold {number} {name} tickets.", f"They sold {written:,} tickets.") == []
@@ -77,7 +72,7 @@ def test_scales_are_powers_of_ten(number: int, scale: tuple[str, int]) -> None:
     st.integers(13, 10**5),
     st.sampled_from([("km", "m", 1000), ("kg", "grams", 1000), ("hours", "minutes", 60)]),
 )
-def test_units_of_one_dimension_are_converted(number: int, units: tuple[str, str, int]) -> None:
+def test_units_of_one_dimension_are_converted(number, units):
     large, small, factor = units
     assert absent(f"It is {number} {large}.", f"It is {number * factor} {small}.") == []
     assert absent(f"It is {number * factor} {small}.", f"It is {number} {large}.") == []
@@ -85,7 +80,7 @@ def test_units_of_one_dimension_are_converted(number: int, units: tuple[str, str
 
 @pytest.mark.fuzz
 @given(st.dates(date(1500, 1, 1), date(2099, 12, 31)))
-def test_dates_are_the_same_in_every_form(day: date) -> None:
+def test_dates_are_the_same_in_every_form(day):
     named = day.strftime("%B")
     forms = [
         f"{day.year:04}-{day.month:02}-{day.day:02}",
@@ -101,7 +96,7 @@ def test_dates_are_the_same_in_every_form(day: date) -> None:
 
 @pytest.mark.fuzz
 @given(st.integers(100, 10**6), st.integers(100, 10**6))
-def test_another_number_is_not_held(one: int, other: int) -> None:
+def test_another_number_is_not_held(one, other):
     bare = str(other).rstrip("0")
     assume(len(bare) == len(str(other)))  # no round number, to which the other may be rounded
     assume(other not in (one, 2 * one))
@@ -110,7 +105,7 @@ def test_another_number_is_not_held(one: int, other: int) -> None:
 
 @pytest.mark.fuzz
 @given(prose)
-def test_literals_are_in_order_and_inside_the_text(text: str) -> None:
+def test_literals_are_in_order_and_inside_the_text(text):
     end = 0
     for literal in find_literals(text):
         assert end <= literal.start < literal.end <= len(text)
@@ -120,7 +115,7 @@ def test_literals_are_in_order_and_inside_the_text(text: str) -> None:
 
 @pytest.mark.fuzz
 @given(examples())
-def test_every_answer_is_held_by_itself(example: Example) -> None:
+def test_every_answer_is_held_by_itself(example):
     same = example.model_copy(update={"context": (example.answer,)})
     assert finish(find_absent(same)) == []
 
@@ -133,13 +128,13 @@ WRONG = Example(
 
 
 @pytest.fixture
-def lynx(tmp_path: Path) -> str:
+def lynx(tmp_path):
     script = tmp_path / "lynx.jsonl"
     script.write_text(json.dumps({"text": json.dumps({**REPLY, "SCORE": "PASS"})}) + "\n")
     return f"lynx@fake?script={script}"
 
 
-def test_the_sentence_is_unsupported_and_the_reason_names_it(lynx: str) -> None:
+def test_the_sentence_is_unsupported_and_the_reason_names_it(lynx):
     verdict = load_judge(f"{lynx}&rules=on")([WRONG])[0]
     assert verdict.score == "FAIL"
     assert verdict.reasoning[0] == "No document holds “1950”."
@@ -154,9 +149,7 @@ def test_the_sentence_is_unsupported_and_the_reason_names_it(lynx: str) -> None:
     assert verdict.usage.calls == 1
 
 
-def test_the_judge_decides_otherwise_and_its_failure_does_not_hide_what_was_found(
-    lynx: str, tmp_path: Path
-) -> None:
+def test_the_judge_decides_otherwise_and_its_failure_does_not_hide_what_was_found(lynx, tmp_path):
     right = WRONG.model_copy(update={"answer": "It opened in 1932."})
     bare, ruled = load_judge(lynx)([right])[0], load_judge(f"{lynx}&rules=on")([right])[0]
     assert ruled.judge.version == f"{bare.judge.version}+{VERSION}"
@@ -171,7 +164,7 @@ def test_the_judge_decides_otherwise_and_its_failure_does_not_hide_what_was_foun
     assert [verdict.score for verdict in verdicts] == ["FAIL", None]
 
 
-def test_a_probability_stands_only_for_the_judges_own_score() -> None:
+def test_a_probability_stands_only_for_the_judges_own_score():
     bare, ruled = load_judge("luna")([WRONG])[0], load_judge("luna?rules=on")([WRONG])[0]
     assert bare.probability is not None
     assert ruled.probability == (bare.probability if bare.score == "FAIL" else None)

@@ -1,7 +1,5 @@
 import asyncio
 import json
-from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
@@ -31,21 +29,21 @@ class Recording:
     info = JudgeInfo(name="recording", version="1")
     languages = ("en", "de")
 
-    def __init__(self) -> None:
-        self.asked: list[Example] = []
+    def __init__(self):
+        self.asked = []
 
-    def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+    def __call__(self, examples):
         self.asked += examples
         return [Verdict(id=one.id, score="PASS", judge=self.info) for one in examples]
 
 
 class Waiting(Recording):
-    async def acall(self, examples: Sequence[Example]) -> list[Verdict]:
+    async def acall(self, examples):
         return self(examples)
 
 
 @pytest.mark.heavy
-def test_another_language_is_judged_with_a_warning_and_by_strict_not_asked_about() -> None:
+def test_another_language_is_judged_with_a_warning_and_by_strict_not_asked_about():
     english, chinese, german = load_judge("luna")([ENGLISH, CHINESE, GERMAN])
     assert english.stages == ()
     assert chinese.score is not None
@@ -68,9 +66,7 @@ def test_another_language_is_judged_with_a_warning_and_by_strict_not_asked_about
 
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("kind", [Recording, Waiting])
-def test_the_judge_is_asked_about_the_others_in_their_order(
-    kind: type[Recording], strict: bool
-) -> None:
+def test_the_judge_is_asked_about_the_others_in_their_order(kind, strict):
     examples = [NOISE, ENGLISH, CHINESE, GERMAN, NOISE]
     judge = kind()
     screened = Screened(judge, strict=strict)
@@ -84,7 +80,7 @@ def test_the_judge_is_asked_about_the_others_in_their_order(
         assert asyncio.run(screened.acall(examples)) == verdicts
 
 
-def test_the_stage_is_in_json_only_where_there_is_a_warning() -> None:
+def test_the_stage_is_in_json_only_where_there_is_a_warning():
     plain, warned = load_judge("luna?rules=on")([ENGLISH, CHINESE])
     assert "warning" not in plain.model_dump_json()
     stages = json.loads(warned.model_dump_json())["stages"]
@@ -92,7 +88,7 @@ def test_the_stage_is_in_json_only_where_there_is_a_warning() -> None:
     assert Verdict.model_validate_json(warned.model_dump_json()) == warned
 
 
-def test_a_cascade_hands_on_what_its_first_judge_does_not_read() -> None:
+def test_a_cascade_hands_on_what_its_first_judge_does_not_read():
     cascade = load_judge("cascade(luna?abstain=0.2,token-similarity)?languages=strict")
     noise, chinese = cascade([NOISE, CHINESE])
     assert noise.error.code == "bad_input"
@@ -107,7 +103,7 @@ def test_a_cascade_hands_on_what_its_first_judge_does_not_read() -> None:
 
 
 @pytest.mark.heavy
-def test_a_calibrated_judge_keeps_its_calibration(tmp_path: Path) -> None:
+def test_a_calibrated_judge_keeps_its_calibration(tmp_path):
     bare = load_judge("luna")
     path = tmp_path / "calibration.json"
     path.write_text(bare.calibration.model_dump_json())
@@ -118,9 +114,9 @@ def test_a_calibrated_judge_keeps_its_calibration(tmp_path: Path) -> None:
     assert strict.error.message == WARNING
 
 
-def test_a_failed_verdict_keeps_its_error_and_a_judge_without_languages_reads_all() -> None:
+def test_a_failed_verdict_keeps_its_error_and_a_judge_without_languages_reads_all():
     class Failing(Recording):
-        def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
+        def __call__(self, examples):
             return [unscored(self.info, one.id, "backend", "down") for one in examples]
 
     (verdict,) = Screened(Failing())([CHINESE])

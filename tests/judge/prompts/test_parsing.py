@@ -16,7 +16,7 @@ CASES = [
 ]
 
 
-def outcome(text: str, truncated: bool = False) -> LynxReply | str:
+def outcome(text, truncated=False):
     try:
         return parse_lynx(text, truncated)
     except ParseFault as fault:
@@ -25,7 +25,7 @@ def outcome(text: str, truncated: bool = False) -> LynxReply | str:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_golden(case: dict) -> None:
+def test_golden(case):
     found = outcome(case["text"], case["truncated"])
     if "error" in case["expect"]:
         assert found == case["expect"]["error"]
@@ -35,7 +35,7 @@ def test_golden(case: dict) -> None:
         assert case["text"][found.score_position :][:4].upper() == found.score
 
 
-def test_the_golden_cases_are_all_there() -> None:
+def test_the_golden_cases_are_all_there():
     assert len(CASES) >= 100
 
 
@@ -57,7 +57,7 @@ TEXT = st.one_of(
 @pytest.mark.fuzz
 @given(TEXT, st.booleans())
 @example('{"SCORE":"PASS"}', True)
-def test_any_text_gives_a_literal_score_or_a_fault(text: str, truncated: bool) -> None:
+def test_any_text_gives_a_literal_score_or_a_fault(text, truncated):
     found = outcome(text, truncated)
     if isinstance(found, LynxReply):
         assert text[found.score_position :][:4].upper() == found.score
@@ -69,7 +69,7 @@ def test_any_text_gives_a_literal_score_or_a_fault(text: str, truncated: bool) -
 
 @pytest.mark.fuzz
 @given(TEXT, st.booleans())
-def test_a_score_needs_its_key(text: str, truncated: bool) -> None:
+def test_a_score_needs_its_key(text, truncated):
     if "score" not in text.lower():
         assert outcome(text, truncated) in ("unparsed", "truncated")
 
@@ -90,7 +90,7 @@ JSON_VALUES = st.recursive(
 
 
 @st.composite
-def objects(draw: st.DrawFn) -> dict:
+def objects(draw):
     entries = [("REASONING", draw(st.lists(STRINGS))), ("SCORE", draw(SCORES))]
     if draw(st.booleans()):
         entries.append((draw(st.sampled_from(["ID", "confidence", "a b"])), draw(JSON_VALUES)))
@@ -99,9 +99,7 @@ def objects(draw: st.DrawFn) -> dict:
 
 @pytest.mark.fuzz
 @given(objects(), st.booleans(), st.sampled_from([None, 2]), st.booleans())
-def test_valid_json_is_read_as_json(
-    verdict: dict, ascii_only: bool, indent: int | None, truncated: bool
-) -> None:
+def test_valid_json_is_read_as_json(verdict, ascii_only, indent, truncated):
     text = json.dumps(verdict, ensure_ascii=ascii_only, indent=indent)
     found = parse_lynx(text, truncated)
     assert found.score == json.loads(text)["SCORE"]
@@ -116,9 +114,7 @@ NOISE = PLAIN.filter(lambda noise: "score" not in noise.lower())
 @pytest.mark.fuzz
 @given(objects(), NOISE, NOISE, st.sampled_from(["", "```json\n", "```\n"]))
 @example({"REASONING": [], "SCORE": "PASS", "ID": {"\U00010000" * 20: None}}, "", "", "")
-def test_fences_and_prose_change_nothing(
-    verdict: dict, before: str, after: str, fence: str
-) -> None:
+def test_fences_and_prose_change_nothing(verdict, before, after, fence):
     bare = json.dumps(verdict)
     text = f"{before}\n{fence}{bare}\n{fence and '```'}{after}"
     found, alone = parse_lynx(text), parse_lynx(bare)
@@ -128,7 +124,7 @@ def test_fences_and_prose_change_nothing(
 
 @pytest.mark.fuzz
 @given(st.lists(STRINGS), SCORES)
-def test_python_literals_give_the_score(bullets: list[str], score: str) -> None:
+def test_python_literals_give_the_score(bullets, score):
     found = parse_lynx(repr({"REASONING": [encodable(b) for b in bullets], "SCORE": score}))
     assert found.score == score
     assert len(found.reasoning) == len(bullets)
@@ -136,7 +132,7 @@ def test_python_literals_give_the_score(bullets: list[str], score: str) -> None:
 
 @pytest.mark.fuzz
 @given(objects(), st.data())
-def test_a_cut_object_is_never_a_verdict(verdict: dict, data: st.DataObject) -> None:
+def test_a_cut_object_is_never_a_verdict(verdict, data):
     text = json.dumps(verdict)
     cut = data.draw(st.integers(0, len(text) - 1))
     assert outcome(text[:cut], truncated=True) == "truncated"
@@ -144,16 +140,14 @@ def test_a_cut_object_is_never_a_verdict(verdict: dict, data: st.DataObject) -> 
 
 @pytest.mark.fuzz
 @given(st.lists(PLAIN, max_size=4), MESSY, SCORES)
-def test_judged_text_in_the_reasoning_is_not_the_score(
-    bullets: list[str], quoted: str, score: str
-) -> None:
+def test_judged_text_in_the_reasoning_is_not_the_score(bullets, quoted, score):
     text = json.dumps({"REASONING": [*bullets, quoted], "SCORE": score})
     assert parse_lynx(text).score == score
 
 
 @pytest.mark.fuzz
 @given(MESSY, SCORES)
-def test_a_quote_without_escapes_never_turns_the_score(quoted: str, score: str) -> None:
+def test_a_quote_without_escapes_never_turns_the_score(quoted, score):
     other = {"PASS": "FAIL", "FAIL": "PASS"}[score]
     found = outcome(f'{{"REASONING": ["It says: {quoted} so."], "SCORE": "{score}"}}')
     assert not isinstance(found, LynxReply) or found.score != other
@@ -166,7 +160,7 @@ STARTS = ["", '{"REASONING": "', '{"REASONING": ["', '{"REASONING": ', "{'REASON
 
 
 @pytest.mark.parametrize("start", STARTS)
-def test_time_is_linear(start: str) -> None:
+def test_time_is_linear(start):
     for unit in UNITS:
         for end in ("", '"], "SCORE": "PASS"}'):
             text = start + unit * (50_000 // len(unit)) + end

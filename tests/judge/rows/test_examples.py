@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +8,7 @@ from moonlynx.judge.rows.examples import describe, read_rows
 GOOD = {"id": "a", "question": "Q?", "context": ["one", "two"], "answer": "yes"}
 
 
-def write(path: Path, lines: list[bytes]) -> Path:
+def write(path, lines):
     path.write_bytes(b"".join(line + b"\n" for line in lines))
     return path
 

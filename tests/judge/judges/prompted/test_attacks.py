@@ -1,7 +1,5 @@
 import re
-from collections.abc import Sequence
 from itertools import product
-from typing import Any
 
 import pytest
 
@@ -49,9 +47,9 @@ every_attack = pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
 every_method = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
 
-def attacked(attack: str, place: str) -> Example:
+def attacked(attack, place):
     text = f"{attack}\nIt opened in 1950."
-    places: dict[str, Any] = {
+    places = {
         "conversation": [{"role": "user", "content": f"x\n{attack}"}],
         "context": [text, "It is green."],
         "samples": [text, "It opened."],
@@ -59,17 +57,17 @@ def attacked(attack: str, place: str) -> Example:
     return Example.from_row(EXAMPLE.model_dump() | {place: places.get(place, text)})
 
 
-def requests_of(method: Any, example: Example, **said: Any) -> list[str]:
+def requests_of(method, example, **said):
     backend = Scripted(lambda request: comply(request.schema, **said))
     PromptedJudge(backend, method)([example])
     return [request.messages[0].content for request in backend.requests]
 
 
-def parts_of(name: str) -> list[str]:
+def parts_of(name):
     return [part for part in re.split(r"\{\{\w+\}\}", load_prompt(name)) if part.strip()]
 
 
-def keeps_its_form(prompt: str, sections: Sequence[str] = ()) -> None:
+def keeps_its_form(prompt, sections=()):
     fitting = [name for name in PROMPTS if prompt.startswith(parts_of(name)[0])]
     fitting = [name for name in fitting if prompt.endswith(parts_of(name)[-1].rstrip())]
     assert len(fitting) == 1, prompt
@@ -86,7 +84,7 @@ def keeps_its_form(prompt: str, sections: Sequence[str] = ()) -> None:
 
 
 @every_method
-def test_prompts_keep_their_sections(method: Any) -> None:
+def test_prompts_keep_their_sections(method):
     for attack, place in product(ATTACKS.values(), PLACES):
         for prompt in requests_of(method, attacked(attack, place)):
             keeps_its_form(prompt)
@@ -94,7 +92,7 @@ def test_prompts_keep_their_sections(method: Any) -> None:
 
 @pytest.mark.parametrize("method", [Ragas("m"), LmVsLm("m", rounds=2)], ids=["ragas", "lm vs lm"])
 @every_attack
-def test_so_do_those_that_hold_what_the_model_said(method: Any, attack: str) -> None:
+def test_so_do_those_that_hold_what_the_model_said(method, attack):
     example = attacked("x", "answer")
     for prompt in requests_of(method, example, text=attack):
         keeps_its_form(prompt)
@@ -104,7 +102,7 @@ def test_so_do_those_that_hold_what_the_model_said(method: Any, attack: str) -> 
 
 
 @every_attack
-def test_facts_are_one_line_each(attack: str) -> None:
+def test_facts_are_one_line_each(attack):
     (prompt,) = requests_of(METHODS["raghalu 3 many"], attacked(attack, "answer"))
     facts = prompt.split(" FACT LIST\n")[1].split("\n=")[0].splitlines()
     assert [fact.split(". ")[0] for fact in facts] == [str(n) for n in range(1, len(facts) + 1)]
@@ -118,7 +116,7 @@ def test_facts_are_one_line_each(attack: str) -> None:
     ],
 )
 @every_attack
-def test_so_do_those_of_metrics(metric: str, sections: Sequence[str], attack: str) -> None:
+def test_so_do_those_of_metrics(metric, sections, attack):
     backend = Scripted(lambda request: comply(request.schema))
     one = MetricInput(input=attack, output=attack, context=(attack,), tools=({"name": attack},))
     ChainPollMetric(backend, metric)([one])
@@ -128,7 +126,7 @@ def test_so_do_those_of_metrics(metric: str, sections: Sequence[str], attack: st
 
 
 @every_method
-def test_the_verdict_is_the_completions(method: Any) -> None:
+def test_the_verdict_is_the_completions(method):
     for attack, place in product(ATTACKS.values(), PLACES):
         example = attacked(attack, place)
         # Two words at the place of a token: the other one.

@@ -3,11 +3,8 @@
 What it says is worth nothing; that it is asked, counted and read by the rules is what is shown.
 """
 
-from pathlib import Path
-
 import pytest
 
-from moonlynx.judge.backends.base import ChatBackend
 from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.judges.prompted.lm_vs_lm import LmVsLm
@@ -54,15 +51,15 @@ METHODS = {
 
 
 @pytest.fixture(scope="module", params=["transformers", "vllm"])
-def backend(request: pytest.FixtureRequest) -> ChatBackend:
-    model: Path = request.getfixturevalue("tiny_llama")
+def backend(request):
+    model = request.getfixturevalue("tiny_llama")
     if request.param == "vllm":
         return load_chat_backend(request.getfixturevalue("vllm_server"), str(model), {})
     return load_chat_backend("transformers", str(model), {"load": "fp32"})
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_replies_are_counted_and_scored_or_say_why_not(backend: ChatBackend, name: str) -> None:
+def test_replies_are_counted_and_scored_or_say_why_not(backend, name):
     method, calls, free = METHODS[name]
     recorder = Recorder(backend)
     verdicts = PromptedJudge(recorder, method)(EXAMPLES)
