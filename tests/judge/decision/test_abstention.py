@@ -6,22 +6,23 @@ import pytest
 
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.contract.base import Judge
-from moonlynx.judge.contract.types import Example, JudgeInfo, MoonlynxError, Verdict
+from moonlynx.judge.contract.types import Example, MoonlynxError, Verdict
 from moonlynx.judge.decision.abstention import Abstaining
 from moonlynx.judge.decision.calibration import Calibrated, CalibrationError
 from moonlynx.judge.files.stored import save_record
+from moonlynx.judge.judges.detectors.token_similarity import TokenSimilarity
 from moonlynx.judge.judges.lynx import LynxJudge
 from moonlynx.judge.registry import load_judge
 
 from ...cases import cases
 from ...command import moonlynx
-from ...fitting import fit
+from ...fitting import Scoring, fit
 
 EXAMPLE = Example(context="The bridge opened in 1932.", answer="It opened in 1950.")
-OVERLAP = JudgeInfo(name="token-similarity", version="1-overlap")
+OVERLAP = TokenSimilarity()
 
 
-def calibration(count=600, judge=OVERLAP):
+def calibration(count=600, judge=OVERLAP.info):
     """Scores in (0, 1), of which the chance of FAIL is the square."""
     source = np.random.default_rng(0)
     scores = source.random(count).round(4)
@@ -30,32 +31,16 @@ def calibration(count=600, judge=OVERLAP):
 
 
 FITTED = calibration()
-
-
-class Scoring:
-    info = OVERLAP
-
-    def __init__(self, *raw_scores):
-        self._raw_scores = raw_scores
-
-    def __call__(self, examples):
-        return [
-            Verdict(
-                score="FAIL" if raw is not None and raw >= FITTED.threshold else "PASS",
-                raw_score=raw,
-                judge=OVERLAP,
-            )
-            for raw, _ in zip(self._raw_scores, examples, strict=True)
-        ]
+CALIBRATED = Calibrated(OVERLAP, FITTED)
 
 
 def test_what_is_not_low_enough_is_neither_passed_nor_failed():
-    inner = Calibrated(Scoring(0.0, 0.0, 0.0, 1.0, None), FITTED)
-    judge = Abstaining(inner, 0.1)
+    judge = Abstaining(CALIBRATED, 0.1)
     assert isinstance(judge, Judge)
     assert 0 < judge.passed_up_to < FITTED.threshold
     last, above = judge.passed_up_to, judge.passed_up_to + 1e-4
-    inner = Calibrated(Scoring(0.0, last, above, 1.0, None), FITTED)
+    scoring = Scoring(OVERLAP.info, [0.0, last, above, 1.0, None], FITTED.threshold)
+    inner = Calibrated(scoring, FITTED)
     plain, found = inner([EXAMPLE] * 5), Abstaining(inner, 0.1)([EXAMPLE] * 5)
     assert [verdict.score for verdict in plain] == ["PASS", "PASS", "PASS", "FAIL", "PASS"]
     assert [verdict.score for verdict in found] == ["PASS", "PASS", None, "FAIL", None]
@@ -75,15 +60,15 @@ def test_what_is_not_low_enough_is_neither_passed_nor_failed():
 
 
 def test_less_risk_and_more_confidence_pass_less_also_as_options(fitted):
-    judge = Calibrated(Scoring(), FITTED)
-    strict, lax = Abstaining(judge, 0.05), Abstaining(judge, 0.15)
+    strict, lax = Abstaining(CALIBRATED, 0.05), Abstaining(CALIBRATED, 0.15)
     assert strict.passed_up_to < lax.passed_up_to
-    assert Abstaining(judge, 0.1, 0.99).passed_up_to < Abstaining(judge, 0.1, 0.8).passed_up_to
+    sure, unsure = Abstaining(CALIBRATED, 0.1, 0.99), Abstaining(CALIBRATED, 0.1, 0.8)
+    assert sure.passed_up_to < unsure.passed_up_to
     name = f"token-similarity?calibration={fitted}&abstain=0.1"
     sure, strict = load_judge(name), load_judge(f"{name}&confidence=0.99")
     assert isinstance(sure, Abstaining)
-    assert sure.passed_up_to == Abstaining(Calibrated(Scoring(), FITTED), 0.1).passed_up_to
-    assert strict.passed_up_to == Abstaining(Calibrated(Scoring(), FITTED), 0.1, 0.99).passed_up_to
+    assert sure.passed_up_to == Abstaining(CALIBRATED, 0.1).passed_up_to
+    assert strict.passed_up_to == Abstaining(CALIBRATED, 0.1, 0.99).passed_up_to
 
 
 def test_an_unscored_verdict_keeps_its_own_error():
@@ -94,21 +79,21 @@ def test_an_unscored_verdict_keeps_its_own_error():
 
 def test_an_old_or_missing_calibration_cannot_abstain():
     with pytest.raises(CalibrationError, match=r"token-similarity has no calibration.*=FILE"):
-        Abstaining(Scoring(), 0.1)
+        Abstaining(OVERLAP, 0.1)
     older = FITTED.model_copy(update={"schema_version": "1.0", "curve": None})
     with pytest.raises(CalibrationError, match=r"version 1\.0.*anew with `moonlynx calibrate`"):
-        Abstaining(Calibrated(Scoring(), older), 0.1)
+        Abstaining(Calibrated(OVERLAP, older), 0.1)
 
 
 def test_too_few_rows_say_what_they_can_do_and_how_many_it_takes():
     few = calibration(60)
     with pytest.raises(CalibrationError) as raised:
-        Abstaining(Calibrated(Scoring(), few), 0.01)
+        Abstaining(Calibrated(OVERLAP, few), 0.01)
     message = str(raised.value)
     assert "the 60 labelled rows" in message
     assert "at least 411 labelled rows" in message
     lowest = float(message.split("the lowest that can be is ")[1].split(". ")[0])
-    Abstaining(Calibrated(Scoring(), few), lowest)
+    Abstaining(Calibrated(OVERLAP, few), lowest)
 
 
 @pytest.fixture

@@ -1,4 +1,3 @@
-import hashlib
 import json
 import math
 import random
@@ -11,19 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moonlynx.judge.contract.base import Judge
-from moonlynx.judge.contract.types import Example, JudgeInfo, MoonlynxError, Verdict
-from moonlynx.judge.decision.calibration import (
-    Calibrated,
-    fit_calibration,
-    load_calibration,
-)
+from moonlynx.judge.contract.types import Example, JudgeInfo, MoonlynxError
+from moonlynx.judge.decision.calibration import Calibrated, load_calibration
 from moonlynx.judge.decision.curves import CalibrationError, Isotonic, Temperature
 from moonlynx.judge.files.stored import save_record
 
+from ... import fitting
 from ...cases import cases
+from ...fitting import Scoring
 
 INFO = JudgeInfo(name="lynx:m", version="lynx-v1")
-SHA256 = hashlib.sha256(b"rows").hexdigest()
 METHODS = ["temperature", "isotonic"]
 
 
@@ -38,10 +34,8 @@ def rows(count=400, seed=0, slope=1.5, bias=2.0):
     return scores, labels
 
 
-def fit(scores, labels, method="temperature", objective="balanced-accuracy"):
-    return fit_calibration(
-        INFO, scores, labels, method=method, objective=objective, data_sha256=SHA256
-    )
+def fit(scores, labels, method="temperature", **options):
+    return fitting.fit(INFO, scores, labels, method, **options)
 
 
 def rates(scores, labels, threshold):
@@ -135,7 +129,7 @@ def test_no_threshold_has_better_balanced_accuracy(pairs):
 def test_no_threshold_of_that_precision_has_more_recall(pairs, wanted):
     scores, labels = zip(*pairs, strict=True)
     try:
-        calibration = fit(scores, labels, "isotonic", f"precision>={wanted}")
+        calibration = fit(scores, labels, "isotonic", objective=f"precision>={wanted}")
     except CalibrationError as error:
         if "no threshold has" in str(error):
             assert all(precision < wanted for precision, *_ in at_every_threshold(scores, labels))
@@ -160,13 +154,14 @@ def test_the_threshold_stands_midway_and_highest_among_equals_or_says_what_can()
 
 def test_what_is_recorded_whatever_the_order_of_the_rows():
     scores, labels = rows()
-    calibration = fit([None, *scores, None], ["FAIL", *labels, "PASS"], objective="precision>=0.9")
+    options = {"objective": "precision>=0.9", "data_sha256": "1" * 64}
+    calibration = fit([None, *scores, None], ["FAIL", *labels, "PASS"], **options)
     assert calibration.judge == INFO
     assert calibration.rows == 400
     assert calibration.fails == labels.count("FAIL")
     assert calibration.rows_without_score == 2
     assert calibration.objective == "precision>=0.9"
-    assert calibration.data_sha256 == SHA256
+    assert calibration.data_sha256 == "1" * 64
     assert calibration.parameters == fit(scores, labels).parameters
     scores, labels = rows()
     shuffled = [scores[::-1], labels[::-1]]
@@ -255,21 +250,8 @@ EXAMPLE = Example(context="The bridge opened in 1932.", answer="It opened in 195
 CURVE = fit(*rows())
 
 
-class Scoring:
-    info = INFO
-
-    def __init__(self, *raw_scores):
-        self._raw_scores = raw_scores
-
-    def __call__(self, examples):
-        return [
-            Verdict(score="FAIL", raw_score=raw, reasoning=("x",), judge=INFO)
-            for raw, _ in zip(self._raw_scores, examples, strict=True)
-        ]
-
-
 def test_verdicts_gain_a_probability_and_nothing_else():
-    inner = Scoring(-1.0, 2.0, None)
+    inner = Scoring(INFO, [-1.0, 2.0, None])
     calibrated = Calibrated(inner, CURVE)
     assert isinstance(calibrated, Judge)
     assert calibrated.info == INFO
@@ -288,7 +270,7 @@ def test_a_calibration_serves_no_other_judge(change):
     other = INFO.model_copy(update=change)
     calibration = CURVE.model_copy(update={"judge": other})
     with pytest.raises(CalibrationError) as raised:
-        Calibrated(Scoring(), calibration)
+        Calibrated(Scoring(INFO, []), calibration)
     for judge in (INFO, other):
         assert f"{judge.name} version {judge.version}" in str(raised.value)
 

@@ -1,10 +1,12 @@
 import pytest
 
-from moonlynx.judge.contract.types import Evidence, Example, JudgeInfo, Usage
-from moonlynx.judge.judges.findings import Finding, to_verdict
+from moonlynx.judge.contract.types import Evidence, Example, JudgeError, JudgeInfo, Usage
+from moonlynx.judge.judges.findings import Finding, mean_of, to_verdict
 from moonlynx.judge.text import split_sentences
 
 INFO = JudgeInfo(name="test", version="1")
+ERROR = JudgeError(code="unparsed", message="no score")
+TRUNCATED = JudgeError(code="truncated", message="cut")
 EXAMPLE = Example(
     id=7,
     context="The tower opened in 1932. It is red.",
@@ -58,3 +60,34 @@ def test_long_sentences_are_quoted_short_and_marked_ranges_are_spans():
     findings = [Finding(TIN, 0.9, "is far", marked=((tin, tin + 3),))]
     assert [span.text for span in to_verdict(EXAMPLE, INFO, findings, 0.5).spans] == ["tin"]
     assert to_verdict(EXAMPLE, INFO, findings, 0.95).spans == ()
+
+
+@pytest.mark.parametrize(
+    ("scores", "mean"),
+    [
+        ([0.0, 1.0], 0.5),
+        ([1.0, ERROR], 0.5),  # it stands whatever the other would have been
+        ([1.0, 0.0, ERROR], ERROR),
+        ([0.0, 0.0, ERROR], ERROR),  # never taken for support
+        ([ERROR, TRUNCATED], ERROR),
+        ([TRUNCATED, ERROR, 0.0], TRUNCATED),
+    ],
+)
+def test_the_mean_of_scores_of_which_some_are_missing(scores, mean):
+    assert mean_of(scores, 0.5) == mean
+
+
+def verdict(*scores):
+    return to_verdict(EXAMPLE, INFO, list(map(Finding, (HELLO, OPENED, TIN), scores)), 0.5)
+
+
+def test_a_sentence_without_a_score_leaves_the_answer_unscored_unless_another_is_unsupported():
+    for scores in ((0.0, ERROR, 0.0), (None, ERROR, None), (ERROR, ERROR, ERROR)):
+        found = verdict(*scores)
+        assert (found.score, found.error.code, found.sentences) == (None, "unparsed", ())
+    assert verdict(0.0, TRUNCATED, ERROR).error.code == "truncated"
+    assert "the sentence at 7" in verdict(0.0, TRUNCATED, ERROR).error.message
+    found = verdict(ERROR, 0.9, 0.1)
+    assert (found.score, found.raw_score, found.error) == ("FAIL", 0.9, None)
+    assert [sentence.label for sentence in found.sentences] == ["UNSUPPORTED", "SUPPORTED"]
+    assert found.reasoning[-1] == "UNSCORED: “Hello!” no score."

@@ -1,8 +1,7 @@
 import pytest
 
 from moonlynx.judge.backends.base import ChatReply
-from moonlynx.judge.contract.types import Example, JudgeError, JudgeInfo
-from moonlynx.judge.judges.findings import Finding, mean_of, to_verdict
+from moonlynx.judge.contract.types import JudgeError
 from moonlynx.judge.judges.prompted.objects import (
     read_flag,
     read_object,
@@ -10,13 +9,10 @@ from moonlynx.judge.judges.prompted.objects import (
     read_texts,
     read_whole,
 )
-from moonlynx.judge.text import split_sentences
 
 from ....cases import cases
 
 ERROR = JudgeError(code="unparsed", message="no score")
-TRUNCATED = JudgeError(code="truncated", message="cut")
-JUDGE = JudgeInfo(name="m", version="1")
 
 
 def read(text, finish="stop"):
@@ -54,38 +50,3 @@ def test_values_are_of_the_kind_asked_for_or_missing():
     missing += [read_whole(value, "half", 1, 10), read_whole(value, "one", 2, 10)]
     missing += [read_whole(value, "flag", 0, 10), read_texts(value, "text")]
     assert {one.code for one in missing} == {"unparsed"}
-
-
-@pytest.mark.parametrize(
-    ("scores", "mean"),
-    [
-        ([0.0, 1.0], 0.5),
-        ([1.0, ERROR], 0.5),  # it stands whatever the other would have been
-        ([1.0, 0.0, ERROR], ERROR),
-        ([0.0, 0.0, ERROR], ERROR),  # never taken for support
-        ([ERROR, TRUNCATED], ERROR),
-        ([TRUNCATED, ERROR, 0.0], TRUNCATED),
-    ],
-)
-def test_the_mean_of_scores_of_which_some_are_missing(scores, mean):
-    assert mean_of(scores, 0.5) == mean
-
-
-EXAMPLE = Example(context="x", answer="Tin is red. Tin is blue. Tin is old.")
-PIECES = split_sentences(EXAMPLE.answer)
-
-
-def verdict(*scores):
-    return to_verdict(EXAMPLE, JUDGE, list(map(Finding, PIECES, scores)), 0.5)
-
-
-def test_a_sentence_without_a_score_leaves_the_answer_unscored_unless_another_is_unsupported():
-    for scores in ((0.0, ERROR, 0.0), (None, ERROR, None), (ERROR, ERROR, ERROR)):
-        found = verdict(*scores)
-        assert (found.score, found.error.code, found.sentences) == (None, "unparsed", ())
-    assert verdict(0.0, TRUNCATED, ERROR).error.code == "truncated"
-    assert "the sentence at 12" in verdict(0.0, TRUNCATED, ERROR).error.message
-    found = verdict(ERROR, 0.9, 0.1)
-    assert (found.score, found.raw_score, found.error) == ("FAIL", 0.9, None)
-    assert [sentence.label for sentence in found.sentences] == ["UNSUPPORTED", "SUPPORTED"]
-    assert found.reasoning[-1] == "UNSCORED: “Tin is red.” no score."
