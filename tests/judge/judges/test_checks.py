@@ -60,10 +60,9 @@ def test_each_citation_has_a_status(similar, answer, expected):
     assert all(answer[one.start : one.end].strip() for one in verdict.citations)
 
 
-def test_a_judge_of_whole_answers_checks_no_citations(tmp_path):
-    (tmp_path / "replies.jsonl").write_text('{"text": "{}"}\n')
+def test_a_judge_of_whole_answers_checks_no_citations(script):
     with pytest.raises(SpecError, match="does not check citations"):
-        load_judge(f"lynx@fake?script={tmp_path / 'replies.jsonl'}&citations=required")
+        load_judge(f"lynx@fake?script={script({'text': '{}'})}&citations=required")
 
 
 @pytest.mark.parametrize(

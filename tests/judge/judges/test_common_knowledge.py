@@ -96,11 +96,10 @@ def test_citations_of_what_is_let_pass_are_not_checked(luna):
     assert (verdict.score, citation.status) == ("PASS", None)
 
 
-def test_it_is_an_option_of_a_judge_beside_others(tmp_path):
-    script = tmp_path / "script.jsonl"
+def test_it_is_an_option_of_a_judge_beside_others(script):
     reply = json.dumps({"fact": "They do.", "kind": "common knowledge"})
-    script.write_text(json.dumps({"match": KNOWN, "text": reply}) + "\n")
-    judge = load_judge(f"luna?common-knowledge=@fake%3Fscript={script}&rules=on")
+    model = f"@fake%3Fscript={script({'match': KNOWN, 'text': reply})}"
+    judge = load_judge(f"luna?common-knowledge={model}&rules=on")
     (verdict,) = judge([Example(context=CONTEXT, answer=f"{RIGHT} {KNOWN}")])
     assert verdict.score == "PASS"
     assert [stage.judge for stage in verdict.stages] == ["rules", "common knowledge", "luna"]

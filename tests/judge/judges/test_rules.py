@@ -128,10 +128,8 @@ WRONG = Example(
 
 
 @pytest.fixture
-def lynx(tmp_path):
-    script = tmp_path / "lynx.jsonl"
-    script.write_text(json.dumps({"text": json.dumps({**REPLY, "SCORE": "PASS"})}) + "\n")
-    return f"lynx@fake?script={script}"
+def lynx(script):
+    return f"lynx@fake?script={script({'text': json.dumps({**REPLY, 'SCORE': 'PASS'})})}"
 
 
 def test_the_sentence_is_unsupported_and_the_reason_names_it(lynx):
@@ -149,18 +147,15 @@ def test_the_sentence_is_unsupported_and_the_reason_names_it(lynx):
     assert verdict.usage.calls == 1
 
 
-def test_the_judge_decides_otherwise_and_its_failure_does_not_hide_what_was_found(lynx, tmp_path):
+def test_the_judge_decides_otherwise_and_its_failure_does_not_hide_what_was_found(lynx, script):
     right = WRONG.model_copy(update={"answer": "It opened in 1932."})
     bare, ruled = load_judge(lynx)([right])[0], load_judge(f"{lynx}&rules=on")([right])[0]
     assert ruled.judge.version == f"{bare.judge.version}+{VERSION}"
     assert [stage.decided for stage in ruled.stages] == [False, True]
     update = {"judge": bare.judge, "stages": ()}
     assert ruled.model_copy(update=update) == bare
-    script = tmp_path / "broken.jsonl"
-    script.write_text(json.dumps({"text": "no JSON"}) + "\n")
-    judge = load_judge(f"lynx@fake?script={script}&rules=on")
-    right = WRONG.model_copy(update={"answer": "It opened in 1932."})
-    verdicts = judge([WRONG, right])
+    broken = load_judge(f"lynx@fake?script={script({'text': 'no JSON'})}&rules=on")
+    verdicts = broken([WRONG, right])
     assert [verdict.score for verdict in verdicts] == ["FAIL", None]
 
 

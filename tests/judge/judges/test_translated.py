@@ -88,16 +88,15 @@ def test_an_order_in_a_text_stays_in_its_section():
     assert not any("<|im_end|>" in prompt for prompt in asked)
 
 
-def test_it_is_an_option_of_a_judge_and_takes_a_chat_model(tmp_path):
-    script = tmp_path / "script.jsonl"
+def test_it_is_an_option_of_a_judge_and_takes_a_chat_model(script):
     rows = [{"match": old, "text": json.dumps({"translation": new})} for old, new in SAYS.items()]
-    script.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    judge = load_judge(f"luna:mini?translate=@fake%3Fscript={script}&rules=on")
+    model = f"@fake%3Fscript={script(*rows)}"
+    judge = load_judge(f"luna:mini?translate={model}&rules=on")
     (verdict,) = judge([Example(context=ENGLISH, answer=f"{RIGHT} {BAR}")])
     assert [stage.judge for stage in verdict.stages] == ["rules", "translation", "luna"]
     assert judge.stages[0].calibration is not None
     with pytest.raises(SpecError, match="reads every language"):
-        load_judge(f"token-similarity?translate=@fake%3Fscript={script}")
+        load_judge(f"token-similarity?translate={model}")
     with pytest.raises(SpecError, match="no chat model"):
         load_judge("luna:mini?translate=m@onnx")
 
