@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from moonlynx import Example, load_judge
-from moonlynx.cli import app
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import ExitCode
+
+from ...command import moonlynx
 
 WORLDS = [
     json.loads(line)
@@ -88,10 +88,10 @@ def test_citations_may_be_required(answer, score, reason):
 def test_the_command_requires_citations():
     args = ["judge", "--judge", "token-similarity", "--context", "Entry costs 12 euros."]
     args += ["--answer", "Entry costs 12 euros.", "--format", "json", "--fail-on-hallucination"]
-    assert CliRunner().invoke(app, args).exit_code == ExitCode.DONE
-    assert CliRunner().invoke(app, [*args, "--require-citations"]).exit_code == 4
+    assert moonlynx(*args).exit_code == ExitCode.DONE
+    assert moonlynx(*args, "--require-citations").exit_code == 4
     cascade = [*args[:2], "cascade(luna,luna)", *args[3:], "--require-citations"]
-    assert CliRunner().invoke(app, cascade).exit_code == ExitCode.USAGE
+    assert moonlynx(*cascade).exit_code == ExitCode.USAGE
 
 
 def test_a_false_refusal_fails_and_names_the_passage():
