@@ -311,7 +311,8 @@ class _Side(NamedTuple):
             for values in (gain, spent)
         )
         kept = (unsure_first * distinct).tolist()
-        edges = [_between(kept[max(i - 1, 0)], kept[i]) for i in range(len(kept))]
+        # Midway between two scores.
+        edges = [round((kept[max(i - 1, 0)] + kept[i]) / 2, 6) for i in range(len(kept))]
         return cls(gains, spends, [*edges, None])
 
 
@@ -324,10 +325,6 @@ def _money(verdicts: Sequence[Verdict], prices: PriceTable) -> Floats:
             "give that by --prices"
         )
     return np.array(costs, dtype=np.float64)
-
-
-def _between(handed_on: float, kept: float) -> float:
-    return round((handed_on + kept) / 2, 6)
 
 
 def _best(passes: _Side, fails: _Side, room: float) -> tuple[float | None, float | None]:

@@ -109,7 +109,7 @@ class _Part(NamedTuple):
 def record_lines(record: Members) -> Iterator[Piece]:
     """Yield the record's lines in order: what each says, and its place in the text."""
     for line in _lines(record, ""):
-        text = _plain(line.text)
+        text = " ".join(line.text.split())
         yield Piece(line.start, line.end, text if text.endswith((".", "!", "?")) else f"{text}.")
 
 
@@ -121,10 +121,6 @@ def spell_key(key: str) -> str:
     spelled = _JOINTS.sub(" ", plain)
     parts = _CAMEL.sub(" ", spelled)
     return parts if parts == spelled else parts.lower()
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _lines(members: Members, path: str) -> Iterator[_Part]:

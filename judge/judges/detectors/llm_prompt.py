@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 
-from ...backends.base import ChatReply, ChatRequest
+from ...backends.base import ChatRequest
 from ...backends.replies import fault_of
 from ...contract.base import unscored
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
@@ -50,16 +50,12 @@ class LlmPrompt(Method):
         ]
         findings = []
         for piece, reply in zip(asked, replies, strict=True):
-            score = _read(reply)
+            score = fault_of(reply) or parse_score(reply.text)
             if isinstance(score, JudgeError):
                 message = f"the sentence at {piece.start}: {score.message}"
                 return unscored(self.info, example.id, score.code, message)
             findings.append(Finding(piece, score, f"was given {score:g} by the model"))
         return sentences_verdict(example, self.info, findings, self.threshold)
-
-
-def _read(reply: ChatReply) -> float | JudgeError:
-    return fault_of(reply) or parse_score(reply.text)
 
 
 def parse_score(text: str) -> float | JudgeError:

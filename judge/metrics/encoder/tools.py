@@ -56,7 +56,9 @@ def read_call(one: MetricInput) -> tuple[str, tuple[float, ...]]:
     """
     offered = [_schema(tool) for tool in one.tools or ()]
     asked = _stems(one.input)
-    fits = {tool["name"]: _share(asked, _stems(_describe(tool))) for tool in offered}
+    fits = {
+        tool["name"]: len(asked & _stems(_describe(tool))) / max(1, len(asked)) for tool in offered
+    }
     best = max(fits.values(), default=0.0)
     known = {tool["name"]: tool for tool in offered}
     few = 1 / max(1, len(offered))
@@ -121,7 +123,3 @@ def _describe(tool: Mapping[str, Any]) -> str:
 def _stems(text: str) -> frozenset[str]:
     spaced = " ".join(_PARTS.findall(text)) if "_" in text or "." in text else text
     return frozenset(stems_of(f"{text} {spaced}"))
-
-
-def _share(asked: frozenset[str], held: frozenset[str]) -> float:
-    return len(asked & held) / max(1, len(asked))
