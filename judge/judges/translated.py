@@ -13,16 +13,7 @@ from ..backends.replies import usage_of
 from ..contract.base import Judge, stages_of, unscored
 from ..contract.spec import SpecError
 from ..contract.steps import Steps, Wrapper, steps_of
-from ..contract.types import (
-    Example,
-    JudgeError,
-    Range,
-    Sentence,
-    Span,
-    Stage,
-    Usage,
-    Verdict,
-)
+from ..contract.types import Example, JudgeError, Range, Sentence, Span, Stage, Usage, Verdict
 from ..prompts import messages
 from ..prompts.parsing import shorten
 from ..text import Piece

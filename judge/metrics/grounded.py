@@ -3,14 +3,7 @@
 from collections.abc import Sequence
 
 from ..contract.base import Judge
-from ..contract.types import (
-    Example,
-    JudgeError,
-    MetricInput,
-    MetricSpan,
-    MetricVerdict,
-    Verdict,
-)
+from ..contract.types import Example, JudgeError, MetricInput, MetricSpan, MetricVerdict, Verdict
 from .definition import load_definition
 from .metric import DIGITS
 from .prompt import fault_of

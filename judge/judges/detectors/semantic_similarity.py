@@ -21,14 +21,7 @@ from ...backends.base import EmbeddingBackend, EmbeddingError
 from ...contract.base import unscored
 from ...contract.types import Evidence, Example, JudgeInfo, Verdict
 from ...text import Piece, split_sentences
-from ..findings import (
-    Finding,
-    answer_verdict,
-    body,
-    claimless_verdict,
-    claims,
-    sentences_verdict,
-)
+from ..findings import Finding, answer_verdict, body, claimless_verdict, claims, sentences_verdict
 
 Compared = Literal["sentences", "whole"]
 COMPARED: tuple[str, ...] = get_args(Compared)

@@ -28,9 +28,9 @@ def ask(text="hello", **settings):
     return ChatRequest((Turn(role="user", content=text),), **settings)
 
 
-def completion(text="hi", finish="stop", **message):
+def completion(text="hi"):
     return {
-        "choices": [{"message": {"content": text, **message}, "finish_reason": finish}],
+        "choices": [{"message": {"content": text}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 7, "completion_tokens": 2},
     }
 

@@ -12,10 +12,10 @@ def correct(*arguments, **options):
     return moonlynx("correct", "--judge", "luna:mini", *arguments, **options)
 
 
-def corrected(folder, *arguments, answer=BOTH):
+def corrected(folder, *arguments):
     """Correct one answer; return its row and what was said."""
     rows, output = folder / "rows.jsonl", folder / "out.jsonl"
-    rows.write_text(json.dumps({"context": CONTEXT, "answer": answer}))
+    rows.write_text(json.dumps({"context": CONTEXT, "answer": BOTH}))
     done = correct("--input", rows, "--output", output, *arguments)
     assert done.exit_code == 0, done.output
     (row,) = map(json.loads, output.read_text().splitlines())

@@ -23,15 +23,12 @@ INFO = JudgeInfo(name="lynx:m", version="lynx-v1")
 METHODS = ["temperature", "isotonic"]
 
 
-def rows(count=400, seed=0, slope=1.5, bias=2.0):
-    """Raw scores of which the true P(FAIL) is sigmoid(slope * (score - bias))."""
+def rows(count=400, seed=0):
+    """Raw scores of which the true P(FAIL) is sigmoid(1.5 * (score - 2))."""
     source = random.Random(seed)
-    scores = [round(source.gauss(bias, 2.0), 4) for _ in range(count)]
-    labels = [
-        "FAIL" if source.random() < 1 / (1 + math.exp(-slope * (score - bias))) else "PASS"
-        for score in scores
-    ]
-    return scores, labels
+    scores = [round(source.gauss(2.0, 2.0), 4) for _ in range(count)]
+    chances = [1 / (1 + math.exp(-1.5 * (score - 2.0))) for score in scores]
+    return scores, ["FAIL" if source.random() < chance else "PASS" for chance in chances]
 
 
 def fit(scores, labels, method="temperature", **options):

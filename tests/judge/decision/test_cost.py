@@ -1,13 +1,7 @@
 import pytest
 
 from moonlynx.judge.contract.types import JudgeInfo, Stage, Usage, Verdict
-from moonlynx.judge.decision.cost import (
-    Price,
-    PriceError,
-    estimate_tokens,
-    load_prices,
-    show_usage,
-)
+from moonlynx.judge.decision.cost import Price, PriceError, estimate_tokens, load_prices, show_usage
 
 
 def test_usage_is_priced_added_up_shown_and_estimated():

@@ -9,10 +9,11 @@ pytestmark = pytest.mark.heavy
 
 SPECIAL = ["<|eot_id|>"]
 TEMPLATE = "{% for m in messages %}{{ m['content'] }}<|eot_id|>{% endfor %}"
+TEMPLATE += "{% if add_generation_prompt %}\n\n{% endif %}"
 WORDS = {"true": "true", "false": "false"}
 
 
-def build(words, *, space=False, byte_level=True, end="\n\n"):
+def build(words, *, space=False, byte_level=True):
     """Return a tokenizer that has these words whole, with or without a leading space."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
@@ -33,8 +34,7 @@ def build(words, *, space=False, byte_level=True, end="\n\n"):
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, eos_token=SPECIAL[0], unk_token="[UNK]"
     )
-    answer = "{% if add_generation_prompt %}" + end + "{% endif %}"
-    fast.chat_template = TEMPLATE + answer
+    fast.chat_template = TEMPLATE
     return fast
 
 

@@ -2,12 +2,7 @@ import pytest
 
 from moonlynx.judge.batch.metrics import measure_file, read_inputs
 from moonlynx.judge.cli import metric as metric_cli
-from moonlynx.judge.contract.types import (
-    BadInput,
-    JudgeInfo,
-    MetricInput,
-    MetricVerdict,
-)
+from moonlynx.judge.contract.types import BadInput, JudgeInfo, MetricInput, MetricVerdict
 from moonlynx.judge.files.atomic import InUse, held
 from moonlynx.judge.files.journal import RunMismatch
 from moonlynx.judge.metrics.definition import definitions, load_definition

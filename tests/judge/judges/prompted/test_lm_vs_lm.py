@@ -6,10 +6,10 @@ from .scripted import EXAMPLE, judged, section
 
 
 class Court:
-    """Plays both sides: asks `rounds` times, and holds the claims that are `true` correct."""
+    """Plays both sides: asks `rounds` times, and holds one claim correct."""
 
-    def __init__(self, rounds=1, true=("It was built in 1894.",)):
-        self.rounds, self.true = rounds, true
+    def __init__(self, rounds=1):
+        self.rounds = rounds
 
     def __call__(self, request):
         properties = (request.schema or {}).get("properties", {})
@@ -17,7 +17,7 @@ class Court:
             said = section(request, "SAID SO FAR").count("Examiner:")
             return {"questions": [f"Question {said + 1}?"] if said < self.rounds else []}
         if "correct" in properties:
-            return {"correct": section(request, "CLAIM") in self.true}
+            return {"correct": section(request, "CLAIM") == "It was built in 1894."}
         return f"Reply to {section(request, 'QUESTIONS OF THE EXAMINER')}"
 
 
