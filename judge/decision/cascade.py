@@ -83,10 +83,11 @@ class Cascade(Stepped):
 
     def _settle(self, given: Sequence[Verdict]) -> Verdict:
         """Return the verdict of the last judge asked or, if it failed, what `on_failure` says."""
-        verdict = given[-1]
+        chosen = last = len(given) - 1
         if self._on_failure == "keep":
-            verdict = next((one for one in reversed(given) if one.score is not None), verdict)
-        stages = _stages(given, verdict)
+            scored = (number for number in range(last, -1, -1) if given[number].score is not None)
+            chosen = next(scored, last)
+        verdict, stages = given[chosen], _stages(given, chosen)
         usage = total_usage(stage.usage for stage in stages)
         if verdict.error is not None:
             error = verdict.error
@@ -97,13 +98,13 @@ class Cascade(Stepped):
         return verdict.model_copy(update=own)
 
 
-def _stages(given: Sequence[Verdict], chosen: Verdict) -> tuple[Stage, ...]:
+def _stages(given: Sequence[Verdict], chosen: int) -> tuple[Stage, ...]:
     """Return all verdicts' stages, of which only those of the chosen one are marked as deciding."""
     marked = []
-    for verdict in given:
+    for number, verdict in enumerate(given):
         for stage in stages_of(verdict):
-            decided = stage.decided and verdict is chosen
-            degraded = decided and (chosen is not given[-1] or stage.degraded)
+            decided = stage.decided and number == chosen
+            degraded = decided and (chosen < len(given) - 1 or stage.degraded)
             update = {"decided": decided, "degraded": degraded}
             marked.append(stage.model_copy(update=update))
     return tuple(marked)
