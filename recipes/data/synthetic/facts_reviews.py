@@ -4,7 +4,7 @@ from typing_extensions import override
 
 from .facts import Dice, Fact, Statement, common
 from .facts_fields import FieldFact
-from .reviews import Aspect, Review, aspects
+from .reviews import Aspect, aspects
 from .world import World
 
 
@@ -30,14 +30,13 @@ class ReviewFact(Fact):
             known = tuple(a for a in known if _marks(world, a)) or known
         aspect = dice.rng.choice(known)
         marks = _marks(world, aspect)
-        truth = _truths(marks)
-        forms = ["praised", "blamed", "one_praised", "one_blamed", "divided", "silent"]
+        holds = _holds(marks)
         fact = f"{self.name}/{aspect.name}"
         if wrong:
             maybe = _perhaps(marks)
-            form = dice.form(fact, [form for form in forms if form not in truth | maybe])
+            form = dice.form(fact, [f for f, true in holds.items() if not true and f not in maybe])
         else:
-            form = dice.rng.choice(sorted(truth))
+            form = dice.rng.choice(sorted(f for f, true in holds.items() if true))
         error = None
         if wrong:
             error = "invented_praise" if not marks else "flipped"
@@ -53,17 +52,15 @@ class ReviewFact(Fact):
     def _quote(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
         """Quote a sentence of a review, or one that is in none."""
         said = [text for review in world.reviews for text in review.sentences]
+        known = [text for a in aspects(self.schema.reviews) for text in a.good + a.bad]
         if wrong:
-            sets = aspects(self.schema.reviews)
-            all_said = [text for a in sets for text in a.good + a.bad if text not in said]
-            quote, error = dice.rng.choice(all_said), "wrong_quote"
+            quotes = [text for text in known if text not in said]
         else:
-            known = {text for a in aspects(self.schema.reviews) for text in a.good + a.bad}
-            said = [text for text in said if text in known]
-            if not said:
-                return None
-            quote, error = dice.rng.choice(said), None
-        slots = {"v": quote.rstrip(".!")}
+            quotes = [text for text in said if text in known]
+        if not quotes:
+            return None
+        slots = {"v": dice.rng.choice(quotes).rstrip(".!")}
+        error = "wrong_quote" if wrong else None
         return self.state("quote", common("review_quote"), slots, dice, error, ("v",))
 
     def _stars(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
@@ -77,27 +74,20 @@ class ReviewFact(Fact):
 
 
 def _marks(world: World, aspect: Aspect) -> list[bool]:
-    reviews: tuple[Review, ...] = world.reviews
-    return [review.marks[aspect.name] for review in reviews if aspect.name in review.marks]
+    return [review.marks[aspect.name] for review in world.reviews if aspect.name in review.marks]
 
 
-def _truths(marks: list[bool]) -> set[str]:
-    """Return the forms that hold for the marks of an aspect."""
+def _holds(marks: list[bool]) -> dict[str, bool]:
+    """Return whether each form holds for the marks of an aspect."""
     good, bad = marks.count(True), marks.count(False)
-    truths = set()
-    if not marks:
-        truths.add("silent")
-    if good >= 2 and not bad:
-        truths.add("praised")
-    if bad >= 2 and not good:
-        truths.add("blamed")
-    if good == 1:
-        truths.add("one_praised")
-    if bad == 1:
-        truths.add("one_blamed")
-    if good and bad:
-        truths.add("divided")
-    return truths
+    return {
+        "praised": good >= 2 and not bad,
+        "blamed": bad >= 2 and not good,
+        "one_praised": good == 1,
+        "one_blamed": bad == 1,
+        "divided": bool(good and bad),
+        "silent": not marks,
+    }
 
 
 def _perhaps(marks: list[bool]) -> set[str]:

@@ -1,6 +1,6 @@
 """What can be said about the rows of a table: counts, comparisons, extremes, sums and ranges."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,7 @@ class CountFact(Fact):
 
     @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
-        table = next(table for table in self.schema.tables if table.name == self.spec["of"])
+        table = self.schema.table(self.spec["of"])
         count = len(world.record[table.name])
         if wrong:
             low, high = table.size
@@ -32,35 +32,44 @@ class CountFact(Fact):
         return self.state("say", phrases, slots, dice, "wrong_count" if wrong else None, ("k",))
 
 
-class TallyFact(Fact):
+class ColumnFact(Fact):
+    """A fact about one column of a table (`of: table.field`)."""
+
+    def __init__(self, name: str, spec: Mapping[str, Any], schema: Schema) -> None:
+        super().__init__(name, spec, schema)
+        table, self.field = schema.field(spec["of"])
+        assert table is not None
+        self.table = table
+
+    def counted(self, rows: Sequence[object]) -> dict[str, str]:
+        """Return the slots that name the table's rows and their number."""
+        return {"n": words(len(rows)), "noun": self.table.noun, "nouns": self.table.nouns}
+
+    def said(self, world: World, value: float, dice: Dice) -> str:
+        """Return a value of the column in words."""
+        return self.field.kind.say(value, world.unit(self.table, self.field), dice.rng)
+
+
+class TallyFact(ColumnFact):
     """Says how many rows are in a state: `of: table.field`, `is`, `single`, `plural`, `negated`.
 
     With `above: true` the state is a number over a threshold `$t`.
     """
 
-    def __init__(self, name: str, spec: Mapping[str, Any], schema: Schema) -> None:
-        super().__init__(name, spec, schema)
-        self.table, self.field = schema.field(spec["of"])
-
     @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
-        assert self.table is not None
         values = [row.get(self.field.name) for row in world.record[self.table.name]]
         if any(value is None for value in values):
             return None
-        slots = {"n": words(len(values)), "nouns": self.table.nouns, "noun": self.table.noun}
+        slots = self.counted(values)
         if self.spec.get("above"):
             chosen = dice.rng.choice(values)
             hits = [value > chosen for value in values]
-            unit = world.unit(self.table, self.field)
-            slots["t"] = self.field.kind.say(chosen, unit, dice.rng)
+            slots["t"] = self.said(world, chosen, dice)
         else:
             hits = [value == self.spec["is"] for value in values]
         for part in ("single", "plural", "negated"):
             slots[part] = self.spec[part].replace("$t", slots.get("t", ""))
-        return self._count(hits, slots, wrong, dice)
-
-    def _count(self, hits: list[bool], slots: dict[str, str], wrong: bool, dice: Dice) -> Statement:
         count, total = sum(hits), len(hits)
         form = {0: "none", 1: "one", total: "all"}.get(count, "many")
         if wrong:
@@ -76,7 +85,7 @@ class TallyFact(Fact):
         return self.state(form, common(f"tally_{form}"), slots, dice, error, ("k",))
 
 
-class MeasureFact(Fact):
+class MeasureFact(ColumnFact):
     """Compares, ranks and sums a numeric column (`of: table.field`).
 
     `words` has what it is called: measure, more, less, most, least, and if need be higher, lower,
@@ -87,7 +96,6 @@ class MeasureFact(Fact):
 
     def __init__(self, name: str, spec: Mapping[str, Any], schema: Schema) -> None:
         super().__init__(name, spec, schema)
-        self.table, self.field = schema.field(spec["of"])
         fixed = {"higher": "higher", "lower": "lower", "highest": "highest", "lowest": "lowest"}
         self.words: dict[str, str] = fixed | spec["words"]
         self.makers: list[Callable[[World, list[Values], bool, Dice], Statement | None]]
@@ -98,31 +106,17 @@ class MeasureFact(Fact):
 
     @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
-        assert self.table is not None
         rows = world.record[self.table.name]
         if any(row.get(self.field.name) is None for row in rows):
             return None
         return dice.rng.choice(self.makers)(world, rows, wrong, dice)
 
-    def _said(self, world: World, value: float, dice: Dice) -> str:
-        unit = world.unit(self.table, self.field)
-        return self.field.kind.say(value, unit, dice.rng)
-
     def _slots(self, rows: list[Values], flip: bool) -> dict[str, str]:
-        assert self.table is not None
         slots = dict(self.words)
         if flip:
             for one, other in _FLIP.items():
                 slots[one], slots[other] = slots[other], slots[one]
-        return slots | {
-            "n": words(len(rows)),
-            "noun": self.table.noun,
-            "nouns": self.table.nouns,
-        }
-
-    def _name(self, row: Values, dice: Dice) -> str:
-        assert self.table is not None
-        return label(self.table, row, dice.rng)
+        return slots | self.counted(rows)
 
     def _extreme(
         self, world: World, rows: list[Values], wrong: bool, dice: Dice
@@ -134,8 +128,8 @@ class MeasureFact(Fact):
         if ordered[0][name] == ordered[1][name]:
             return None
         row = dice.rng.choice(ordered[1:]) if wrong else ordered[0]
-        slots = self._slots(rows, flip) | {"a": self._name(row, dice)}
-        slots["v"] = self._said(world, row[name], dice)
+        slots = self._slots(rows, flip) | {"a": label(self.table, row, dice.rng)}
+        slots["v"] = self.said(world, row[name], dice)
         error = "wrong_superlative" if wrong else None
         form = "least" if flip else "most"
         return self.state(form, common("extreme"), slots, dice, error, ("a",))
@@ -148,7 +142,8 @@ class MeasureFact(Fact):
             return None
         flip = (gap < 0) != wrong
         slots = self._slots(rows, flip)
-        slots |= {"a": self._name(one, dice), "b": self._name(other, dice)}
+        slots["a"] = label(self.table, one, dice.rng)
+        slots["b"] = label(self.table, other, dice.rng)
         error = "wrong_comparison" if wrong else None
         return self.state("less" if flip else "more", common("compare"), slots, dice, error)
 
@@ -162,13 +157,12 @@ class MeasureFact(Fact):
         if len({row[name] for row in ordered[:3]}) < 3:
             return None
         row = dice.rng.choice([ordered[0], *ordered[2:]]) if wrong else ordered[1]
-        slots = self._slots(rows, flip) | {"a": self._name(row, dice)}
+        slots = self._slots(rows, flip) | {"a": label(self.table, row, dice.rng)}
         error = "wrong_order" if wrong else None
         return self.state("second", common("second"), slots, dice, error, ("a",))
 
     def _range(self, world: World, rows: list[Values], wrong: bool, dice: Dice) -> Statement | None:
         """State the lowest and the highest value."""
-        assert self.table is not None
         values = sorted({row[self.field.name] for row in rows})
         if len(values) < 3:
             return None
@@ -179,7 +173,7 @@ class MeasureFact(Fact):
         elif wrong:
             high, bad = dice.rng.choice(values[1:-1]), ("w",)
         slots = self._slots(rows, False)
-        slots |= {"v": self._said(world, low, dice), "w": self._said(world, high, dice)}
+        slots |= {"v": self.said(world, low, dice), "w": self.said(world, high, dice)}
         error = "wrong_value" if wrong else None
         return self.state("range", common("range"), slots, dice, error, bad)
 
@@ -205,7 +199,7 @@ class OrderFact(Fact):
 
     @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
-        table = next(table for table in self.schema.tables if table.name == self.spec["of"])
+        table = self.schema.table(self.spec["of"])
         rows = world.record[table.name]
         first, second = sorted(dice.rng.sample(range(len(rows)), 2))
         if wrong:

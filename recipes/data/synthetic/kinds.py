@@ -59,7 +59,7 @@ class Number(Kind):
 
     @override
     def grid(self, value: float) -> float:
-        near = round(round(value / self.step) * self.step, max(self.places, 0))
+        near = round(round(value / self.step) * self.step, self.places)
         return int(near) if near == int(near) else near
 
     @override

@@ -18,8 +18,7 @@ _UNITS: dict[str, list[str]] = read_yaml("units")
 
 def digits(value: float) -> str:
     """Write a number with thousands separators and without trailing zeros."""
-    text = f"{value:,.4f}".rstrip("0").rstrip(".")
-    return text or "0"
+    return f"{value:,.4f}".rstrip("0").rstrip(".")
 
 
 def plain(value: float, rng: Random) -> str:

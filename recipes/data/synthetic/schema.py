@@ -52,10 +52,14 @@ class Schema:
     reviews: str  # the name of the set of review aspects, or empty
     facts: Mapping[str, Mapping[str, Any]]  # what can be said about a record
 
+    def table(self, name: str) -> Table:
+        """Find a table by its name."""
+        return next(table for table in self.tables if table.name == name)
+
     def field(self, path: str) -> tuple[Table | None, Field]:
         """Find a field by its name or `table.name`."""
         table_name, _, name = path.rpartition(".")
-        table = next((table for table in self.tables if table.name == table_name), None)
+        table = self.table(table_name) if table_name else None
         fields = table.fields if table else self.fields
         return table, next(field for field in fields if field.name == name)
 
