@@ -19,7 +19,8 @@ from moonlynx.judge.terminal.messages import errors_as_messages
 from ..cli import MetricArgument
 from ..data import load
 from ..data.rows import DraftRow
-from .label import Done, Label, Rewrite, RunInfo, Task, calls_of, estimate, run_task
+from .label import Done, RunInfo, Task, calls_of, estimate, run_task
+from .questions import Label, Rewrite
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
 

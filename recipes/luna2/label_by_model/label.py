@@ -3,15 +3,13 @@
 OUTPUT holds the labelled or rewritten rows, OUTPUT.dropped.jsonl the others and why.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from typing_extensions import override
 
-from moonlynx.judge.backends.base import ChatBackend, ChatRequest
+from moonlynx.judge.backends.base import ChatBackend
 from moonlynx.judge.batch.chat_tasks import (
     Fault,
     Ledger,
@@ -23,18 +21,9 @@ from moonlynx.judge.batch.chat_tasks import (
 )
 from moonlynx.judge.contract.types import Count, Id, JudgeError, Record, Text, Usage
 from moonlynx.judge.decision.cost import estimate_tokens
-from moonlynx.judge.metrics.definition import MetricDefinition
 
 from ..data.rows import DraftRow
-from .questions import (
-    LABEL,
-    REWRITE,
-    label_request,
-    read_labels,
-    read_rewritten,
-    rewrite_request,
-    vote,
-)
+from .questions import REWRITE, Label, Rewrite
 
 _REASONING = 150  # tokens of a reply beside what it copies, likely
 
@@ -49,28 +38,17 @@ class RunInfo(Record):
 
 
 class Provenance(Record):
-    """Where a row comes from, and what it cost.
-
-    Attributes:
-        run: that made it.
-        line: of the input that it was made of, from 1.
-        usage: of each of the run's models.
-    """
+    """Where a row comes from, and what it cost."""
 
     run: RunInfo
-    line: Count
-    usage: tuple[Usage, ...]
+    line: Count  # of the input that it was made of, from 1
+    usage: tuple[Usage, ...]  # of each of the run's models
 
 
 class MadeRow(DraftRow):
-    """A row that a head can be trained on.
+    """A row that a head can be trained on."""
 
-    Attributes:
-        votes: how many models gave each class, where they voted.
-        provenance: where it comes from.
-    """
-
-    votes: dict[Text, Count] | None = None
+    votes: dict[Text, Count] | None = None  # how many models gave each class, where they voted
     provenance: Provenance
 
 
@@ -83,63 +61,6 @@ class DroppedRow(Record):
 
 
 Finished = MadeRow | DroppedRow
-
-
-@dataclass(frozen=True)
-class Label:
-    """Label rows by the vote of the models.
-
-    Attributes:
-        confirm: drop a row whose own labels the vote does not confirm, as after rewriting.
-    """
-
-    definition: MetricDefinition
-    max_tokens: int = 512
-    confirm: bool = False
-    name: str = LABEL
-
-    def request(self, row: DraftRow) -> ChatRequest:
-        """Ask for the labels; every model gets the same request."""
-        return label_request(self.definition, row, self.max_tokens)
-
-    def read(self, row: DraftRow, text: str) -> frozenset[str] | Fault:  # noqa: ARG002 (as Rewrite)
-        """Read the labels of one model."""
-        return read_labels(self.definition, text)
-
-    def make(self, row: DraftRow, said: Sequence[frozenset[str] | Fault]) -> dict[str, Any] | Fault:
-        """Return the row with the labels that most models chose, or why there are none."""
-        voted = vote(self.definition, said)
-        if isinstance(voted, Fault):
-            return voted
-        labels, votes = voted
-        if self.confirm and labels != frozenset(row.labels or ()):
-            had, got = (", ".join(sorted(each)) or "none" for each in (row.labels or (), labels))
-            return Fault(reason="contradictory", message=f"the row says {had}, the vote {got}")
-        return row.model_dump() | {"labels": sorted(labels), "votes": votes}
-
-
-@dataclass(frozen=True)
-class Rewrite:
-    """Rewrite rows, by one model, so that their labels hold by the metric's definition."""
-
-    definition: MetricDefinition
-    max_tokens: int = 2_048
-    name: str = REWRITE
-
-    def request(self, row: DraftRow) -> ChatRequest:
-        """Ask for the row to be rewritten."""
-        return rewrite_request(self.definition, row, self.max_tokens)
-
-    def read(self, row: DraftRow, text: str) -> Mapping[str, Any] | Fault:
-        """Read the rewritten fields."""
-        return read_rewritten(self.definition, row, text)
-
-    def make(
-        self, row: DraftRow, said: Sequence[Mapping[str, Any] | Fault]
-    ) -> dict[str, Any] | Fault:
-        """Return the rewritten row; it keeps its group, and with it its side of a split."""
-        (found,) = said
-        return found if isinstance(found, Fault) else row.model_dump() | dict(found)
 
 
 Task = Label | Rewrite

@@ -1,8 +1,9 @@
-"""What the chat models are asked, and how their replies are read."""
+"""What the chat models are asked, how their replies are read, and what is made of them."""
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
@@ -24,46 +25,63 @@ _TEXTS = ("input", "output", "context")  # fields that can be rewritten
 _SECTIONS, _ANSWERS = "{{sections}}", "{{answers}}"
 
 
-def label_request(definition: MetricDefinition, one: MetricInput, max_tokens: int) -> ChatRequest:
-    """Ask for an input's labels, with the reasoning before them, greedily.
+@dataclass(frozen=True)
+class Label:
+    """Label rows by the vote of the models."""
 
-    Raises:
-        DefinitionError: the metric's prompt says how to answer in the paragraph of its sections.
-    """
-    many = definition.kind == "multi-label"
-    named = ", ".join(f"{name} ({words})" for name, words in definition.classes.items())
-    due = (
-        f"a list of all that hold, empty if none does, of {named}."
-        if many
-        else (f"a list with the one that holds, of {', '.join(definition.classes)}.")
-    )
-    labels: dict[str, Any] = {
-        "type": "array",
-        "items": {"type": "string", "enum": list(definition.classes)},
-        "maxItems": len(definition.classes) if many else 1,
-    }
-    if not many:
-        labels["minItems"] = 1
-    return ChatRequest(
-        _ask(definition, one, fill(load_prompt(LABEL), labels_due=due)),
-        schema=keyed_schema({"reasoning": {"type": "string"}, "labels": labels}),
-        max_tokens=max_tokens,
-    )
+    definition: MetricDefinition
+    max_tokens: int = 512
+    confirm: bool = False  # drop a row whose own labels the vote does not confirm
+    name: str = LABEL
 
+    def request(self, row: DraftRow) -> ChatRequest:
+        """Ask for the labels, with the reasoning before them, greedily.
 
-def read_labels(definition: MetricDefinition, text: str) -> frozenset[str] | Fault:
-    """Read a model's labels."""
-    reply = read_reply(text, _Labels)
-    if isinstance(reply, Fault):
-        return reply
-    found = frozenset(reply.labels)
-    if unknown := found - definition.classes.keys():
-        message = f"labels: {shorten(min(unknown))!r} is no class of {definition.name}"
-        return Fault(reason="unparsed", message=message)
-    if definition.kind != "multi-label" and len(found) != 1:
-        message = f"labels: {definition.name} takes one, got {len(found)}"
-        return Fault(reason="unparsed", message=message)
-    return found
+        Raises:
+            DefinitionError: the prompt says how to answer in the paragraph of its sections.
+        """
+        classes, many = self.definition.classes, self.definition.kind == "multi-label"
+        named = ", ".join(f"{name} ({words})" for name, words in classes.items())
+        due = f"a list with the one that holds, of {', '.join(classes)}."
+        labels: dict[str, Any] = {
+            "type": "array",
+            "items": {"type": "string", "enum": list(classes)},
+            "maxItems": len(classes) if many else 1,
+        }
+        if many:
+            due = f"a list of all that hold, empty if none does, of {named}."
+        else:
+            labels["minItems"] = 1
+        return ChatRequest(
+            _ask(self.definition, row, fill(load_prompt(LABEL), labels_due=due)),
+            schema=keyed_schema({"reasoning": {"type": "string"}, "labels": labels}),
+            max_tokens=self.max_tokens,
+        )
+
+    def read(self, row: DraftRow, text: str) -> frozenset[str] | Fault:  # noqa: ARG002 (as Rewrite)
+        """Read the labels of one model."""
+        reply = read_reply(text, _Labels)
+        if isinstance(reply, Fault):
+            return reply
+        found, name = frozenset(reply.labels), self.definition.name
+        if unknown := found - self.definition.classes.keys():
+            message = f"labels: {shorten(min(unknown))!r} is no class of {name}"
+            return Fault(reason="unparsed", message=message)
+        if self.definition.kind != "multi-label" and len(found) != 1:
+            message = f"labels: {name} takes one, got {len(found)}"
+            return Fault(reason="unparsed", message=message)
+        return found
+
+    def make(self, row: DraftRow, said: Sequence[frozenset[str] | Fault]) -> dict[str, Any] | Fault:
+        """Return the row with the labels that most models chose, or why there are none."""
+        voted = vote(self.definition, said)
+        if isinstance(voted, Fault):
+            return voted
+        labels, votes = voted
+        if self.confirm and labels != frozenset(row.labels or ()):
+            had, got = (", ".join(sorted(each)) or "none" for each in (row.labels or (), labels))
+            return Fault(reason="contradictory", message=f"the row says {had}, the vote {got}")
+        return row.model_dump() | {"labels": sorted(labels), "votes": votes}
 
 
 def vote(
@@ -91,53 +109,63 @@ def vote(
     return (frozenset(first), votes) if len(first) == 1 else tie
 
 
-def rewrite_request(definition: MetricDefinition, row: DraftRow, max_tokens: int) -> ChatRequest:
-    """Ask for a row to be rewritten so that its labels hold by the metric's definition.
+@dataclass(frozen=True)
+class Rewrite:
+    """Rewrite rows, by one model, so that their labels hold by the metric's definition."""
 
-    It is asked at temperature 1: rewritten rows should differ from one another.
+    definition: MetricDefinition
+    max_tokens: int = 2_048
+    name: str = REWRITE
 
-    Raises:
-        DefinitionError: as for `label_request`.
-    """
-    fields = _fields(definition, row)
-    text = {"type": "string"}
-    properties: dict[str, Any] = {"reasoning": text}
-    due = []
-    for name in fields:
-        if name == "context":
-            n = len(row.context or ())
-            properties[name] = {"type": "array", "items": text, "minItems": n, "maxItems": n}
-            due.append(f'"context": the {n} DOCUMENT sections, rewritten, as a list.')
-        else:
-            properties[name] = text
-            due.append(f'"{name}": the {name.upper()} section, rewritten.')
-    target = " and ".join(definition.classes[name] for name in sorted(row.labels or ())) or "none"
-    asked = fill(load_prompt(REWRITE), target=target, fields_due="\n".join(due))
-    return ChatRequest(
-        _ask(definition, row, asked),
-        schema=keyed_schema(properties),
-        max_tokens=max_tokens,
-        temperature=1.0,
-    )
+    def request(self, row: DraftRow) -> ChatRequest:
+        """Ask for the row to be rewritten, at temperature 1: the rows should differ.
 
+        Raises:
+            DefinitionError: as for `Label`.
+        """
+        text = {"type": "string"}
+        properties: dict[str, Any] = {"reasoning": text}
+        due = []
+        for name in self._fields(row):
+            if name == "context":
+                n = len(row.context or ())
+                properties[name] = {"type": "array", "items": text, "minItems": n, "maxItems": n}
+                due.append(f'"context": the {n} DOCUMENT sections, rewritten, as a list.')
+            else:
+                properties[name] = text
+                due.append(f'"{name}": the {name.upper()} section, rewritten.')
+        target = " and ".join(self.definition.classes[name] for name in sorted(row.labels or ()))
+        asked = fill(load_prompt(REWRITE), target=target or "none", fields_due="\n".join(due))
+        return ChatRequest(
+            _ask(self.definition, row, asked),
+            schema=keyed_schema(properties),
+            max_tokens=self.max_tokens,
+            temperature=1.0,
+        )
 
-def read_rewritten(
-    definition: MetricDefinition, row: DraftRow, text: str
-) -> Mapping[str, Any] | Fault:
-    """Read the fields of a rewritten row; each must be there, changed, and not blank."""
-    reply = read_reply(text, _Rewritten)
-    if isinstance(reply, Fault):
-        return reply
-    found = {name: getattr(reply, name) for name in _fields(definition, row)}
-    for name, value in found.items():
-        parts = value if isinstance(value, list) else [value]
-        if value is None or not all(part.strip() for part in parts):
-            return Fault(reason="unparsed", message=f"{name}: is missing or blank")
-        if name == "context" and len(parts) != len(row.context or ()):
-            return Fault(reason="unparsed", message=f"context: has {len(parts)} documents")
-    if all(found[name] == _plain(row, name) for name in found):
-        return Fault(reason="contradictory", message="nothing was rewritten")
-    return found
+    def read(self, row: DraftRow, text: str) -> dict[str, Any] | Fault:
+        """Read the fields of a rewritten row; each must be there, changed, and not blank."""
+        reply = read_reply(text, _Rewritten)
+        if isinstance(reply, Fault):
+            return reply
+        found = {name: getattr(reply, name) for name in self._fields(row)}
+        for name, value in found.items():
+            parts = value if isinstance(value, list) else [value]
+            if value is None or not all(part.strip() for part in parts):
+                return Fault(reason="unparsed", message=f"{name}: is missing or blank")
+            if name == "context" and len(parts) != len(row.context or ()):
+                return Fault(reason="unparsed", message=f"context: has {len(parts)} documents")
+        if found == row.model_dump(mode="json", include=set(found)):
+            return Fault(reason="contradictory", message="nothing was rewritten")
+        return found
+
+    def make(self, row: DraftRow, said: Sequence[dict[str, Any] | Fault]) -> dict[str, Any] | Fault:
+        """Return the rewritten row; it keeps its group, and with it its side of a split."""
+        (found,) = said
+        return found if isinstance(found, Fault) else row.model_dump() | found
+
+    def _fields(self, row: DraftRow) -> list[str]:
+        return [n for n in self.definition.reads if n in _TEXTS and not blank(row, n)]
 
 
 class _Labels(BaseModel):
@@ -148,15 +176,6 @@ class _Rewritten(BaseModel):
     input: str | None = None
     output: str | None = None
     context: list[str] | None = None
-
-
-def _fields(definition: MetricDefinition, row: DraftRow) -> list[str]:
-    return [name for name in definition.reads if name in _TEXTS and not blank(row, name)]
-
-
-def _plain(row: DraftRow, name: str) -> Any:
-    value = getattr(row, name)
-    return list(value) if name == "context" else value
 
 
 def _ask(definition: MetricDefinition, one: MetricInput, due: str) -> tuple[Turn, ...]:

@@ -11,15 +11,8 @@ from moonlynx.judge.metrics.definition import DefinitionError, load_definition
 from moonlynx.recipes.luna2.data import read_rows
 from moonlynx.recipes.luna2.data.rows import DraftRow
 from moonlynx.recipes.luna2.label_by_model.__main__ import app
-from moonlynx.recipes.luna2.label_by_model.label import Done, Label, Rewrite, RunInfo, run_task
-from moonlynx.recipes.luna2.label_by_model.questions import (
-    LABEL,
-    label_request,
-    read_labels,
-    read_rewritten,
-    rewrite_request,
-    vote,
-)
+from moonlynx.recipes.luna2.label_by_model.label import Done, RunInfo, run_task
+from moonlynx.recipes.luna2.label_by_model.questions import LABEL, Label, Rewrite, vote
 
 from ...cases import cases
 
@@ -50,7 +43,7 @@ def lines(path):
 
 
 def test_the_request_is_the_metrics_prompt_with_room_for_reasoning_before_the_label():
-    request = label_request(TOXICITY, ROWS[0], 300)
+    request = Label(TOXICITY).request(ROWS[0])
     text = request.messages[-1].content
     assert text.startswith("Check whether the text is toxic")
     assert "You are a fool." in text
@@ -62,17 +55,17 @@ def test_the_request_is_the_metrics_prompt_with_room_for_reasoning_before_the_la
     for bad in (said(), said("true", "false"), said("maybe")):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(json.loads(bad), request.schema)
-    many = label_request(PII, ROWS[0], 300)
+    many = Label(PII).request(ROWS[0])
     jsonschema.validate(json.loads(said("person", "email")), many.schema)
     jsonschema.validate(json.loads(said()), many.schema)
     one = TOXICITY.model_copy(update={"template": "{{mark}} {{sections}} Say {{answers}}."})
     with pytest.raises(DefinitionError, match="paragraph of its own"):
-        label_request(one, ROWS[0], 300)
+        Label(one).request(ROWS[0])
 
 
 @pytest.mark.parametrize(("text", "message"), cases(__file__, "no_labels"))
 def test_a_reply_that_is_no_label_says_why(text, message):
-    fault = read_labels(TOXICITY, text)
+    fault = Label(TOXICITY).read(ROWS[0], text)
     assert isinstance(fault, Fault)
     assert message in fault.message
 
@@ -131,7 +124,7 @@ def test_an_interrupted_run_goes_on_and_ends_the_same(tmp_path):
 
 def test_a_row_is_rewritten_to_fit_its_label(tmp_path):
     row = DraftRow(input="Who?", output="", context=("One.", "Two."), labels=("false",), group="g")
-    request = rewrite_request(RELEVANCE, row, 500)
+    request = Rewrite(RELEVANCE).request(row)
     assert request.temperature == 1
     assert "beyond doubt false" in request.messages[-1].content
     assert list(request.schema["properties"]) == ["reasoning", "input", "context"]
@@ -148,7 +141,7 @@ def test_a_row_is_rewritten_to_fit_its_label(tmp_path):
 @pytest.mark.parametrize(("fields", "message"), cases(__file__, "not_rewritten"))
 def test_a_reply_that_rewrites_nothing_or_not_all_is_refused(fields, message):
     row = DraftRow(input="Who?", output="", context=("One.", "Two."), labels=("true",))
-    assert message in read_rewritten(RELEVANCE, row, json.dumps(fields)).message
+    assert message in Rewrite(RELEVANCE).read(row, json.dumps(fields)).message
 
 
 def test_the_command_estimates_labels_and_names_what_it_cost(tmp_path):
