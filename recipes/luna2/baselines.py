@@ -57,19 +57,16 @@ def by_words(definition: MetricDefinition, training: Rows, rows: Rows) -> Floats
         cosine = np.asarray(one.multiply(other).sum(axis=1))
         return hstack([table, csr_matrix(cosine)]).tocsr()
 
-    gold = flags_of(definition, training)
-    return regress(definition, read(training), gold, read(rows), _STRENGTH)
+    return _regress(definition, read(training), flags_of(definition, training), read(rows))
 
 
 BASELINES: Mapping[str, Baseline] = {"majority": majority, "TF-IDF": by_words}
 
 
-def regress(
-    definition: MetricDefinition, table: Any, gold: Flags, others: Any, strength: float
-) -> Floats:
+def _regress(definition: MetricDefinition, table: Any, gold: Flags, others: Any) -> Floats:
     """Fit a logistic regression and return P of every class for other rows."""
     probabilities = [
-        fit_logistic(table, targets, strength).predict_proba(others)
+        fit_logistic(table, targets, _STRENGTH).predict_proba(others)
         if len(np.unique(targets)) > 1
         else np.tile([1.0 - targets[0], float(targets[0])], (others.shape[0], 1))
         for targets in targets_of(definition, gold)
@@ -78,7 +75,10 @@ def regress(
         found: Floats = np.zeros((others.shape[0], gold.shape[1]))
         found[:, np.unique(gold.argmax(axis=1))] = probabilities[0]
         return found
-    return columns_of(definition, np.stack([each[:, 1] for each in probabilities], axis=1))
+    if definition.kind == "multi-label":
+        return np.stack([each[:, 1] for each in probabilities], axis=1)
+    p = probabilities[0][:, 1]
+    return np.stack([p if n == definition.positive else 1 - p for n in definition.classes], axis=1)
 
 
 def fit_logistic(table: Any, targets: NDArray[Any], strength: float) -> Any:
@@ -96,14 +96,6 @@ def targets_of(definition: MetricDefinition, gold: Flags) -> list[NDArray[Any]]:
         return list(gold.T)
     assert definition.positive is not None
     return [gold[:, list(definition.classes).index(definition.positive)]]
-
-
-def columns_of(definition: MetricDefinition, outputs: Floats) -> Floats:
-    """Return P of every class, shape (rows, columns), from that of what was learned."""
-    if definition.kind != "boolean":
-        return outputs
-    (p,) = outputs.T
-    return np.stack([p if n == definition.positive else 1 - p for n in definition.classes], axis=1)
 
 
 def _text(one: MetricInput) -> str:

@@ -29,7 +29,16 @@ from .baselines import BASELINES
 from .data import LabelledInput, cap, load
 from .features import FORMS, KeptFeatures, find_layers
 from .fit_heads import VERSION, fit_head, score
-from .measure import decide, fit_thresholds, flags_of, gains, measure, read_gold
+from .measure import (
+    Gold,
+    System,
+    decide,
+    fit_thresholds,
+    flags_of,
+    gains,
+    measure,
+    read_gold,
+)
 from .names import fit_names
 
 PAPER = {
@@ -39,13 +48,19 @@ PAPER = {
     "tone": 0.92,
     "pii": 0.89,
 }
+"""F1 of a 3B decoder on other rows, by Goel et al. (2025), Table 2."""
 
+FIGURES = {
+    "f1_macro": "F1 macro",
+    "f1_rare": "F1 of the rare class",
+    "auroc": "AUROC",
+    "ece": "ECE",
+}
 TO_BEAT = "TF-IDF"
 OURS = "head"
 Probabilities = tuple[Floats, Floats]
-
-
 """P of every class of validation rows and of test rows, shape (rows, columns)."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -140,58 +155,31 @@ def compare(
     for name, (before, after) in probabilities.items():
         fitted = fit_thresholds(definition, flags_of(definition, validation), before)
         said[name] = decide(definition, after, fitted)
-    known = {row.source for row in validation}
-    own = [index for index, row in enumerate(test) if row.source in known]
-    gold = read_gold([test[index] for index in own], definition)
-    figures = {
-        name: measure(gold, (after[own], said[name][own]))
-        for name, (_, after) in probabilities.items()
-    }
-    ours, theirs = ((probabilities[name][1][own], said[name][own]) for name in (OURS, TO_BEAT))
-    gain = gains(gold, ours, theirs)
+
+    def of_sources(sources: set[str]) -> tuple[Gold, dict[str, System]]:
+        places = [index for index, row in enumerate(test) if row.source in sources]
+        gold = read_gold([test[index] for index in places], definition)
+        systems = {n: (p[places], said[n][places]) for n, (_, p) in probabilities.items()}
+        return gold, systems
+
+    by_source: dict[str, Any] = {}
+    for source in sorted({row.source for row in test}):
+        gold, systems = of_sources({source})
+        by_source[source] = {"rows": len(gold.flags)}
+        for name in (OURS, TO_BEAT):
+            figures = measure(gold, systems[name])
+            by_source[source][name] = {each: figures[each] for each in ("auroc", "f1_macro")}
+    gold, systems = of_sources({row.source for row in validation})
+    gain = gains(gold, systems[OURS], systems[TO_BEAT])
     counts = {name: int(n) for name, n in zip(definition.classes, gold.flags.sum(0), strict=True)}
     return {
-        "rows": len(own),
+        "rows": len(gold.flags),
         "classes": counts,
-        "figures": figures,
+        "figures": {name: measure(gold, system) for name, system in systems.items()},
         "gain": gain,
         "ships": gain["auroc"][1] > 0 and gain["f1_macro"][2] >= 0,
-        "by_source": _by_source(definition, test, probabilities, said),
+        "by_source": by_source,
     }
-
-
-def _by_source(
-    definition: MetricDefinition,
-    test: list[LabelledInput],
-    probabilities: dict[str, Probabilities],
-    said: dict[str, Any],
-) -> dict[str, Any]:
-    """Return AUROC and macro F1 of ours and of the baseline, on each source by itself."""
-    found = {}
-    for source in sorted({row.source for row in test}):
-        places = [index for index, row in enumerate(test) if row.source == source]
-        gold = read_gold([test[index] for index in places], definition)
-        found[source] = {"rows": len(places)} | {
-            name: {
-                figure: value
-                for figure, value in measure(
-                    gold, (probabilities[name][1][places], said[name][places])
-                ).items()
-                if figure in ("auroc", "f1_macro")
-            }
-            for name in (OURS, TO_BEAT)
-        }
-    return found
-
-
-"""F1 of a 3B decoder on other rows, by Goel et al. (2025), Table 2."""
-
-FIGURES = {
-    "f1_macro": "F1 macro",
-    "f1_rare": "F1 of the rare class",
-    "auroc": "AUROC",
-    "ece": "ECE",
-}
 
 
 def render(results: Mapping[str, Any]) -> str:
@@ -240,7 +228,7 @@ def _sources(results: Mapping[str, Any]) -> str:
             metric,
             source,
             str(own["rows"]),
-            *(write_value(own[name]["auroc"]) for name in ("head", "TF-IDF")),
+            *(write_value(own[name]["auroc"]) for name in (OURS, TO_BEAT)),
         ]
         for metric, found in results.items()
         for source, own in found["by_source"].items()

@@ -130,10 +130,10 @@ def read_csv(path: Path) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(file)
 
 
-def read_tsv(path: Path) -> Iterator[dict[str, str]]:
-    """Yield the rows of a file with a header whose fields tabs part, read without quoting."""
+def read_tsv(path: Path, names: Sequence[str] | None = None) -> Iterator[dict[str, str]]:
+    """Yield the rows of a tab-separated file without quotes; without `names`, a header has them."""
     with open_text(path, newline=None) as file:
-        yield from csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        yield from csv.DictReader(file, names, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
 def open_text(path: Path, newline: str | None = "\n") -> io.TextIOWrapper:

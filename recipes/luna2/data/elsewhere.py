@@ -7,13 +7,7 @@ from typing import Any
 from moonlynx.eval.attacks.suite import load_attacks
 from moonlynx.judge.rows.formats import read_raw
 
-from .rows import Placed, Side, letters, row
-
-_SIDES: tuple[tuple[str, Side], ...] = (
-    ("train", "train"),
-    ("validation", "validation"),
-    ("test", "test"),
-)
+from .rows import SIDES, Placed, Side, letters, row
 
 
 def attacks(_: Path) -> Iterator[Placed]:
@@ -46,7 +40,7 @@ def ragbench(root: Path) -> Iterator[Placed]:
 
 def _named(folder: Path) -> Iterator[tuple[Side, int, dict[str, Any]]]:
     """Read a set's `train`, `validation` and `test` files, in any form that `moonlynx` reads."""
-    for name, side in _SIDES:
-        for path in sorted(folder.glob(f"{name}*")):
+    for side in SIDES:
+        for path in sorted(folder.glob(f"{side}*")):
             for raw in read_raw(path):
                 yield side, raw.number, raw.parse()

@@ -1,14 +1,11 @@
 """Texts that are labelled by themselves: tone, toxicity, sexism, PII. The text is the output."""
 
-import csv
-import gzip
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...data.answers.base import read_csv, read_json
-from ...data.exclusions import DataNotFound
+from ...data.answers.base import open_text, read_csv, read_json, read_tsv
 from .rows import Placed, Side, letters, row
 from .splits import draw_side
 
@@ -47,34 +44,34 @@ _TONES: Mapping[str, str] = {
     **dict.fromkeys(("annoyance", "disapproval"), "annoyance"),
     "confusion": "confused",
 }
-_GO_EMOTIONS: tuple[tuple[str, Side], ...] = (
-    ("train.tsv.gz", "train"),
-    ("dev.tsv", "validation"),
-    ("test.tsv", "test"),
-)
+_GO_EMOTIONS: Mapping[str, Side] = {
+    "train.tsv.gz": "train",
+    "dev.tsv": "validation",
+    "test.tsv": "test",
+}
 _EDOS: Mapping[str, Side] = {"train": "train", "dev": "validation", "test": "test"}
 
 
 def tone(root: Path) -> Iterator[Placed]:
     """Read GoEmotions' texts that have one tone, on the sides of its own split."""
     folder = root / "goemotions"
-    names = _lines(folder / "labels.txt")
-    for file, side in _GO_EMOTIONS:
-        for fields in csv.reader(_lines(folder / file), delimiter="\t", quoting=csv.QUOTE_NONE):
-            text, numbers, key = fields
-            tones = {_TONES.get(names[int(number)]) for number in numbers.split(",")}
+    with open_text(folder / "labels.txt") as lines:
+        names = lines.read().splitlines()
+    for file, side in _GO_EMOTIONS.items():
+        for fields in read_tsv(folder / file, ("text", "labels", "id")):
+            text = fields["text"]
+            tones = {_TONES.get(names[int(number)]) for number in fields["labels"].split(",")}
             found = tones.pop()
             if not tones and found is not None:
-                group = letters(text)
-                yield Placed(row("goemotions", key, (found,), output=text, group=group), side)
+                read = row("goemotions", fields["id"], (found,), output=text, group=letters(text))
+                yield Placed(read, side)
 
 
 def toxicity(root: Path) -> Iterator[Placed]:
     """Read Davidson's tweets: hateful or offensive ones are toxic."""
     for fields in read_csv(root / "hate_davidson" / "labeled_data.csv.gz"):
         text, toxic = fields["tweet"], fields["class"] != "2"
-        group = letters(text)
-        yield Placed(row("hate_davidson", fields[""], toxic, output=text, group=group))
+        yield Placed(row("hate_davidson", fields[""], toxic, output=text, group=letters(text)))
 
 
 def sexism(root: Path) -> Iterator[Placed]:
@@ -83,13 +80,6 @@ def sexism(root: Path) -> Iterator[Placed]:
         text, sexist = fields["text"], fields["label_sexist"] == "sexist"
         read = row("sexism_edos", fields["rewire_id"], sexist, output=text, group=letters(text))
         yield Placed(read, _EDOS[fields["split"]])
-
-
-def _lines(path: Path) -> list[str]:
-    if not path.is_file():
-        raise DataNotFound(path)
-    content = path.read_bytes()
-    return (gzip.decompress(content) if path.suffix == ".gz" else content).decode().splitlines()
 
 
 class Presidio(NamedTuple):
