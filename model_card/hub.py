@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from moonlynx._version import __version__
 from moonlynx.judge.backends.hub import HubError, hub_errors
 from moonlynx.judge.files.stored import RELEASE, Release, check_release, load_record
 
 from .release import Plan, check_names
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from huggingface_hub import CommitOperationAdd, CommitOperationDelete
 
 _DATASETS = "datasets/"
 _HUBS_OWN = ".gitattributes"
@@ -55,8 +50,12 @@ def push(
     Raises:
         HubError: the Hub refuses, cannot be reached, or has something else under that name.
     """
-    from huggingface_hub import HfApi
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
+    files = plan.release.files
+    manifest = plan.release.model_dump_json(indent=2) + "\n"
+    added = [CommitOperationAdd(name, plan.folder / name) for name in files]
+    added.append(CommitOperationAdd(RELEASE, manifest.encode()))
     api = HfApi(library_name="moonlynx", library_version=__version__)
     place: dict[str, Any] = {"repo_id": repository, "repo_type": plan.repo_type}
     with hub_errors(repository):
@@ -66,10 +65,11 @@ def push(
         if revision is not None:
             api.create_branch(**place, branch=revision, exist_ok=True)
         there = set(api.list_repo_files(**place, revision=revision))
+        gone = sorted(there - files.keys() - {RELEASE, _HUBS_OWN})
         done = api.create_commit(
             **place,
             revision=revision,
-            operations=[*_additions(plan), *_deletions(plan, there)],
+            operations=[*added, *(CommitOperationDelete(name, is_folder=False) for name in gone)],
             commit_message=f"Release {plan.release.kind} by moonlynx {plan.release.moonlynx}",
         )
         if tag is not None:
@@ -80,22 +80,6 @@ def push(
                 )
             api.create_tag(**place, tag=tag, revision=done.oid, exist_ok=True)
     return str(done.oid)
-
-
-def _additions(plan: Plan) -> Iterator[CommitOperationAdd]:
-    from huggingface_hub import CommitOperationAdd
-
-    for name in plan.release.files:
-        yield CommitOperationAdd(name, plan.folder / name)
-    manifest = plan.release.model_dump_json(indent=2) + "\n"
-    yield CommitOperationAdd(RELEASE, manifest.encode())
-
-
-def _deletions(plan: Plan, there: set[str]) -> Iterator[CommitOperationDelete]:
-    from huggingface_hub import CommitOperationDelete
-
-    for name in sorted(there - plan.release.files.keys() - {RELEASE, _HUBS_OWN}):
-        yield CommitOperationDelete(name, is_folder=False)
 
 
 def read_remote(repository: Repository, revision: str | None, **options: Any) -> Pulled:

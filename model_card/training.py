@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from moonlynx.eval.markdown import UNDEFINED, table
 from moonlynx.judge.decision.lengths import PRESETS, ByLength
 from moonlynx.judge.judges.luna.config import LunaConfig
@@ -166,17 +164,15 @@ def preset_table(by_length: ByLength) -> str:
 
 def _taken(stage: Stage, name: str) -> str:
     """Return what a stage takes of a set."""
-    return "; ".join(_uses(stage, name)) or UNDEFINED
-
-
-def _uses(stage: Stage, name: str) -> Iterator[str]:
+    uses = []
     if name in stage.pairs:
-        yield f"at most {stage.pairs[name]:,} pairs"
+        uses.append(f"at most {stage.pairs[name]:,} pairs")
     if name in stage.answers:
         cap = stage.answers[name]
-        yield f"at most {cap:,} claims" if cap else "all claims"
+        uses.append(f"at most {cap:,} claims" if cap else "all claims")
     if name in stage.right:
-        yield "right answers"
+        uses.append("right answers")
+    return "; ".join(uses) or UNDEFINED
 
 
 def _percent(share: float | None) -> str:
