@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 import yaml
 
-from moonlynx.eval.markdown import table
-
 from ..runs import SettingsError
 from .answers import RIGHT, SETS, LabelledAnswer, load, load_right, split
 from .pair_sets import PAIR_SETS
@@ -54,16 +52,6 @@ SOURCES: Mapping[str, Source] = {
         Path(__file__).with_name("licences.yaml").read_text(encoding="utf-8")
     ).items()
 }
-
-
-def licence_table() -> str:
-    """Return the table in Markdown."""
-    header = ("set", "used", "licence as stated", "shipped", "what it is")
-    rows = (
-        (name, row.use, row.licence, "yes" if row.shipped else "no", row.why)
-        for name, row in SOURCES.items()
-    )
-    return table(header, rows, left=range(len(header)), form="tight")
 
 
 class Mix:

@@ -1,16 +1,13 @@
-"""The question sets of Luna's RAG QA data (section 4.1), by name.
+"""The question sets of Luna's RAG QA data (section 4.1).
 
 All twelve are available together in RAGBench, one configuration each, with the documents that were
 retrieved for each question. Its rows are answers, as a rule two a question; here each question
 comes once, and the published answers and labels are ignored.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-import yaml
 from pydantic import ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -36,31 +33,13 @@ class RagQuestion(Record):
         return self
 
 
-@dataclass(frozen=True)
-class Source:
-    """A question set: title, domain (table 1), licence, and RAGBench's rows by split."""
-
-    title: str
-    domain: str
-    licence: str
-    answers: Sequence[int]
-
-
-SOURCES: Mapping[str, Source] = {
-    name: Source(**fields)
-    for name, fields in yaml.safe_load(
-        Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-    ).items()
-}
-
-
 def load_rag_qa(name: str, split: str, folder: Path | None = None) -> list[RagQuestion]:
     """Load the questions of one source, each once, in their order.
 
     Rows without a question or without text in their documents are left out.
 
     Args:
-        name: a name in SOURCES.
+        name: of one of RAGBench's configurations, as techqa.
         split: train, validation or test.
         folder: a copy of RAGBench, read instead of the Hub: a folder for each name, with JSONL or
             Parquet files whose names begin with the split's.

@@ -18,6 +18,7 @@ from moonlynx.judge.text import split_sentences
 from moonlynx.judge.text.claims import claims_nothing
 
 from .answers import LabelledAnswer
+from .answers.base import as_spans
 from .mixes import Mix
 
 LONGEST = 3  # sentences
@@ -116,6 +117,6 @@ def _piece(answer: LabelledAnswer, start: int, end: int) -> LabelledAnswer:
         "id": f"{example.id}/{start}-{end}",
         "answer": text,
         "label": "FAIL" if inside else "PASS",
-        "spans": [{"start": a, "end": b, "text": text[a:b]} for a, b in inside],
+        "spans": as_spans(text, inside),
     }
     return LabelledAnswer(Example.from_row(row), answer.exact, answer.group)

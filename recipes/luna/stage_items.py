@@ -12,6 +12,7 @@ from moonlynx.judge.judges.luna.novelty import new_words
 from moonlynx.judge.text import stems_of
 
 from ..data.answers import LabelledAnswer
+from ..data.answers.base import as_spans
 from ..data.answers.judged import read_judged
 from ..data.exclusions import load_exclusions
 from ..data.mixes import Mix
@@ -92,7 +93,7 @@ def labelled_synthetic(row: SyntheticAnswer, number: int) -> LabelledAnswer:
         "context": row.context,
         "answer": row.answer,
         "label": "FAIL" if spans else "PASS",
-        "spans": [{"start": a, "end": b, "text": row.answer[a:b]} for a, b in sorted(spans)],
+        "spans": as_spans(row.answer, sorted(spans)),
         "source": f"made:{row.schema}",
     }
     return LabelledAnswer(Example.from_row(example), exact=True, group=f"made/{number}")

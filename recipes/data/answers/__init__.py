@@ -2,15 +2,17 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from ..exclusions import load_exclusions
-from . import data_to_text, right
+from . import right
 from .base import Exclusions, LabelledAnswer
+from .data_to_text import QUINTD_KINDS, read_e2e, read_quintd, read_rotowire, read_scitab
 from .short import read_factscore, read_halueval, read_qa_feedback, read_ragtruth
 from .summaries import read_frank, read_summedits, read_xsum_hallucination
 
-__all__ = ["RIGHT", "SETS", "LabelledAnswer", "load", "load_right", "split"]
+__all__ = ["RIGHT", "SETS", "LabelledAnswer", "draw", "load", "load_right", "split"]
 
 Reader = Callable[[Path, Exclusions], Iterator[LabelledAnswer]]
 
@@ -20,10 +22,10 @@ SETS: Mapping[str, Reader] = {
     "frank": read_frank,
     "xsum_hallucination": read_xsum_hallucination,
     "summedits": read_summedits,
-    **{f"quintd-{kind}": data_to_text.read_quintd(kind) for kind in data_to_text.QUINTD_KINDS},
-    "rotowire_accuracy": data_to_text.read_rotowire,
-    "scitab": data_to_text.read_scitab,
-    "e2e_cleaned": data_to_text.read_e2e,
+    **{f"quintd-{kind}": partial(read_quintd, kind) for kind in QUINTD_KINDS},
+    "rotowire_accuracy": read_rotowire,
+    "scitab": read_scitab,
+    "e2e_cleaned": read_e2e,
     "halueval": read_halueval,
     "factscore_qcnli": read_factscore,
 }
@@ -63,7 +65,7 @@ def split(
     """
     halves: tuple[list[LabelledAnswer], list[LabelledAnswer]] = ([], [])
     for row in rows:
-        halves[_draw(row.group, seed) < share].append(row)
+        halves[draw(row.group, seed) < share].append(row)
     return halves
 
 
@@ -73,6 +75,7 @@ def _read(sets: Mapping[str, Reader], name: str, root: Path) -> list[LabelledAns
     return list(sets[name](root, load_exclusions(root)))
 
 
-def _draw(group: str, seed: int) -> float:
+def draw(group: str, seed: int) -> float:
+    """Return a number in [0, 1) drawn from a group's name alone."""
     digest = hashlib.sha256(f"{seed}:{group}".encode()).digest()
     return int.from_bytes(digest[:8]) / 2**64

@@ -75,7 +75,7 @@ def labelled(
             "context": documents,
             "answer": answer,
             "label": label,
-            "spans": _as_spans(answer, ranges),
+            "spans": None if ranges is None else as_spans(answer, ranges),
             "source": source,
         }
     )
@@ -84,9 +84,8 @@ def labelled(
     return LabelledAnswer(example, known, group, contradicted=contradicted)
 
 
-def _as_spans(answer: str, ranges: Sequence[tuple[int, int]] | None) -> list[dict[str, Any]] | None:
-    if ranges is None:
-        return None
+def as_spans(answer: str, ranges: Ranges) -> list[dict[str, Any]]:
+    """Return ranges of an answer as a row's `spans`."""
     return [{"start": start, "end": end, "text": answer[start:end]} for start, end in ranges]
 
 

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +31,8 @@ SLOT = re.compile(r"(\w[\w ]*)\[([^\]]*)\]")
 _SAYS_LITTLE = ("eatType", "restaurant")  # every text is of a place to eat
 
 
-def read_quintd(kind: str) -> partial[Iterator[LabelledAnswer]]:
-    """Return the reader of one kind of data of Quintd-1."""
-    return partial(_read_quintd, kind)
-
-
-def _read_quintd(kind: str, root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:
-    """Read the rows on which the person and GPT-4 agree, with the person's spans.
+def read_quintd(kind: str, root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:
+    """Read the rows of one kind on which the person and GPT-4 agree, with the person's spans.
 
     They agree on FAIL where a span of the one overlaps one of the other, on PASS where neither
     marked any. Spans count if incorrect, not checkable or misleading (types 0 to 2).

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ...data.answers import draw
 from .rows import SIDES, LabelledInput, Placed, Side
 
 SHARES = (0.7, 0.1)  # of the groups, for training and validation; the rest is for testing
@@ -16,23 +17,17 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Splits:
-    """Rows on three sides.
-
-    Attributes:
-        train, validation, test: the rows, in random order.
-        removed: rows that were near-duplicates of one on another side.
-    """
+    """Rows on three sides, each in random order."""
 
     train: tuple[LabelledInput, ...]
     validation: tuple[LabelledInput, ...]
     test: tuple[LabelledInput, ...]
-    removed: int
+    removed: int  # rows that were near-duplicates of one on another side
 
 
 def draw_side(group: str, seed: int) -> Side:
     """Return a group's side, drawn from its name alone."""
-    digest = hashlib.sha256(f"{seed}:{group}".encode()).digest()
-    place = int.from_bytes(digest[:8]) / 2**64
+    place = draw(group, seed)
     train, validation = SHARES
     return "train" if place < train else "validation" if place < train + validation else "test"
 

@@ -3,8 +3,7 @@ import json
 import pytest
 
 from moonlynx.eval.benchmarks import BenchmarkError
-from moonlynx.eval.benchmarks.ragbench import HUB
-from moonlynx.recipes.data.rag_qa import SOURCES, RagQuestion, load_rag_qa
+from moonlynx.recipes.data.rag_qa import RagQuestion, load_rag_qa
 
 pytestmark = pytest.mark.heavy  # for datasets
 
@@ -55,12 +54,6 @@ def test_questions_are_read_from_a_copy_each_once(tmp_path, split, kind):
             source="techqa",
         ),
     ]
-
-
-def test_there_are_the_papers_twelve_sources_in_its_five_domains():
-    assert len(SOURCES) == 12
-    assert sorted(SOURCES) == sorted(HUB.configurations)
-    assert len({source.domain for source in SOURCES.values()}) == 5
 
 
 @pytest.mark.parametrize(
