@@ -63,25 +63,26 @@ def class_weights(targets: Sequence[Sequence[int]], answers: int, kind: str) -> 
     return weights
 
 
-class Collator:
-    """Joins rows into a batch, padded on the left so that the places are aligned."""
+def collate(
+    rows: Sequence[Mapping[str, Sequence[int]]], places_from_end: Sequence[int]
+) -> dict[str, Any]:
+    """Join rows into a batch, padded on the left so that the places are aligned.
 
-    def __init__(self, places_from_end: Sequence[int]) -> None:
-        """Set how many tokens before the end each place's last token is, 1 for the end."""
-        self._places = list(places_from_end)
+    `places_from_end` is how many tokens before the end each place's last token is, 1 for the end.
 
-    def __call__(self, rows: Sequence[Mapping[str, Sequence[int]]]) -> dict[str, Any]:
-        """Return the model's inputs, and `targets` of shape (rows, places)."""
-        import torch
+    Returns:
+        The model's inputs, and `targets` of shape (rows, places).
+    """
+    import torch
 
-        width = max(len(row["input_ids"]) for row in rows)
-        padding = [width - len(row["input_ids"]) for row in rows]
-        ids = [[0] * pad + list(row["input_ids"]) for pad, row in zip(padding, rows, strict=True)]
-        mask = (torch.arange(width)[None, :] >= torch.tensor(padding)[:, None]).long()
-        return {
-            "input_ids": torch.tensor(ids),
-            "attention_mask": mask,
-            "position_ids": (mask.cumsum(-1) - 1).clamp(min=0),
-            "logits_to_keep": torch.tensor([width - place for place in self._places]),
-            "targets": torch.tensor([list(row["targets"]) for row in rows]),
-        }
+    width = max(len(row["input_ids"]) for row in rows)
+    padding = [width - len(row["input_ids"]) for row in rows]
+    ids = [[0] * pad + list(row["input_ids"]) for pad, row in zip(padding, rows, strict=True)]
+    mask = (torch.arange(width)[None, :] >= torch.tensor(padding)[:, None]).long()
+    return {
+        "input_ids": torch.tensor(ids),
+        "attention_mask": mask,
+        "position_ids": (mask.cumsum(-1) - 1).clamp(min=0),
+        "logits_to_keep": torch.tensor([width - place for place in places_from_end]),
+        "targets": torch.tensor([list(row["targets"]) for row in rows]),
+    }

@@ -33,23 +33,20 @@ def load_with_adapter(run: Run, folder: Path) -> Any:
             model.enable_input_require_grads()  # or frozen embeddings would end the gradient
         if run.head is not None:
             return PeftModel.from_pretrained(model, run.head, is_trainable=True)
+        targets: list[str] | str = list(run.lora.targets)
+        if can_see(model.config):  # only the modules that read text take a low-rank part
+            targets = rf".*\.language_model\..*\.({'|'.join(targets)})"
         adapter = LoraConfig(
             r=run.lora.rank,
             lora_alpha=run.lora.alpha,
             lora_dropout=run.lora.dropout,
-            target_modules=_targets(model, run),
+            target_modules=targets,
             task_type="CAUSAL_LM",
         )
         torch.manual_seed(run.seed)
         return get_peft_model(model, adapter)
     except (OSError, ValueError, ImportError) as error:
         raise BackboneNotUsable(f"backbone: cannot train on {folder}: {error}") from None
-
-
-def _targets(model: Any, run: Run) -> list[str] | str:
-    """Return the modules that take a low-rank part: those that read text."""
-    names = list(run.lora.targets)
-    return rf".*\.language_model\..*\.({'|'.join(names)})" if can_see(model.config) else names
 
 
 def class_loss(logits: Any, targets: Any, weights: Any) -> Any:

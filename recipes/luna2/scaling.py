@@ -57,15 +57,10 @@ def fit(
             for row in logits
         ]
     )
-    thresholds = fit_thresholds(definition, _flags(definition, targets), scored)
-    return Fitted(scaling, thresholds, before, after)
-
-
-def _flags(definition: MetricDefinition, targets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which classes hold, shape (rows, classes)."""
     # Of a label's two answers true is the first.
-    holds = 0 if definition.kind == "multi-label" else np.arange(len(definition.classes))
-    return np.equal(targets, holds)
+    holds = 0 if definition.kind == "multi-label" else np.arange(len(names))
+    thresholds = fit_thresholds(definition, np.equal(targets, holds), scored)
+    return Fitted(scaling, thresholds, before, after)
 
 
 def _loss(logits: NDArray[np.float64], targets: NDArray[np.int64]) -> float:

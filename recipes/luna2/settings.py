@@ -26,44 +26,31 @@ class Lora(Record):
 
 
 class Run(Record):
-    """One run: a head on a backbone.
+    """One run: a head on a backbone."""
 
-    Attributes:
-        backbone: Hub id or folder of the chat model that stays frozen.
-        head: folder of a head on it that training continues, as with a few hundred new rows;
-            null starts a new one.
-        rows: for training at most, the first of their random order, and a fourth as many for
-            validation; null takes all.
-        load: "whole", or "nf4": frozen weights in 4 bits (QLoRA, Dettmers et al. 2023).
-        max_length: tokens of a prompt. Longer rows are left out and counted, never cut.
-        batch: rows of an optimiser step.
-        rows_at_once: of them computed at a time; the rest is accumulated.
-        epochs, learning_rate, weight_decay, warmup: as the names say. The rate rises for `warmup`
-            of the steps, then falls in a line to 0.
-        class_weights: "balanced" weighs each class by how rare it is; "none" does not.
-        precision: of activations; "bf16" also keeps frozen weights in it.
-        checkpointing: activations are computed again for the gradient instead of kept.
-        attention: transformers' name of the implementation.
-        device: "auto" takes a GPU where there is one.
-        lora: the adapter.
-    """
-
-    backbone: str
+    backbone: str  # Hub id or folder of the chat model that stays frozen
+    # folder of a head on it that training continues, as with a few hundred new rows; null starts a
+    # new one
     head: str | None = None
+    # for training at most, the first of their random order, and a fourth as many for validation;
+    # null takes all
     rows: AtLeastOne | None = None
+    # "nf4": frozen weights in 4 bits (QLoRA, Dettmers et al. 2023)
     load: Literal["whole", "nf4"] = "whole"
-    max_length: AtLeastOne = 4096
-    batch: AtLeastOne = 32
-    rows_at_once: AtLeastOne = 8
+    max_length: AtLeastOne = 4096  # tokens of a prompt. Longer rows are left out and counted
+    batch: AtLeastOne = 32  # rows of an optimiser step
+    rows_at_once: AtLeastOne = 8  # of them computed at a time; the rest is accumulated
     epochs: Positive = 2.0
     learning_rate: Positive = 2e-4
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
-    warmup: Share = 0.05
+    warmup: Share = 0.05  # of the steps, in which the rate rises; then it falls in a line to 0
+    # "balanced" weighs each class by how rare it is
     class_weights: Literal["balanced", "none"] = "balanced"
-    precision: Literal["bf16", "fp32"] = "bf16"
-    checkpointing: bool = True
+    precision: Literal["bf16", "fp32"] = "bf16"  # of activations; "bf16" of frozen weights too
+    checkpointing: bool = True  # activations are computed again for the gradient instead of kept
+    # transformers' name of the implementation
     attention: Literal["flash_attention_2", "sdpa", "eager"] = "sdpa"
-    device: Literal["auto", "cpu"] = "auto"
+    device: Literal["auto", "cpu"] = "auto"  # "auto" takes a GPU where there is one
     seed: int = 17
     lora: Lora = Lora()
 

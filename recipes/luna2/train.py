@@ -8,6 +8,8 @@ import hashlib
 import json
 import logging
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +32,7 @@ from moonlynx.judge.metrics.prompt import Prompter
 
 from ..runs import SettingsError, claim_folder
 from .data import Splits
-from .encoding import Collator, Encodings, class_weights, encode
+from .encoding import Encodings, class_weights, collate, encode
 from .model import class_logits, load_with_adapter, trainer_class
 from .scaling import Fitted, fit
 from .settings import Run
@@ -44,41 +46,34 @@ class NothingToTrainOn(MoonlynxError, ValueError):
 
 
 class Claim(Record):
-    """What a run's folder is claimed for.
-
-    `backbone` is its fingerprint, `rows` a hash of all rows.
-    """
+    """What a run's folder is claimed for."""
 
     run: Run
     definition: MetricDefinition
-    backbone: str
-    rows: str
+    backbone: str  # its fingerprint
+    rows: str  # a hash of all rows
 
 
 class Trained(NamedTuple):
-    """What a run did.
-
-    Attributes:
-        too_long, blank: training rows left out.
-        kept: the step whose weights are the head's: the end of the epoch with the least validation
-            loss, or the last where there are no validation rows.
-        seconds: of training, since its last start.
-        losses, validation_losses: at each logged step, and after each epoch.
-        fitted_before, fitted_after: validation loss before and after temperature and bias, in nats
-            a decision; None where its rows are too few to fit to.
-    """
+    """What a run did."""
 
     rows: int
     validation: int
+    # training rows left out
     too_long: int
     blank: int
     trained_weights: int
     all_weights: int
     steps: int
+    # the step whose weights are the head's: the end of the epoch with the least validation loss, or
+    # the last where there are no validation rows
     kept: int
-    seconds: float
+    seconds: float  # of training, since its last start
+    # at each logged step, and after each epoch
     losses: list[float]
     validation_losses: list[float]
+    # validation loss before and after temperature and bias, in nats a decision; None where its rows
+    # are too few to fit to
     fitted_before: float | None
     fitted_after: float | None
 
@@ -145,7 +140,7 @@ def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> 
     model = load_with_adapter(run, backbone)
     tokens = list(prompter.tokens.ids.values())
     targets = [row["targets"] for row in learned.rows]
-    collator = Collator(prompter.places_from_end)
+    collator = partial(collate, places_from_end=prompter.places_from_end)
     trainer = trainer_class()(
         tokens=tokens,
         weights=class_weights(targets, len(tokens), run.class_weights),
@@ -273,7 +268,7 @@ def _fit(
     definition: MetricDefinition,
     prompter: Prompter,
     measured: Encodings,
-    collator: Collator,
+    collator: Callable[..., dict[str, Any]],
     run: Run,
 ) -> Fitted:
     import numpy as np

@@ -9,7 +9,6 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,6 @@ from numpy.typing import NDArray
 from moonlynx.judge.contract.steps import finish
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.judges.luna.aggregate import SupportModel, features
-from moonlynx.judge.judges.luna.claims import Claim
 from moonlynx.judge.judges.luna.judge import LunaJudge
 from moonlynx.judge.judges.luna.weights import MINI, open_weights
 from moonlynx.judge.judges.raghalu.checkable import CheckableModel, Term, terms
@@ -38,31 +36,21 @@ LEAST_SILENT = 10  # NO_INFO sentences; from fewer tier 1 learns nothing
 _RATE, _EPOCHS = 0.5, 10  # of tier 1; a sentence's terms have unit length
 
 
-class ClaimFeatures(NamedTuple):
-    """A claim that was read, and what the regression reads of it, shape (5,)."""
+def read_features(judge: LunaJudge, examples: Sequence[Example]) -> list[Floats | None]:
+    """Run the encoder, and return what the regression reads of each answer, shape (5,).
 
-    claim: Claim
-    row: Floats
-
-
-def read_features(judge: LunaJudge, examples: Sequence[Example]) -> list[list[ClaimFeatures]]:
-    """Run the encoder, and return what the regression reads of each answer's claims.
-
-    The judge must return the encoder's own support (`SupportModel()`).
+    That is of the claim with the least support by the encoder; None where no claim was read. The
+    judge must return the encoder's own support (`SupportModel()`).
     """
-    return [
-        [
-            ClaimFeatures(one.claim, features(1 - sentence.raw_score, one))
+    found = []
+    for example, verdict in zip(examples, judge(examples), strict=True):
+        claims = [
+            features(1 - sentence.raw_score, one)
             for sentence, one in zip(verdict.sentences, finish(judge.read(example)), strict=True)
             if sentence.raw_score is not None
         ]
-        for example, verdict in zip(examples, judge(examples), strict=True)
-    ]
-
-
-def least_supported(claims: Sequence[ClaimFeatures]) -> Floats | None:
-    """Return the row of the claim with the least support by the encoder; None without claims."""
-    return min((claim.row for claim in claims), key=lambda row: float(row[1]), default=None)
+        found.append(min(claims, key=lambda row: float(row[1]), default=None))
+    return found
 
 
 def fit_support(
@@ -72,7 +60,7 @@ def fit_support(
 
     `rows` are as `features` returns them, shape (sentences, 5); labels have shape (sentences,).
     """
-    before = _weights(start)
+    before = np.array(list(start.model_dump().values()), dtype=np.float64)
     penalty = np.diag([1e-6, *[_PENALTY] * (len(before) - 1)])
     weights = before.copy()
     for _ in range(_STEPS):
@@ -88,10 +76,6 @@ def fit_support(
     )
 
 
-def _weights(model: SupportModel) -> Floats:
-    return np.array(list(model.model_dump().values()), dtype=np.float64)
-
-
 def adapt_heads(sentences: Sequence[BrandSentence], out: Path) -> Heads:
     """Fit both tiers to the sentences and write them to `out`, without a calibration.
 
@@ -104,8 +88,8 @@ def adapt_heads(sentences: Sequence[BrandSentence], out: Path) -> Heads:
     found = read_features(embedded_judge(heads), [row.example() for row in spoken])
     read = [
         (own, row.label == "SUPPORTED")
-        for claims, row in zip(found, spoken, strict=True)
-        if (own := least_supported(claims)) is not None
+        for own, row in zip(found, spoken, strict=True)
+        if own is not None
     ]
     rows, labels = np.array([own for own, _ in read]), np.array([ok for _, ok in read])
     support = fit_support(rows, labels, open_weights(MINI, None).config.support)

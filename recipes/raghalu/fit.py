@@ -30,20 +30,16 @@ def embedded_judge(heads: Heads) -> RagHaluJudge:
     return RagHaluJudge(load_encoder(folder.path, None), folder.tokenizer, folder.config, heads)
 
 
-def fit_tier_one(data: Path) -> Heads:
-    """Fit the regression of tier 1, and its threshold on sentences that may not be lost."""
-    model = fit_checkable(training_sentences(data))
-    lost = unsupported_sentences(validation_answers(data))
-    threshold = choose_threshold(np.array([model.probability(text) for text in lost]))
-    return Heads(version=VERSION, checkable=model.model_copy(update={"threshold": threshold}))
-
-
 def fit_heads(data: Path, out: Path) -> JudgeInfo:
     """Fit all that is beside the encoder of luna:mini, and write it to `out`.
 
-    The threshold of answers has the best balanced accuracy on the rows that Luna is calibrated on.
+    Tier 1's threshold is fitted to sentences that may not be lost. That of answers has the best
+    balanced accuracy on the rows that Luna is calibrated on.
     """
-    heads = fit_tier_one(data)
+    model = fit_checkable(training_sentences(data))
+    lost = unsupported_sentences(validation_answers(data))
+    threshold = choose_threshold(np.array([model.probability(text) for text in lost]))
+    heads = Heads(version=VERSION, checkable=model.model_copy(update={"threshold": threshold}))
     save_heads(heads, out)
     judge = embedded_judge(heads)
     calibration = fit_judge(judge, Mix("shipped"), data)

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
+from ..wording import find_edits
 from .base import (
     Exclusions,
     LabelledAnswer,
@@ -16,7 +16,7 @@ from .base import (
     sentences_at,
 )
 
-_WORD = re.compile(r"\w+(?:[.,:'’]\w+)*|[^\w\s]")
+_WORD = r"\w+(?:[.,:'’]\w+)*|[^\w\s]"
 _DOMAINS = {
     name: f"summedits_{name}.json{suffix}"
     for suffix, names in (
@@ -132,11 +132,7 @@ def read_summedits(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswe
 
 def _edits(before: str, after: str) -> tuple[list[tuple[int, int]] | None, bool]:
     """Return the ranges of `after` that hold its edit, and whether they are the very words."""
-    old, new = list(_WORD.finditer(before)), list(_WORD.finditer(after))
-    matcher = SequenceMatcher(
-        None, [m.group().lower() for m in old], [m.group().lower() for m in new], autojunk=False
-    )
-    edits = [(j1, j2) for tag, _, _, j1, j2 in matcher.get_opcodes() if tag != "equal"]
+    new, edits = find_edits(before, after, _WORD)
     if len(edits) == 1 and edits[0][0] < edits[0][1]:
         first, last = edits[0]
         return [(new[first].start(), new[last - 1].end())], True

@@ -27,6 +27,13 @@ _CLOSINGS = (
 )
 _MARKS = ("[{}]", "[{}]", "({})", "[Source {}]", "[doc {}]", "(Document {})", "【{}】", "[^{}]")
 _FORMS = ("bullets", "bold", "numbers", "heading", "quote", "code")
+_AROUND = {  # a claim in them
+    "bullets": ("- ", "\n"),
+    "numbers": ("{}. ", "\n"),
+    "quote": ("> ", "\n"),
+    "code": ("", "\n"),
+    "bold": ("**", "** "),
+}
 _MARKED, _SET, _OPENED, _CLOSED = 0.3, 0.3, 0.2, 0.1  # shares of the answers
 
 _MOST_DOCUMENTS = 4
@@ -60,14 +67,8 @@ class Wrapping:
         return head + answer.rstrip(" ") + foot, [(a + len(head), b + len(head)) for a, b in places]
 
     def _line(self, at: int, claim: str) -> tuple[str, str, str]:
-        before, end = "", " "
-        if self.form in ("bullets", "numbers", "quote", "code"):
-            before = {"bullets": "- ", "numbers": f"{at + 1}. ", "quote": "> ", "code": ""}[
-                self.form
-            ]
-            end = "\n"
-        elif self.form == "bold":
-            before, end = "**", "** "
+        before, end = _AROUND.get(self.form, ("", " "))
+        before = before.format(at + 1)
         if not self.mark:
             return before, claim, end
         mark = " " + self.mark.format(self.numbers[at % len(self.numbers)])

@@ -25,16 +25,11 @@ Name = Annotated[Text, StringConstraints(min_length=1)]
 
 
 class DraftRow(MetricInput):
-    """An input of a metric, with labels where it has some already.
+    """An input of a metric, with labels where it has some already."""
 
-    Attributes:
-        labels: of the metric's classes; None where there are none yet.
-        group: rows that share it are never on two sides of a split.
-        source: where the row is from.
-    """
-
+    # of the metric's classes; None where there are none yet
     labels: Annotated[tuple[Text, ...] | None, BeforeValidator(_named)] = None
-    group: Name | None = None
+    group: Name | None = None  # rows that share it are never on two sides of a split
     source: Name | None = None
 
 
@@ -47,18 +42,11 @@ class _NotedRow(DraftRow):
 
 @dataclass(frozen=True, slots=True)
 class LabelledInput:
-    """An input of a metric with its labels.
-
-    Attributes:
-        input: what the metric reads.
-        labels: of the metric's classes; one of them, but of a multi-label metric any number.
-        group: rows that share it are never on two sides of a split.
-        source: where the row is from.
-    """
+    """An input of a metric with its labels."""
 
     input: MetricInput
-    labels: frozenset[str]
-    group: str
+    labels: frozenset[str]  # one of the metric's classes, but of a multi-label metric any number
+    group: str  # rows that share it are never on two sides of a split
     source: str
 
 

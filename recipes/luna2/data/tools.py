@@ -34,18 +34,15 @@ _ABSENT: Any = object()
 
 @dataclass(frozen=True)
 class Case:
-    """A request (with the system's text), BFCL's tools for it, and the calls that would be right.
+    """A case of BFCL: a request, the tools for it, and the calls that would be right."""
 
-    Attributes:
-        key, source: BFCL's id and file.
-        accepted: of each right call its name, and the values that each argument may have, "" among
-            them where it may be left out; empty where no call is right.
-    """
-
+    # BFCL's id and file
     key: str
     source: str
-    request: str
+    request: str  # with the text of the system
     tools: tuple[Mapping[str, Any], ...]
+    # of each right call its name, and the values that each argument may have, "" among them where
+    # it may be left out; empty where no call is right
     accepted: tuple[tuple[str, Mapping[str, Sequence[Any]]], ...]
 
     def right(self) -> list[Call]:

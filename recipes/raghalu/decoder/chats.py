@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 
 from moonlynx.judge.judges.prompted.raghalu import RagHaluPrompt
 from moonlynx.judge.text import Piece
@@ -45,11 +46,8 @@ def _groups(
     numbered: Sequence[tuple[int, BrandSentence]], most: int
 ) -> Iterator[list[tuple[int, BrandSentence]]]:
     """Yield sentences that follow each other beside the same documents, at most so many at once."""
-    for _, found in groupby(numbered, lambda each: _beside(each[1])):
+    beside = attrgetter("context", "question", "conversation")
+    for _, found in groupby(numbered, lambda each: beside(each[1])):
         together = list(found)
         for start in range(0, len(together), most):
             yield together[start : start + most]
-
-
-def _beside(one: BrandSentence) -> tuple[object, ...]:
-    return one.context, one.question, one.conversation

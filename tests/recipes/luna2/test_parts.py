@@ -7,7 +7,7 @@ from moonlynx.judge.contract.types import JudgeError, JudgeInfo, MetricVerdict
 from moonlynx.judge.metrics.adapter import probabilities
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.preflight import TokenMap
-from moonlynx.recipes.luna2.encoding import Collator, class_weights, targets_of
+from moonlynx.recipes.luna2.encoding import class_weights, collate, targets_of
 from moonlynx.recipes.luna2.scaling import fit
 from moonlynx.recipes.luna2.score import score_metric
 
@@ -73,12 +73,11 @@ def test_rare_classes_weigh_more_and_targets_are_in_order():
 
 @pytest.mark.heavy
 def test_a_batch_is_padded_on_the_left():
-    batch = Collator([4, 1])(
-        [
-            {"input_ids": [5, 6, 7, 8, 9], "targets": [0, 1]},
-            {"input_ids": [6, 7, 8, 9], "targets": [1, 1]},
-        ]
-    )
+    rows = [
+        {"input_ids": [5, 6, 7, 8, 9], "targets": [0, 1]},
+        {"input_ids": [6, 7, 8, 9], "targets": [1, 1]},
+    ]
+    batch = collate(rows, [4, 1])
     assert batch["input_ids"].tolist() == [[5, 6, 7, 8, 9], [0, 6, 7, 8, 9]]
     assert batch["attention_mask"].tolist() == [[1] * 5, [0, 1, 1, 1, 1]]
     assert batch["position_ids"].tolist() == [[0, 1, 2, 3, 4], [0, 0, 1, 2, 3]]
