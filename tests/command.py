@@ -2,8 +2,15 @@
 
 from typer.testing import CliRunner
 
-from moonlynx.cli import app
+from moonlynx.cli import app as whole
 
 
-def moonlynx(*arguments, **options):
+def moonlynx(*arguments, app=whole, **options):
     return CliRunner().invoke(app, [*map(str, arguments)], **options)
+
+
+def succeed(*arguments, app=whole):
+    """Run a command that must end well; return all that it prints."""
+    result = moonlynx(*arguments, app=app)
+    assert result.exit_code == 0, result.output + repr(result.exception)
+    return result.output

@@ -12,7 +12,8 @@ from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.contract.types import Turn
 from moonlynx.recipes.lynx.settings import LynxRun
 
-from ..command import moonlynx
+from ..cases import write_lines
+from ..command import moonlynx, succeed
 from .lynx.test_lynx import LORA, ROWS, TINY
 
 pytestmark = pytest.mark.heavy
@@ -50,12 +51,10 @@ def test_a_tuned_adapter_judges_the_same_as_a_file(tiny_llama, tmp_path):
 
     run = {"base": str(tiny_llama), "method": "lora", "lora": LORA, "learning_rate": 3e-2}
     train(LynxRun.model_validate(TINY | run | {"reply": "score"}), ROWS, [], tmp_path / "tuned")
-    said = moonlynx("export", "gguf", tmp_path / "tuned", "--type", "q8_0")
-    assert said.exit_code == 0, said.output + repr(said.exception)
     path = tmp_path / "tuned" / "tuned-q8_0.gguf"
-    assert f"{path}: " in said.output
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text("".join(each.model_dump_json() + "\n" for each in ROWS))
+    said = succeed("export", "gguf", tmp_path / "tuned", "--type", "q8_0")
+    assert f"{path}: " in said
+    rows = write_lines(tmp_path / "rows.jsonl", *ROWS)
     asked = [row.example for row in read_file(rows).rows]
     tuned = load_judge(f"lynx:{tmp_path}/tuned/model@transformers?load=fp32&reply=score")(asked)
     judged = load_judge(f"lynx:{path}@llamacpp?threads=1&reply=score")(asked)
@@ -81,8 +80,7 @@ def test_files_of_all_kinds_say_what_the_network_says(kind, changes, tiny_llama,
         both = [split | {"invert": False}, bytes_]
         parts["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": both}
         (folder / "tokenizer.json").write_text(json.dumps(parts))
-    said = moonlynx("export", "gguf", folder, "--output", tmp_path / "files")
-    assert said.exit_code == 0, said.output + repr(said.exception)
+    succeed("export", "gguf", folder, "--output", tmp_path / "files")
     exact = first_token("transformers", folder, load="fp32")
     sizes = []
     for quantised, bound in (("q8_0", 0.05), ("q5_k_m", 0.3), ("q4_k_m", 0.6)):

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from moonlynx.eval.benchmarks.base import read_file
 from moonlynx.eval.markdown import table
@@ -22,6 +21,7 @@ from moonlynx.recipes.data.pair_sets import PAIR_SETS as PAIRS
 from moonlynx.recipes.runs import SettingsError
 
 from ...cases import cases
+from ...command import succeed
 from ...labelled_data import DATA, needs_data
 
 README = Path(answers.__file__).parents[1] / "README.md"
@@ -289,9 +289,8 @@ def test_validation_holds_no_training_document_and_both_labels(everything, resea
 
 @reads_all_data
 def test_sources_held_back_are_written_as_a_benchmark(tmp_path):
-    result = CliRunner().invoke(unseen.app, ["--output", str(tmp_path / "unseen.jsonl")])
-    assert result.exit_code == 0, result.output
-    assert "1,496 rows of quintd-wikidata, scitab" in result.output
+    said = succeed("--output", tmp_path / "unseen.jsonl", app=unseen.app)
+    assert "1,496 rows of quintd-wikidata, scitab" in said
     rows = read_file(tmp_path / "unseen.jsonl").rows
     counts = Counter((row.subset, row.label) for row in rows)
     assert counts["scitab", "PASS"] == 457

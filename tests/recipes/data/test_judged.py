@@ -1,4 +1,3 @@
-import json
 from collections import Counter
 
 import pytest
@@ -11,6 +10,7 @@ from moonlynx.recipes.luna.reader import Reader
 from moonlynx.recipes.luna.settings import Stage
 from moonlynx.recipes.luna.stage_items import stage_items
 
+from ...cases import write_lines
 from ..tiny_base import build_tokenizer
 
 CONTEXT = "The bridge was opened in 1894. It carried two tracks."
@@ -36,12 +36,10 @@ def verdict(number, score="FAIL", labels=("SUPPORTED", "UNSUPPORTED"), beliefs=(
 @pytest.fixture
 def files(tmp_path):
     def write(*verdicts):
-        rows, judged = tmp_path / "rows.jsonl", tmp_path / "verdicts.jsonl"
         row = {"question": "When?", "context": CONTEXT, "answer": ANSWER}
-        ids = range(1, len(verdicts) + 1)
-        rows.write_text("".join(json.dumps(row | {"id": n}) + "\n" for n in ids))
-        judged.write_text("".join(each.model_dump_json() + "\n" for each in verdicts))
-        return rows, judged
+        rows = [row | {"id": number} for number in range(1, len(verdicts) + 1)]
+        judged = write_lines(tmp_path / "verdicts.jsonl", *verdicts)
+        return write_lines(tmp_path / "rows.jsonl", *rows), judged
 
     return write
 

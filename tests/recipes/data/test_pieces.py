@@ -2,13 +2,14 @@ import json
 import random
 
 import pytest
-from tests.labelled_data import DATA, needs_data
-from typer.testing import CliRunner
 
 from moonlynx.recipes.data.answers.base import labelled
 from moonlynx.recipes.data.questions import app
 from moonlynx.recipes.data.rag_qa import RagQuestion
 from moonlynx.recipes.data.validation import LONGEST, cut
+
+from ...command import succeed
+from ...labelled_data import DATA, needs_data
 
 SENTENCES = ["The bridge opened in 1894.", "It has five arches.", "It is grey.", "Trains cross it."]
 ANSWER = " ".join(SENTENCES)
@@ -44,9 +45,7 @@ def test_a_piece_is_a_run_of_few_sentences_with_an_id_label_and_spans_of_its_own
 def test_questions_are_of_three_forms_and_the_same_for_the_same_seed(tmp_path):
     written = []
     for name in ("first.jsonl", "again.jsonl"):
-        command = ["--data", str(DATA), "--output", str(tmp_path / name), "--count", "36"]
-        result = CliRunner().invoke(app, command)
-        assert result.exit_code == 0, result.output
+        succeed("--data", DATA, "--output", tmp_path / name, "--count", 36, app=app)
         written.append((tmp_path / name).read_text(encoding="utf-8"))
     assert written[0] == written[1]
     rows = [RagQuestion.model_validate(json.loads(line)) for line in written[0].splitlines()]

@@ -1,9 +1,9 @@
-import json
-
 import pytest
 
 from moonlynx.eval.benchmarks import BenchmarkError
 from moonlynx.recipes.data.rag_qa import RagQuestion, load_rag_qa
+
+from ...cases import write_lines
 
 pytestmark = pytest.mark.heavy  # for datasets
 
@@ -14,6 +14,12 @@ ROWS = [
     {"id": "3", "question": "Where?", "documents": [" "]},
     {"id": "4", "question": "", "documents": ["By the river."]},
 ]
+UNREAD = {
+    "adherence_score": True,
+    "response_sentences": [["a", "In 1894."]],
+    "response": "In 1894.",
+    "generation_model_name": "some-model",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -22,17 +28,13 @@ def cache(tmp_path, monkeypatch):
 
 
 def write(folder, split, rows, kind):
-    folder.mkdir(parents=True)
-    given = {"adherence_score": True, "response_sentences": [["a", "In 1894."]]}
-    given |= {"response": "In 1894.", "generation_model_name": "some-model"}
-    rows = [row | given for row in rows]
-    if kind == "jsonl":
-        lines = "".join(json.dumps(row) + "\n" for row in rows)
-        (folder / f"{split}.jsonl").write_text(lines, encoding="utf-8")
-    else:
+    rows = [row | UNREAD for row in rows]
+    path = write_lines(folder / f"{split}.jsonl", *rows)
+    if kind == "parquet":
         import pyarrow
         from pyarrow import parquet
 
+        path.unlink()
         table = pyarrow.Table.from_pylist(rows)
         parquet.write_table(table, folder / f"{split}-00000-of-00001.parquet")
 
@@ -41,18 +43,8 @@ def write(folder, split, rows, kind):
 def test_questions_are_read_from_a_copy_each_once(tmp_path, split, kind):
     write(tmp_path / "techqa", split, ROWS, kind)
     assert load_rag_qa("techqa", split, tmp_path) == [
-        RagQuestion(
-            id="ragbench/techqa/1a-0",
-            question="When?",
-            context=ROWS[0]["documents"],
-            source="techqa",
-        ),
-        RagQuestion(
-            id="ragbench/techqa/2-2",
-            question="When?",
-            context=ROWS[2]["documents"],
-            source="techqa",
-        ),
+        RagQuestion(id=f"ragbench/techqa/{key}", question="When?", context=text, source="techqa")
+        for key, text in (("1a-0", ROWS[0]["documents"]), ("2-2", ROWS[2]["documents"]))
     ]
 
 

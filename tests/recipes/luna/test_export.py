@@ -4,7 +4,6 @@ import zlib
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from moonlynx.judge.backends.onnx_encoder import MODEL, OnnxEncoder
 from moonlynx.judge.backends.torch_encoder import TorchEncoder
@@ -13,6 +12,7 @@ from moonlynx.recipes.luna.export import app, export, quantise_columns, quantise
 from moonlynx.recipes.luna.settings import Scheme
 
 from ...bench.forms_apart import compare
+from ...command import succeed
 from ...tiny_encoder import build_tiny_encoder, random_inputs
 
 INPUTS = random_inputs(40)
@@ -88,9 +88,7 @@ def test_int8_rows_of_a_batch_are_as_exact_as_alone(exported):
 
 @pytest.mark.heavy
 def test_an_export_is_the_same_each_time_and_listed_in_its_manifest(folder, exported, tmp_path):
-    result = CliRunner().invoke(app, [str(folder), str(tmp_path / "again")])
-    assert result.exit_code == 0, result.output
-    assert "MB" in result.output
+    assert "MB" in succeed(folder, tmp_path / "again", app=app)
     assert b"site-packages" not in (exported / MODEL).read_bytes()
     assert b".py" not in (exported / MODEL).read_bytes()
     names = sorted([*COPIED, MODEL])

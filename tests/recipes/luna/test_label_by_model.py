@@ -3,7 +3,6 @@ import re
 
 import jsonschema
 import pytest
-from typer.testing import CliRunner
 
 from moonlynx.judge.backends.base import BackendError, ChatReply
 from moonlynx.judge.backends.fake import FakeBackend
@@ -29,6 +28,10 @@ from moonlynx.recipes.luna.label_by_model.questions import (
     DroppedAnswer,
     RunInfo,
 )
+
+from ...cases import write_lines
+from ...command import moonlynx, succeed
+from ..data.test_rag_qa import UNREAD
 
 CONTEXT = ("The bridge was built in 1894. It is ninety metres long.", "A tower stands beside it.")
 ANSWER = "Here is what I found. It was built in 1894. It is made of tin."
@@ -291,23 +294,22 @@ def test_the_estimate_is_of_what_is_left_to_do(tmp_path):
 @pytest.fixture
 def command(tmp_path):
     """Return a function that runs the command over two questions and scripted models."""
-    rows = tmp_path / "rows.jsonl"
     fields = [one.model_dump() | {"other": 1} for one in (QUESTION, *many(1))]
-    rows.write_text("".join(json.dumps(row) + "\n\n" for row in fields))
+    write_lines(tmp_path / "rows.jsonl", *fields)
     for name, text in (("one", GOOD), ("two", ANSWER)):
-        (tmp_path / f"{name}.jsonl").write_text(json.dumps({"text": text}) + "\n")
+        write_lines(tmp_path / f"{name}.jsonl", {"text": text})
     script = [
         {"match": "[a3] It", "text": MIXED},
         {"match": "[2.1] A", "text": RIGHT},
         {"text": "no"},
     ]
-    (tmp_path / "label.jsonl").write_text("".join(json.dumps(row) + "\n" for row in script))
+    write_lines(tmp_path / "label.jsonl", *script)
     models = {name: f"@fake?script={tmp_path / name}.jsonl" for name in ("one", "two", "label")}
 
     def invoke(*more):
         options = ["--generator", models["one"], "--generator", models["two"]]
-        options += ["--annotator", models["label"], "--output", str(tmp_path / "out.jsonl")]
-        return CliRunner().invoke(app, [*options, *more], catch_exceptions=False)
+        options += ["--annotator", models["label"], "--output", tmp_path / "out.jsonl"]
+        return moonlynx(*options, *more, app=app, catch_exceptions=False)
 
     return invoke
 
@@ -331,11 +333,8 @@ def test_the_command_estimates_labels_and_counts(command, tmp_path):
 
 def test_the_command_reads_questions_by_name(command, tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
-    (tmp_path / "copy" / "cuad").mkdir(parents=True)
-    row = {"id": "1", "question": "When?", "documents": list(CONTEXT), "response": "In 1894."}
-    row |= {"adherence_score": True, "response_sentences": [["a", "In 1894."]]}
-    row |= {"generation_model_name": "some-model"}
-    (tmp_path / "copy" / "cuad" / "train.jsonl").write_text(json.dumps(row) + "\n")
+    row = {"id": "1", "question": "When?", "documents": list(CONTEXT)}
+    write_lines(tmp_path / "copy" / "cuad" / "train.jsonl", row | UNREAD)
     done = command("--source", "cuad/train", "--data", str(tmp_path / "copy"))
     assert "2 rows: 1 FAIL, 1 PASS, 0 dropped" in done.stderr
     assert [row.source for row in read(tmp_path / "out.jsonl")[0]] == ["cuad", "cuad"]
@@ -376,16 +375,12 @@ def test_a_row_that_is_no_question_is_said_before_anything_is_asked(
 def test_nonsense_by_vllm_leaves_every_answer_labelled_or_dropped(
     vllm_server, tiny_llama, tmp_path
 ):
-    questions = many(3)
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text("".join(one.model_dump_json() + "\n" for one in questions))
+    rows = write_lines(tmp_path / "rows.jsonl", *many(3))
     served = f"{tiny_llama}@{vllm_server}"
     models = ["--generator", served] * 2 + ["--annotator", served]
     limits = ["--answer-tokens", "12", "--annotation-tokens", "300"]
     output = tmp_path / "out.jsonl"
-    options = [*models, *limits, "--input", str(rows), "--output", str(output)]
-    done = CliRunner().invoke(app, options, catch_exceptions=False)
-    assert done.exit_code == 0
+    succeed(*models, *limits, "--input", rows, "--output", output, app=app)
     labelled, dropped = read(output)
     places = {(one.provenance.line, one.provenance.generator) for one in [*labelled, *dropped]}
     assert places == {(line, place) for line in (1, 2, 3) for place in (0, 1)}

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 
 from moonlynx.judge.contract.types import BadInput
@@ -11,6 +9,7 @@ from moonlynx.recipes.luna.settings import RECIPES, Run, Stage
 from moonlynx.recipes.luna.stage_items import stage_items
 from moonlynx.recipes.runs import read_run
 
+from ...cases import write_lines
 from ..tiny_base import build_tokenizer
 
 FILLER = "The regional line crosses it every twelve minutes on all working days of the year. "
@@ -52,11 +51,6 @@ def row(**changes):
     } | changes
 
 
-def write(path, *rows):
-    path.write_text("".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8")
-    return path
-
-
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory):
     words = {word.strip(".").lower() for text in (*DOCUMENTS, ANSWER) for word in text.split()}
@@ -65,7 +59,7 @@ def reader(tmp_path_factory):
 
 
 def test_a_window_supports_what_it_holds_the_evidence_of(reader, tmp_path):
-    (answer,) = read_labelled(write(tmp_path / "mine.jsonl", row()))
+    (answer,) = read_labelled(write_lines(tmp_path / "mine.jsonl", row()))
     both, *single = reader.items(answer)
     # Evidence for it is spread over windows: that some window supports it is all that is known.
     assert both.supported
@@ -80,7 +74,7 @@ def test_a_window_supports_what_it_holds_the_evidence_of(reader, tmp_path):
     assert not any(item.supported for item in sings)
     assert sum(item.supported for item in opened) == 1
     general = row(label="PASS", spans=[], support=[support(OPENED, "general")])
-    (answer,) = read_labelled(write(tmp_path / "general.jsonl", general))
+    (answer,) = read_labelled(write_lines(tmp_path / "general.jsonl", general))
     items = [item for item in reader.items(answer) if item.claim == "It was opened in 1894."]
     assert [item.supported for item in items] == [True] * len(opened)
 
@@ -94,7 +88,7 @@ def test_a_stage_reads_rows_with_labels_of_their_own(reader, tmp_path):
     del plain["support"]
     for other in others:
         del other["support"]
-    path = write(tmp_path / "own.jsonl", plain, *others)
+    path = write_lines(tmp_path / "own.jsonl", plain, *others)
     stage = Stage(labelled={str(path): 3}, changed={"inserted": 8}, epochs=1)
     items = stage_items(stage, Mix("shipped"), tmp_path, reader, 0)
     assert [item.source for item in items].count("own") == 3
@@ -110,7 +104,7 @@ def test_a_stage_reads_rows_with_labels_of_their_own(reader, tmp_path):
         if not item.supported
     )
     assert items == stage_items(stage, Mix("shipped"), tmp_path, reader, 0)
-    missing = write(tmp_path / "bad.jsonl", plain | {"label": None})
+    missing = write_lines(tmp_path / "bad.jsonl", plain | {"label": None})
     with pytest.raises(BadInput, match=r"bad\.jsonl, line 1, label: .*PASS.*FAIL"):
         list(read_labelled(missing))
 

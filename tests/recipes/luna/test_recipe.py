@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
 from moonlynx.judge.contract.types import Example, MoonlynxError
 from moonlynx.judge.decision.calibration import load_calibration
@@ -22,7 +21,9 @@ from moonlynx.recipes.luna.record import read_record
 from moonlynx.recipes.luna.settings import RECIPES, Run
 from moonlynx.recipes.runs import SettingsError
 
-from ...command import moonlynx
+from ...cases import write_lines
+from ...command import moonlynx, succeed
+from ..data.test_rag_qa import UNREAD
 from ..tiny_base import build_base
 
 NAMES = ("Alimentum", "Bibimbap", "Cotto", "Dumpling", "Eagle", "Fitzbillies", "Giraffe", "Kebab")
@@ -42,7 +43,6 @@ EXAMPLE = Example.from_row(
 def data(tmp_path_factory):
     root = tmp_path_factory.mktemp("data")
     (root / "exclude_from_training.json").write_text("{}")
-    (root / "fever_symmetric").mkdir()
     for part, label in (("dev", "SUPPORTS"), ("test", "REFUTES")):
         rows = [
             {
@@ -52,8 +52,7 @@ def data(tmp_path_factory):
             }
             for name, food in product(NAMES, FOODS)
         ]
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        (root / "fever_symmetric" / f"fever_symmetric_{part}.jsonl").write_text(text)
+        write_lines(root / "fever_symmetric" / f"fever_symmetric_{part}.jsonl", *rows)
     (root / "e2e_cleaned").mkdir()
     for part, names in (("devel-fixed.no-ol", NAMES[:4]), ("test-fixed", NAMES[4:])):
         with (root / "e2e_cleaned" / f"{part}.csv").open("w", newline="") as file:
@@ -90,10 +89,8 @@ def test_one_command_trains_a_judge(data, base, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     recipe = write(tmp_path / "tiny.yaml")
     command = ("train", "luna", recipe, "--data", data, "--base", base)
-    result = moonlynx(*command)
-    assert result.exit_code == 0, result.output + repr(result.exception)
     out = tmp_path / "runs" / "tiny"
-    assert "moonlynx judge --judge luna:runs/tiny/luna-int8" in result.output
+    assert "moonlynx judge --judge luna:runs/tiny/luna-int8" in succeed(*command)
 
     for name in ("pairs", "answers"):
         progress = json.loads((out / name / "progress.json").read_text())
@@ -128,7 +125,7 @@ def test_one_command_trains_a_judge(data, base, tmp_path, monkeypatch):
     (out / "answers" / ITEMS).write_bytes(items)
     with monkeypatch.context() as patch:
         patch.setattr("moonlynx.recipes.luna.recipe.taught_items", pytest.fail)
-        assert moonlynx(*command).exit_code == 0
+        succeed(*command)
     assert times == {path: path.stat().st_mtime_ns for path in (out / "pairs").iterdir()}
     assert files == {path: path.read_bytes() for path in out.rglob("model.*")}
     assert load_calibration(out / "luna-int8" / "calibration.json") == calibration
@@ -160,11 +157,8 @@ def test_questions_become_labelled_answers_and_a_judge_by_the_papers_recipe(
                 "id": f"{name}{food}",
                 "question": f"What does {name} serve?",
                 "documents": [f"{name} serves {food} food.", f"{name} is in the area."],
-                "response": "-",
-                "response_sentences": [["a", "-"]],
-                "adherence_score": True,
-                "generation_model_name": "a model",
             }
+            | UNREAD
             for name, food, _ in served
         ],
         "writes": [
@@ -177,14 +171,11 @@ def test_questions_become_labelled_answers_and_a_judge_by_the_papers_recipe(
         ],
     }
     for path, rows in lines.items():
-        file = tmp_path / f"{path}.jsonl"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_lines(tmp_path / f"{path}.jsonl", *rows)
     options = ["--source", "techqa/train", "--data", "ragbench", "--output", "techqa.jsonl"]
     options += ["--generator", "@fake?script=writes.jsonl"]
     options += ["--annotator", "@fake?script=labels.jsonl"]
-    done = CliRunner().invoke(label_by_model, options, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    succeed(*options, app=label_by_model)
     assert len(list(read_labelled(tmp_path / "techqa.jsonl"))) == len(served) == 48
 
     paper = yaml.safe_load((RECIPES / "luna-paper.yaml").read_text(encoding="utf-8"))
@@ -193,8 +184,7 @@ def test_questions_become_labelled_answers_and_a_judge_by_the_papers_recipe(
     tiny = {name: RUN[name] for name in ("base", "window", "lead", "claim", "precision")}
     tiny |= {"head_from": "new", "held_back": 0.1, "stages": {"rag-qa": stage}}
     Path("tiny.yaml").write_text(yaml.safe_dump(paper | tiny), encoding="utf-8")
-    result = moonlynx("train", "luna", "tiny.yaml", "--data", data, "--base", base)
-    assert result.exit_code == 0, result.output + repr(result.exception)
+    succeed("train", "luna", "tiny.yaml", "--data", data, "--base", base)
     folder = tmp_path / "runs" / "tiny" / "luna-int8"
     config = json.loads((folder / "luna.json").read_text())
     assert (config["windows"], config["aggregation"], config["answer"]) == (0, "min", "max")

@@ -1,4 +1,3 @@
-import json
 import random
 from collections import Counter
 
@@ -14,6 +13,7 @@ from moonlynx.recipes.luna.reader import Reader
 from moonlynx.recipes.luna.settings import Stage
 from moonlynx.recipes.luna.stage_items import _balance, labelled_synthetic, stage_items
 
+from ...cases import write_lines
 from ...labelled_data import DATA, needs_data
 from ..tiny_base import build_tokenizer
 
@@ -190,11 +190,9 @@ def test_synthetic_answers_keep_their_labels(reader):
 
 def test_a_stage_is_its_parts(reader, tmp_path):
     (tmp_path / "exclude_from_training.json").write_text("{}")
-    folder = tmp_path / "fever_symmetric"
-    folder.mkdir()
     for part, (claim, label) in {"dev": ("hot", "REFUTES"), "test": ("cold", "SUPPORTS")}.items():
         row = {"claim": f"It is {claim}.", "evidence": "It is cold.", "gold_label": label}
-        (folder / f"fever_symmetric_{part}.jsonl").write_text(json.dumps(row))
+        write_lines(tmp_path / "fever_symmetric" / f"fever_symmetric_{part}.jsonl", row)
     stage = Stage(pairs={"fever-symmetric": 10}, synthetic=80, epochs=1)
     items = stage_items(stage, Mix("shipped"), tmp_path, reader, 0)
     sources = Counter(item.source.partition(":")[0] for item in items)

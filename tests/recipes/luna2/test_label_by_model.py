@@ -2,7 +2,6 @@ import json
 
 import jsonschema
 import pytest
-from typer.testing import CliRunner
 
 from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.batch.chat_tasks import Fault, hash_rows
@@ -14,7 +13,8 @@ from moonlynx.recipes.luna2.label_by_model.__main__ import app
 from moonlynx.recipes.luna2.label_by_model.label import Done, RunInfo, run_task
 from moonlynx.recipes.luna2.label_by_model.questions import LABEL, Label, Rewrite, vote
 
-from ...cases import cases
+from ...cases import cases, write_lines
+from ...command import moonlynx, succeed
 
 TOXICITY, PII, RELEVANCE = map(load_definition, ("toxicity", "pii", "context_relevance"))
 ROWS = [
@@ -145,27 +145,16 @@ def test_a_reply_that_rewrites_nothing_or_not_all_is_refused(fields, message):
 
 
 def test_the_command_estimates_labels_and_names_what_it_cost(tmp_path):
-    rows = tmp_path / "in.jsonl"
-    rows.write_text("".join(row.model_dump_json(exclude_none=True) + "\n" for row in ROWS))
-    script = tmp_path / "script.jsonl"
-    script.write_text(
-        json.dumps({"match": "fool", "text": said("true")})
-        + "\n"
-        + json.dumps({"text": said("false")})
-        + "\n"
-    )
+    rows = write_lines(tmp_path / "in.jsonl", *ROWS)
+    replies = {"match": "fool", "text": said("true")}, {"text": said("false")}
+    script = write_lines(tmp_path / "script.jsonl", *replies)
     output = tmp_path / "out.jsonl"
     command = ["label", "toxicity", "--input", rows, "--output", output, "--model"]
     command += [f"@fake?script={script}", "--price", "1,2"]
-    runner = CliRunner()
-    dry = runner.invoke(app, [*map(str, command), "--dry-run"])
-    assert dry.exit_code == 0, dry.output
-    assert "4 calls of model 1" in dry.output
+    assert "4 calls of model 1" in succeed(*command, "--dry-run", app=app)
     assert not output.exists()
-    done = runner.invoke(app, list(map(str, command)))
-    assert done.exit_code == 0, done.output + repr(done.exception)
-    assert "4 rows: 4 made, 0 dropped" in done.output
+    assert "4 rows: 4 made, 0 dropped" in succeed(*command, app=app)
     assert [row["labels"] for row in lines(output)] == [["true"], ["false"], ["false"], ["false"]]
     bare = ["rewrite", "toxicity", "--input", rows, "--output", output, "--model", "@fake"]
-    refused = runner.invoke(app, list(map(str, bare)))
+    refused = moonlynx(*bare, app=app)
     assert "is rewritten to fit its labels" in str(refused.exception)

@@ -11,8 +11,8 @@ from moonlynx.recipes.luna2.settings import RECIPES, Run
 from moonlynx.recipes.luna2.train import NothingToTrainOn
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
-from ...cases import cases
-from ...command import moonlynx
+from ...cases import cases, write_lines
+from ...command import succeed
 from .rows import PII, TOXICITY, boolean, multi_label, row, splits
 
 RUNS = sorted(path.stem for path in RECIPES.glob("*.yaml"))
@@ -38,11 +38,10 @@ def test_every_recipe_can_be_read():
 def test_every_recipe_says_what_it_would_do_without_its_backbone(tmp_path, recipe):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"output": "Go away", "input": "", "labels": ["true"]}\n' * 8)
-    found = moonlynx("train", "luna2", "toxicity", "--data", path, "--recipe", recipe, "--dry-run")
-    assert found.exit_code == 0, found.output
+    said = succeed("train", "luna2", "toxicity", "--data", path, "--recipe", recipe, "--dry-run")
     backbone = read_run(find_recipe(recipe, RECIPES), Run).backbone
-    assert f"toxicity on {backbone}: " in found.output
-    assert "lengths not counted: " in found.output
+    assert f"toxicity on {backbone}: " in said
+    assert "lengths not counted: " in said
 
 
 @pytest.mark.parametrize(("changes", "message"), cases(__file__, "wrong_settings"))
@@ -226,31 +225,27 @@ def test_from_rows_to_verdicts_by_the_command_line(tiny_llama, tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"epochs": 2}))
     lines = [
-        {**each.input.model_dump(exclude_none=True), "labels": sorted(each.labels), "group": g}
+        each.input.model_dump(exclude_none=True)
+        | {"labels": sorted(each.labels), "group": each.group}
         for each in boolean()
-        for g in [each.group]
     ]
-    Path("rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_lines(Path("rows.jsonl"), *lines)
     command = ["train", "luna2", "toxicity", "--data", "rows.jsonl", "--recipe", "mine.yaml"]
-    planned = moonlynx(*command, "--backbone", tiny_llama, "--dry-run")
-    assert planned.exit_code == 0, planned.output + repr(planned.exception)
-    assert "each class is one token: one sign: 1 for true or 0 for false" in planned.output
+    planned = succeed(*command, "--backbone", tiny_llama, "--dry-run")
+    assert "each class is one token: one sign: 1 for true or 0 for false" in planned
     Path("fewer.yaml").write_text(yaml.safe_dump(TINY | {"rows": 6}))
-    fewer = moonlynx(*command[:-1], "fewer.yaml", "--backbone", tiny_llama, "--dry-run")
-    assert ": 6 rows, 1 for validation" in fewer.output
+    fewer = succeed(*command[:-1], "fewer.yaml", "--backbone", tiny_llama, "--dry-run")
+    assert ": 6 rows, 1 for validation" in fewer
     assert not Path("runs").exists()
-    result = moonlynx(*command, "--backbone", tiny_llama)
-    assert result.exit_code == 0, result.output + repr(result.exception)
-    assert "too few validation rows to fit to" in result.output
+    said = succeed(*command, "--backbone", tiny_llama)
+    assert "too few validation rows to fit to" in said
     head = Path("runs/luna2-toxicity-mine/head")
     assert (head / "luna2.json").is_file()
 
-    again = moonlynx(*command, "--backbone", tiny_llama, "--head", head)
-    assert again.exit_code == 0, again.output + repr(again.exception)
+    succeed(*command, "--backbone", tiny_llama, "--head", head)
     other = Path("runs/luna2-toxicity-mine-again/head/adapter_model.safetensors")
     assert other.read_bytes() != (head / other.name).read_bytes()
 
-    command = ["metric", f"luna2:{head}", "--input", "rows.jsonl", "--output", "out.jsonl"]
-    assert moonlynx(*command).exit_code == 0
+    succeed("metric", f"luna2:{head}", "--input", "rows.jsonl", "--output", "out.jsonl")
     verdicts = Path("out.jsonl").read_text().splitlines()
     assert [json.loads(verdict)["metric"] for verdict in verdicts] == ["toxicity"] * 16

@@ -2,7 +2,6 @@
 
 import json
 import math
-from functools import partial
 from pathlib import Path
 
 import jsonschema
@@ -20,8 +19,8 @@ from moonlynx.recipes.lynx.chats import chat_of, preferences_of, shuffle_labels
 from moonlynx.recipes.lynx.settings import LynxRun
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
-from ...cases import cases
-from ...command import moonlynx
+from ...cases import cases, write_lines
+from ...command import moonlynx, succeed
 from ...tiny_llama import build_tiny_llama
 
 FOLDER = Path(lynx.__file__).parent
@@ -51,16 +50,11 @@ ROWS = [row(number, label="FAIL" if number % 2 else "PASS") for number in range(
 
 @pytest.fixture
 def rows_file(tmp_path):
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(each.model_dump_json() + "\n" for each in ROWS))
-    return path
+    return write_lines(tmp_path / "rows.jsonl", *ROWS)
 
 
 def tiny(folder, **changes):
     return LynxRun.model_validate(TINY | {"base": str(folder)} | changes)
-
-
-train_by = partial(moonlynx, "train")
 
 
 def test_the_papers_run():
@@ -68,9 +62,8 @@ def test_the_papers_run():
     assert (run.method, run.max_length, run.epochs, run.learning_rate) == ("full", 8000, 3, 5e-7)
     assert (run.optimizer, run.betas, run.clip) == ("lion_32bit", (0.9, 0.95), 1.0)
     assert (run.warmup_steps, run.min_lr_rate) == (100, 0.1)
-    assert (
-        LynxRun.model_validate({"base": "x", "floor": 0.2}).min_lr_rate == 0.2
-    )  # as runs before 0.9
+    before = LynxRun.model_validate({"base": "x", "floor": 0.2})  # as runs before 0.9
+    assert before.min_lr_rate == 0.2
     assert run.steps(2400) == 225 > run.warmup_steps
     paper = read_run(find_recipe("lynx-8b-batch-256", FOLDER), LynxRun)
     assert paper.steps(2400) == 30 > paper.warmup_steps
@@ -79,10 +72,9 @@ def test_the_papers_run():
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", RUNS)
 def test_every_run_is_estimated(name, tiny_llama, rows_file):
-    result = train_by(name, "--rows", rows_file, "--base", tiny_llama, "--dry-run")
-    assert result.exit_code == 0, result.output + repr(result.exception)
+    said = succeed("train", name, "--rows", rows_file, "--base", tiny_llama, "--dry-run")
     run = read_run(find_recipe(name, FOLDER), LynxRun)
-    first, memory, time = result.output.splitlines()
+    first, memory, time = said.splitlines()
     rows = 8 if run.preference is None else 0
     assert f"{run.method}: {rows} rows, 0 left out as longer than {run.max_length} tokens" in first
     assert f"fits into {run.hardware.memory_gb:.0f} GB" in memory
@@ -101,11 +93,9 @@ def test_the_real_8b_is_estimated_at_almost_8000_tokens(name, weights, tmp_path)
     base = build_tiny_llama(tmp_path / "base")
     (base / "model.safetensors").unlink()
     LlamaConfig.from_pretrained(Path(__file__).with_name("llama-3-8b.json")).save_pretrained(base)
-    rows = tmp_path / "long.jsonl"
-    rows.write_text(row(1, words=1_200).model_dump_json() + "\n")
-    result = train_by(name, "--rows", rows, "--base", base, "--dry-run")
-    assert result.exit_code == 0, result.output + repr(result.exception)
-    first, memory, _ = result.output.splitlines()
+    rows = write_lines(tmp_path / "long.jsonl", row(1, words=1_200))
+    said = succeed("train", name, "--rows", rows, "--base", base, "--dry-run")
+    first, memory, _ = said.splitlines()
     assert "1 rows, 0 left out as longer than 8000 tokens" in first
     assert weights in memory
     assert "fits into 80 GB" in memory
@@ -288,17 +278,17 @@ def test_a_run_that_cannot_be_says_why(tiny_llama, tmp_path, changes, rows, mess
 def test_the_command_trains(tiny_llama, rows_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"base": str(tiny_llama)}))
-    result = train_by("lynx", "mine.yaml", "--rows", rows_file, "--validation", rows_file)
-    assert result.exit_code == 0, result.output + repr(result.exception)
-    assert "6 steps over 8 rows (0 too long)" in result.output
-    assert "runs/mine/model" in result.output
+    command = ["train", "lynx", "mine.yaml", "--rows", rows_file]
+    said = succeed(*command, "--validation", rows_file)
+    assert "6 steps over 8 rows (0 too long)" in said
+    assert "runs/mine/model" in said
     record = read_record(Path("runs/mine"))
     assert (record.steps, record.base, record.rows) == (6, str(tiny_llama), 8)
     ((source, licence, passes, fails),) = (tuple(dict(one).values()) for one in record.sources)
     assert (source, passes, fails) == (ROWS[0].source, 4, 4)
     assert licence == ROWS[0].provenance.licence
     assert not [path for path in Path("runs/mine/model").iterdir() if path.suffix == ".bin"]
-    refused = train_by("lynx", "mine.yaml", "--rows", rows_file, "--log-to", "paper")
+    refused = moonlynx(*command, "--log-to", "paper")
     assert refused.exit_code == 2
     assert "'paper' is none of none, tensorboard, wandb" in refused.output
 

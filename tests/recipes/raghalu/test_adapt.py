@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 
@@ -10,8 +8,8 @@ from moonlynx.judge.registry import load_judge
 from moonlynx.recipes.raghalu.adapt import adapt_checkable, fit_support
 from moonlynx.recipes.raghalu.brand import BrandError, BrandSentence, read_brand
 
-from ...cases import cases
-from ...command import moonlynx
+from ...cases import cases, write_lines
+from ...command import succeed
 
 CONTEXT = "The gym costs 29 a month and opens at six. Courses and the sauna are included."
 SILENT = "Tally-ho, my splendid gym friend number {}!"
@@ -61,12 +59,7 @@ def test_tier_one_learns_a_brands_small_talk_and_keeps_the_rest(tmp_path):
     assert adapt_checkable(model, rows[:-15]) == model  # too few to learn from
     rows = [row for row in brand_rows() if row["label"] == "SUPPORTED"]
     with pytest.raises(BrandError, match="0 sentences are UNSUPPORTED"):
-        read_brand(write(tmp_path / "brand.jsonl", rows))
-
-
-def write(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+        read_brand(write_lines(tmp_path / "brand.jsonl", *rows))
 
 
 @pytest.mark.parametrize(("change", "message"), cases(__file__, "wrong_rows"))
@@ -74,15 +67,14 @@ def test_a_wrong_row_names_line_and_field(change, message, tmp_path):
     rows = brand_rows()
     rows[1] = rows[1] | change
     with pytest.raises(BadInput, match=message):
-        read_brand(write(tmp_path / "brand.jsonl", rows))
+        read_brand(write_lines(tmp_path / "brand.jsonl", *rows))
 
 
 @pytest.mark.heavy
 def test_the_command_writes_weights_that_judge(tmp_path):
-    data = write(tmp_path / "brand.jsonl", brand_rows(silent=20))
+    data = write_lines(tmp_path / "brand.jsonl", *brand_rows(silent=20))
     out = tmp_path / "brand"
-    result = moonlynx("train", "raghalu", "--data", data, "--out", out)
-    assert result.exit_code == 0, result.output
+    succeed("train", "raghalu", "--data", data, "--out", out)
     judge = load_judge(f"raghalu:{out}")
     assert judge.info.version != load_judge("raghalu").info.version
     answer = "Tally-ho, my splendid gym friend! The gym costs 29 a month."

@@ -22,7 +22,8 @@ from moonlynx.recipes.raghalu.decoder.settings import DecoderRun
 from moonlynx.recipes.raghalu.families import load_families, of_split
 from moonlynx.recipes.runs import read_run
 
-from ...command import moonlynx
+from ...cases import write_lines
+from ...command import succeed
 from ...labelled_data import DATA, needs_data
 from ...one_thread import one_thread  # noqa: F401 - a fixture of all tests here
 from ..lynx.test_lynx import TINY as TINY_CHAT
@@ -61,14 +62,12 @@ def asks(chat):
     return asked["content"], replied["content"]
 
 
-train = partial(moonlynx, "train", "raghalu-decoder")
+train = partial(succeed, "train", "raghalu-decoder")
 
 
 @pytest.fixture
 def rows_file(tmp_path):
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(row.model_dump_json() + "\n" for row in ROWS))
-    return path
+    return write_lines(tmp_path / "rows.jsonl", *ROWS)
 
 
 def test_the_papers_run():
@@ -102,9 +101,8 @@ def test_zero_one_shares_out_the_optimiser_alone():
 
 @pytest.mark.heavy
 def test_a_run_is_estimated(tiny_llama, rows_file):
-    result = train("mistral-7b-qlora", "--rows", rows_file, "--base", tiny_llama, "--dry-run")
-    assert result.exit_code == 0, result.output + repr(result.exception)
-    first, memory, time = result.output.splitlines()
+    said = train("mistral-7b-qlora", "--rows", rows_file, "--base", tiny_llama, "--dry-run")
+    first, memory, time = said.splitlines()
     assert "qlora: 60 rows, 0 left out as longer than 4000" in first
     assert "fits into 24 GB" in memory
     assert "on 1 of" in time
@@ -154,12 +152,11 @@ def test_open_sentences_are_of_training_sides():
 def test_a_model_is_trained_and_judges(tiny_llama, rows_file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"base": str(tiny_llama), "labels": 3}))
-    result = train("mine.yaml", "--rows", rows_file)
-    assert result.exit_code == 0, result.output + repr(result.exception)
+    said = train("mine.yaml", "--rows", rows_file)
     record = read_record(Path("runs/raghalu-mine"))
     assert (record.rows, record.too_long, record.steps) == (60, 0, 24)
     assert record.losses[-1] < 0.1 * record.losses[0]
-    name = result.output.partition("--judge '")[2].partition("'")[0].replace("\n", "")
+    name = said.partition("--judge '")[2].partition("'")[0].replace("\n", "")
     model, _, options = name.partition("?")
     assert model == "raghalu-prompt:runs/raghalu-mine/model"
     judge = load_judge(f"{model}@transformers?load=fp32&{options}")

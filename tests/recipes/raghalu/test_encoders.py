@@ -1,8 +1,6 @@
-import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from moonlynx import Example
 from moonlynx.judge.judges.luna.weights import MINI
@@ -17,6 +15,8 @@ from moonlynx.recipes.raghalu.brand import BrandSentence, rows_of
 from moonlynx.recipes.raghalu.public import read_dolly, read_truthful_qa
 from moonlynx.recipes.runs import read_run
 
+from ...cases import write_lines
+from ...command import succeed
 from ..luna.test_stage_items import reader  # noqa: F401 - a fixture
 
 FOLDER = Path(raghalu.__file__).parent
@@ -28,23 +28,17 @@ SENTENCES = [
 ]
 
 
-def lines(path, rows):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-
-
 @pytest.mark.parametrize("tier", [1, 2])
 def test_sentences_are_the_rows_of_a_stage(tier, reader, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.chdir(tmp_path)
-    lines(tmp_path / "sentences.jsonl", [one.model_dump() for one in SENTENCES])
+    write_lines(tmp_path / "sentences.jsonl", *SENTENCES)
     run = read_run(FOLDER / f"tier{tier}-deberta-v3-large.yaml", Run)
     for name, stage in run.stages.items():
         (file,) = stage.labelled
         assert file == f"raghalu/{name}-{tier}.jsonl"
         Path(file).parent.mkdir(exist_ok=True)
-        command = ["rows", "sentences.jsonl", "--tier", str(tier), "--output", file]
-        done = CliRunner().invoke(app, command, catch_exceptions=False)
-        assert f"{3 - (tier == 2)} rows are in {file}" in done.output
+        said = succeed("rows", "sentences.jsonl", "--tier", tier, "--output", file, app=app)
+        assert f"{3 - (tier == 2)} rows are in {file}" in said
         items = stage_items(stage, Mix(run.mix), tmp_path, reader, 0)
         wrong = {1: "NO_INFO", 2: "UNSUPPORTED"}[tier]
         assert {item.source for item in items if not item.supported} == {wrong}
@@ -87,7 +81,7 @@ def test_dolly_and_truthful_qa_are_read_from_copies(tmp_path, monkeypatch):
         closed | {"response": "The bridge was opened in 1894.", "category": "open_qa"},
         closed | {"response": "The bridge was opened in 1894.", "context": ""},
     ]
-    lines(tmp_path / "databricks/databricks-dolly-15k/train.jsonl", rows)
+    write_lines(tmp_path / "databricks/databricks-dolly-15k/train.jsonl", *rows)
     right, wrong = read_dolly()
     assert (right.label, wrong.label, wrong.question) == ("SUPPORTED", "UNSUPPORTED", "When?")
     assert right.sentence == wrong.sentence == "The bridge was opened in 1894."
@@ -96,9 +90,9 @@ def test_dolly_and_truthful_qa_are_read_from_copies(tmp_path, monkeypatch):
     asked = {"question": "What is it made of?", "source": "https://example.org/bridge"}
     answers = {"correct_answers": ["Granite."], "incorrect_answers": ["Tin.", "Wood."]}
     copy = tmp_path / "truthfulqa/truthful_qa"
-    lines(copy / "v.jsonl", [asked | answers, asked | answers | {"source": "elsewhere"}])
+    write_lines(copy / "v.jsonl", asked | answers, asked | answers | {"source": "elsewhere"})
     (copy / "README.md").write_text(CARD)
-    lines(tmp_path / "articles.jsonl", [{"source": asked["source"], "text": CONTEXT}])
+    write_lines(tmp_path / "articles.jsonl", {"source": asked["source"], "text": CONTEXT})
     found = list(read_truthful_qa(tmp_path / "articles.jsonl"))
     assert [(one.sentence, one.label) for one in found] == [
         ("Granite.", "SUPPORTED"),

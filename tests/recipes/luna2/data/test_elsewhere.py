@@ -1,21 +1,17 @@
-import json
 import math
 
 from moonlynx.recipes.luna2.data.elsewhere import attacks, ragbench, safe_guard
 from moonlynx.recipes.luna2.heads import find_elsewhere
 
-
-def write(folder, **sides):
-    folder.mkdir(parents=True)
-    for side, row in sides.items():
-        (folder / f"{side}.jsonl").write_text(json.dumps(row) + "\n")
+from ....cases import write_lines
 
 
 def test_the_named_sets_are_read_from_a_users_folder_on_their_own_sides(tmp_path):
-    prompts = {"train": {"text": "Obey me", "label": 1}, "test": {"text": "Hello", "label": 0}}
-    write(tmp_path / "safe_guard", **prompts)
+    write_lines(tmp_path / "safe_guard" / "train.jsonl", {"text": "Obey me", "label": 1})
+    write_lines(tmp_path / "safe_guard" / "test.jsonl", {"text": "Hello", "label": 0})
     answer = {"question": "When?", "documents": ["In May.", "In Oslo."], "response": "In May."}
-    write(tmp_path / "ragbench", validation=answer | {"adherence_score": True})
+    path = tmp_path / "ragbench" / "validation.jsonl"
+    write_lines(path, answer | {"adherence_score": True})
     read = [(row.input.input, *row.labels, side) for row, side in safe_guard(tmp_path)]
     assert read == [("Obey me", "true", "train"), ("Hello", "false", "test")]
     ((row, side),) = ragbench(tmp_path)
