@@ -1,7 +1,5 @@
 """What a folder is as a release: its kind, checked; its card; the licences behind it."""
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Training on a card: its data with their licences, its stages, what was chosen."""
 
-from __future__ import annotations
-
 from moonlynx.eval.markdown import UNDEFINED, table
 from moonlynx.judge.decision.lengths import PRESETS, ByLength
 from moonlynx.judge.judges.luna.config import LunaConfig

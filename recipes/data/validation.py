@@ -1,7 +1,5 @@
 """The validation rows that choices are made on, and a judge's decision fitted to them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

@@ -1,7 +1,5 @@
 """Chooses the aggregation, from claims' logits to an answer's score, that ranks best."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import NamedTuple, get_args

@@ -1,7 +1,5 @@
 """From items to padded batches: windows sorted by length, cut by a token budget."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, islice

@@ -1,7 +1,5 @@
 """Wrong claims made of right ones: their words changed, their support removed, other documents."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The command that trains Luna's encoder."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated

@@ -5,8 +5,6 @@ temperature 1. The teacher has no part in the student's steps: it reads every cl
 and its beliefs are kept with the items, so that any number of students can learn from them.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace

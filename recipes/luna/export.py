@@ -12,8 +12,6 @@ packs them. Speed and size once unpacked are those of int8.
 On the command line: `python -m moonlynx.recipes.luna.export FOLDER OUT`.
 """
 
-from __future__ import annotations
-
 import shutil
 import warnings
 from collections.abc import Sequence

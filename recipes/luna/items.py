@@ -1,7 +1,5 @@
 """What the encoder is trained on: claims with the premises that should or should not hold them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Files of labelled rows: what `label_by_model` or `moonlynx rows` wrote, or rows of one's own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

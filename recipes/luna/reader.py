@@ -1,7 +1,5 @@
 """Cuts answers into items: every claim is led in and given its windows by the code that judges."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

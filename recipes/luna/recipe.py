@@ -1,7 +1,5 @@
 """The whole recipe, from labelled data to a judge in ONNX with its record."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

@@ -1,7 +1,5 @@
 """What a run of Luna's recipe was and took: `training.json`, beside the weights, for the card."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from pathlib import Path

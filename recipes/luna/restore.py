@@ -4,8 +4,6 @@ Checkpoints are not kept; the weights in the package are. What quantisation took
 On the command line: `python -m moonlynx.recipes.luna.restore WEIGHTS RUN --base ENCODER`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

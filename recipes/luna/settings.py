@@ -1,7 +1,5 @@
 """Settings of a training run, as its YAML file holds them."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal, Self

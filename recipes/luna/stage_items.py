@@ -1,9 +1,7 @@
 """What a stage is trained on: pairs, answers, wrong claims made of right ones, synthetic data."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
@@ -58,8 +56,12 @@ def stage_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -
         items += make(kind, count, right, reader, rng)
     plain = [row for pair in generate_plain(stage.plain, seed) for row in pair]
     items += _read(plain, reader, None, rng)
-    synthetic = _read(list(_synthetic(stage.synthetic, seed)), reader, None, rng)
-    items += _balance(synthetic, None, rng, right_per_wrong=1.0)
+    synthetic = [
+        labelled_synthetic(row, number)
+        for number, row in enumerate(generate(stage.synthetic, seed))
+        if row.schema not in HELD_OUT_SCHEMAS
+    ]
+    items += _balance(_read(synthetic, reader, None, rng), None, rng, right_per_wrong=1.0)
     rng.shuffle(items)
     return items
 
@@ -76,12 +78,6 @@ def _read(
         groups.setdefault(row.group, []).append(row)
     in_order = chain.from_iterable(groups.values())
     return list(islice(chain.from_iterable(map(reader.items, in_order)), most))
-
-
-def _synthetic(count: int, seed: int) -> Iterator[LabelledAnswer]:
-    for number, row in enumerate(generate(count, seed)):
-        if row.schema not in HELD_OUT_SCHEMAS:
-            yield labelled_synthetic(row, number)
 
 
 def labelled_synthetic(row: SyntheticAnswer, number: int) -> LabelledAnswer:
@@ -172,14 +168,14 @@ def _item(source: str, pair: Pair) -> Item | None:
     premise, claim = " ".join(premise.split()), " ".join(pair.claim.split())
     if len(claim) < 4 or len(premise) < 4:
         return None
-    spans: tuple[tuple[int, int], ...] | None = None
     supported = pair.label == "supported"
-    if supported:
-        spans = ()
-    elif pair.right is not None:
-        spans = changed_words(pair.right, claim)
-    new = new_words(claim, set(stems_of(premise)))
-    contradicted = _CONTRADICTED.get(pair.label)
+    wrong_words = None if pair.right is None else changed_words(pair.right, claim)
     return Item(
-        claim, (premise,), supported, source, spans=spans, new=new, contradicted=contradicted
+        claim,
+        (premise,),
+        supported,
+        source,
+        spans=() if supported else wrong_words,
+        new=new_words(claim, set(stems_of(premise))),
+        contradicted=_CONTRADICTED.get(pair.label),
     )

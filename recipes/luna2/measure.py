@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moonlynx.eval.bootstrap import Floats, draw_groups, middle
-from moonlynx.eval.metrics import rank
+from moonlynx.eval.metrics import ECE_BINS, place_in_bins, rank
 from moonlynx.judge.metrics.definition import MetricDefinition
 
 from .data import LabelledInput
@@ -19,7 +19,6 @@ from .data import LabelledInput
 Flags = NDArray[np.bool_]
 _DRAWS, _SEED = 1_000, 0
 _FEW = 5  # rows of a label, below which its threshold stays at 0.5
-_BINS = 15
 
 
 @dataclass(frozen=True)
@@ -129,10 +128,10 @@ def _mean(ranked: Floats) -> Floats:
 
 def _ece(flags: Flags, probabilities: Floats, weights: Floats) -> Floats:
     """Return the expected calibration error over all columns, in bins of equal width."""
-    bins = np.minimum((probabilities * _BINS).astype(np.intp), _BINS - 1)
+    bins = place_in_bins(probabilities)
     gap = probabilities - flags
     total: Floats = np.zeros(len(weights))
-    for each in range(_BINS):
+    for each in range(ECE_BINS):
         total += np.abs(weights @ np.where(bins == each, gap, 0.0).sum(axis=1))
     return np.asarray(total / (weights.sum(axis=1) * flags.shape[1]))
 

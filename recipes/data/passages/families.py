@@ -169,7 +169,7 @@ def _value(pool: str, rng: Random) -> str:
     low, dots, high = pool.partition("..")
     if dots:
         return str(rng.randint(int(low), int(high)))
-    return fill(pool if pool[:1] in "[@" else rng.choice(_pools()[pool]), rng)
+    return fill(pool if pool[:1] in "[@" else rng.choice(_read("pools.yaml")[pool]), rng)
 
 
 def _write(form: str, slots: Slots) -> str:
@@ -183,11 +183,6 @@ def _write(form: str, slots: Slots) -> str:
 
 
 @cache
-def _pools() -> dict[str, list[str]]:
-    pools: dict[str, list[str]] = _read("pools.yaml")
-    return pools
-
-
 def _read(name: str) -> Any:
     text = files(__package__).joinpath(name).read_text(encoding="utf-8")
     return yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - all strings, no objects

@@ -1,17 +1,13 @@
 """`python -m moonlynx.recipes.luna.label_by_model`: answer questions and label the answers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from moonlynx.judge.backends.base import ChatBackend
 from moonlynx.judge.backends.chat import load_chat_model, parse_chat_model
 from moonlynx.judge.batch.chat_tasks import Tally, hash_rows
-from moonlynx.judge.contract.spec import JudgeSpec
 from moonlynx.judge.decision.cost import Price
 from moonlynx.judge.files.atomic import keep_apart
 from moonlynx.judge.files.journal import read_records
@@ -84,7 +80,9 @@ def command(
     left = [task for place, task in tasks.items() if place not in done]
 
     def run(on_progress: Callable[[Tally], None]) -> Tally:
-        *generators, labeller = _load(specs)
+        named = {str(spec): spec for spec in specs}  # a model that is named twice comes up once
+        loaded = {name: load_chat_model(spec) for name, spec in named.items()}
+        *generators, labeller = (loaded[str(spec)] for spec in specs)
         info = RunInfo(
             input_sha256=hash_rows(questions),
             generators=tuple(backend.name for backend in generators),
@@ -113,15 +111,6 @@ def _questions(path: Path | None, source: str | None, data: Path | None) -> list
     assert source is not None
     name, _, split = source.partition("/")
     return load_rag_qa(name, split, data)
-
-
-def _load(specs: list[JudgeSpec]) -> list[ChatBackend]:
-    """Bring up the models; one that is named twice, once."""
-    loaded: dict[str, ChatBackend] = {}
-    for spec in specs:
-        if str(spec) not in loaded:
-            loaded[str(spec)] = load_chat_model(spec)
-    return [loaded[str(spec)] for spec in specs]
 
 
 def _prices(generators: list[str], annotator: str | None, count: int) -> dict[str, Price]:

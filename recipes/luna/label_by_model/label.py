@@ -5,8 +5,6 @@ reply cannot be read, it is asked again up to three times; an answer on which it
 itself is dropped (section 4.2). OUTPUT holds the labelled answers, OUTPUT.dropped.jsonl the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil

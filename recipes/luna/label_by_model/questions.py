@@ -1,7 +1,5 @@
 """What the chat models are asked, how the annotator's reply is read, and what is written."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from moonlynx.judge.text import split_sentences
 
@@ -58,17 +57,17 @@ def bipia(root: Path) -> Iterator[Placed]:
 
 def _carriers(folder: Path, name: str) -> dict[str, str]:
     """Read the carriers of both halves, each once, with a question that is asked about it."""
-    files = (folder / f"{name}__{half}.jsonl" for half in ("train", "test"))
-    read = (_carrier(fields) for file in files for fields in read_lines(file))
-    return {text: question for text, question in read if len(text) <= _LONGEST}
-
-
-def _carrier(fields: dict[str, Any]) -> tuple[str, str]:
-    """Return a carrier's text and the question that is asked about it."""
-    if "code" in fields:
-        parts = (fields["context"], fields["error"], fields["code"])
-        return "\n".join("\n".join(part) for part in parts), "Fix the code by the thread."
-    return fields["context"], fields["question"]
+    found = {}
+    for half in ("train", "test"):
+        for fields in read_lines(folder / f"{name}__{half}.jsonl"):
+            text, question = fields["context"], fields.get("question")
+            if "code" in fields:
+                parts = (text, fields["error"], fields["code"])
+                text = "\n".join("\n".join(part) for part in parts)
+                question = "Fix the code by the thread."
+            if len(text) <= _LONGEST:
+                found[text] = question
+    return found
 
 
 def _part(text: str, kind: str, rng: random.Random) -> str:
