@@ -161,7 +161,6 @@ def preset_table(by_length: ByLength) -> str:
 
 
 def _taken(stage: Stage, name: str) -> str:
-    """Return what a stage takes of a set."""
     uses = []
     if name in stage.pairs:
         uses.append(f"at most {stage.pairs[name]:,} pairs")

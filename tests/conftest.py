@@ -14,7 +14,6 @@ import typer.main
 import typer.testing
 from hypothesis import HealthCheck, settings
 
-import moonlynx
 from moonlynx import cli
 
 from .tiny_llama import build_tiny_llama
@@ -91,22 +90,9 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.fixture(scope="session", autouse=True)
 def built_once():
-    """Load each shipped network once in this process, and build the command line once."""
-    import onnxruntime
-
-    package, load, loaded = Path(moonlynx.__file__).parent, onnxruntime.InferenceSession, {}
-
-    def session(path, options=None, **others):
-        if isinstance(path, bytes) or not Path(path).is_relative_to(package):
-            return load(path, options, **others)
-        key = (Path(path), options and options.intra_op_num_threads)
-        if key not in loaded:
-            loaded[key] = load(path, options, **others)
-        return loaded[key]
-
+    """Build the command line once in this process."""
+    build = cache(typer.main.get_command)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(onnxruntime, "InferenceSession", session)
-        build = cache(typer.main.get_command)
         for module, name in ((typer.main, "get_command"), (typer.testing, "_get_command")):
             patch.setattr(module, name, build)
         yield

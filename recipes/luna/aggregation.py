@@ -98,16 +98,11 @@ def raw_scores(
     scored: Sequence[Sequence[Scored]], aggregation: Support, answer: AnswerScore
 ) -> list[float]:
     """Return the answers' raw scores, to four decimals as in a verdict."""
-    return [
-        round(
-            answer_score(
-                [round(1.0 - claim_support(*claim, aggregation).support, 4) for claim in claims],
-                answer,
-            ),
-            4,
-        )
+    unsupported = (
+        [round(1.0 - claim_support(*claim, aggregation).support, 4) for claim in claims]
         for claims in scored
-    ]
+    )
+    return [round(answer_score(claims, answer), 4) for claims in unsupported]
 
 
 def choose(

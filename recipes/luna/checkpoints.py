@@ -78,14 +78,8 @@ def save(
         curve.append([json.dumps(point).encode() + b"\n"])
 
 
-def finish(out: Path, network: nn.Module, figures: Mapping[str, Any], progress: Progress) -> None:
-    """Write the network and what was measured of it in place of the checkpoints."""
-    save_network(network, out)
-    mark_done(out, figures, progress)
-
-
 def mark_done(out: Path, figures: Mapping[str, Any], progress: Progress) -> None:
-    """Write that the stage in `out` is over, and what was measured of it."""
+    """Write what was measured of the network in `out` in place of the checkpoints."""
     out.mkdir(parents=True, exist_ok=True)
     (out / HELD_BACK).write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
     _commit(out, progress)

@@ -72,7 +72,7 @@ def support_loss(
     tokens: Tensor,
     claim_mask: Tensor,
     token_weight: float,
-    answers: Tensor | None = None,
+    answers: Tensor,
 ) -> Tensor:
     """Return the claims' cross-entropy plus `token_weight` times that of their tokens.
 
@@ -86,8 +86,7 @@ def support_loss(
         tokens: the tokens' labels or UNKNOWN, shape (items, claim).
         claim_mask: True at claim tokens, shape (items, claim).
         token_weight: of the tokens' part.
-        answers: for claims without a label the number of their answer, else -1, shape (items,);
-            None where all labels are known.
+        answers: for claims without a label the number of their answer, else -1, shape (items,).
     """
     import torch
     from torch.nn import functional
@@ -105,7 +104,7 @@ def support_loss(
     labelled = (sides[0] + sides[1]) / present.clamp(min=1)
     worst = support.tokens.masked_fill(~claim_mask, -_UNSEEN).amin(1)
     by_token = labelled + functional.softplus(worst) * (present == 0) * (1 - supported)
-    if answers is not None and (answers >= 0).any():
+    if (answers >= 0).any():
         sure = answers < 0
         claims, by_token = (
             torch.cat([terms[sure], functional.softplus(_least(values[~sure], answers[~sure]))])

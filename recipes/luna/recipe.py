@@ -99,18 +99,11 @@ def run_recipe(name: str, run: Run, data: Path, out: Path, base: Path | None) ->
     # ---- fit: the aggregation that ranks best over the validation sets, or the paper's ----------
     # One of the sets is all that a threshold is fitted to, since one threshold must serve all.
     rows = validation_rows(mix, data) | {TOGETHER: calibration_rows(mix, data)}
-    scored = {
-        set_name: score_answers(
-            encoder,
-            encode_items(answer_items(answers, reader), tokenizer, specials, run.limits),
-            len(answers),
-        )
-        for set_name, answers in rows.items()
-    }
-    failed = {
-        set_name: [answer.label == "FAIL" for answer in answers]
-        for set_name, answers in rows.items()
-    }
+    scored, failed = {}, {}
+    for set_name, answers in rows.items():
+        items = encode_items(answer_items(answers, reader), tokenizer, specials, run.limits)
+        scored[set_name] = score_answers(encoder, items, len(answers))
+        failed[set_name] = [answer.label == "FAIL" for answer in answers]
     choices = choose(scored, failed, TOGETHER)
     if run.score == "paper":
         choices.sort(key=lambda choice: choice[:2] != PAPER)

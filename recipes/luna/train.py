@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from moonlynx.judge.backends.torch_encoder import freeze
+from moonlynx.judge.backends.torch_encoder import freeze, save_network
 from moonlynx.judge.files.stored import save_record
 
 from ..hardware import HARDWARE, find_hardware
@@ -103,7 +103,8 @@ def train(
     if process == 0:
         figures = measure(bare, held_back)
         log.info("held back: %s", figures)
-        checkpoints.finish(out, bare, figures, progress)
+        save_network(bare, out)
+        checkpoints.mark_done(out, figures, progress)
     accelerator.wait_for_everyone()
     return progress
 

@@ -224,7 +224,6 @@ def _check(learned: Encodings, rows: int, run: Run) -> None:
 
 
 def _arguments(run: Run, out: Path, rows: int, *, measured: bool) -> Any:
-    """Return the run's settings as transformers' arguments."""
     import torch
     from transformers import TrainingArguments
 

@@ -83,3 +83,15 @@ def card_command(command_line):
         return command_line("card", *words)
 
     return call
+
+
+@pytest.fixture
+def fault(card_command):
+    """Run the command, which must end with wrong usage; return what it says."""
+
+    def call(**options):
+        code, _, error = card_command(**options)
+        assert code == 2
+        return error
+
+    return call

@@ -16,18 +16,13 @@ def test_the_command_writes_the_card(
     assert "\n# luna-small\n" in text
 
 
-def test_what_is_missing_is_named(card_command, weights, record, run_file, report_folder, tmp_path):
+def test_what_is_missing_is_named(fault, weights, record, run_file, report_folder, tmp_path):
     options = {"weights": weights, "run": run_file, "report": report_folder}
-    code, _, error = card_command(**options, output=tmp_path / "README.md")
-    assert code == 2
-    assert "training.json: No such file or directory; `moonlynx train luna` writes it" in error
+    options["output"] = tmp_path / "README.md"
+    missing = "training.json: No such file or directory; `moonlynx train luna` writes it"
+    assert missing in fault(**options)
     save_record(record, weights / RECORD_FILE)
-    code, _, error = card_command(**(options | {"report": tmp_path}), output=tmp_path / "README.md")
-    assert code == 2
-    assert f"error: cannot read {tmp_path / 'report.json'}" in error
-    code, _, error = card_command(
-        **(options | {"run": tmp_path / "none.yaml"}), output=tmp_path / "x"
-    )
-    assert code == 2
-    assert "none.yaml" in error
+    said = fault(**(options | {"report": tmp_path}))
+    assert f"error: cannot read {tmp_path / 'report.json'}" in said
+    assert "none.yaml" in fault(**(options | {"run": tmp_path / "none.yaml"}))
     assert not (tmp_path / "README.md").exists()

@@ -67,22 +67,16 @@ def test_heads_that_do_not_go_together_are_refused(tmp_path):
         render_heads_card(tmp_path, RESULTS)
 
 
-def test_the_command_writes_it_and_says_what_is_wrong(card_command, report_folder, tmp_path):
+def test_the_command_writes_it_and_says_what_is_wrong(card_command, fault, report_folder, tmp_path):
     output = tmp_path / "README.md"
     options = {"weights": EMBEDDED, "run": RESULTS, "output": output}
-    code, _, error = card_command(**options, report=report_folder)
-    assert code == 2
-    assert "the card of heads takes no --report" in error
-    code, _, error = card_command(**(options | {"run": tmp_path / "results.json"}))
-    assert code == 2
-    assert f"cannot read {tmp_path / 'results.json'}" in error
-    code, _, error = card_command(**(options | {"weights": tmp_path}))
-    assert code == 2
-    assert "manifest.json" in error
+    assert "the card of heads takes no --report" in fault(**options, report=report_folder)
+    said = fault(**(options | {"run": tmp_path / "results.json"}))
+    assert f"cannot read {tmp_path / 'results.json'}" in said
+    elsewhere = options | {"weights": tmp_path}
+    assert "manifest.json" in fault(**elsewhere)
     (tmp_path / "manifest.json").write_text('{"files": 3}')
-    code, _, error = card_command(**(options | {"weights": tmp_path}))
-    assert code == 2
-    assert "manifest.json: files: Input should be an object" in error
+    assert "manifest.json: files: Input should be an object" in fault(**elsewhere)
     assert not output.exists()
     assert card_command(**options) == (0, f"Wrote {output}\n", "")
     assert output.read_text(encoding="utf-8").startswith("---\n")

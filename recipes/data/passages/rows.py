@@ -126,14 +126,12 @@ def generate(count: int, seed: int) -> Iterator[tuple[LabelledAnswer, LabelledAn
         family = rng.choice(load_families(kind))
         told = draw(family, rng)
         around = _around(family, told, rng)
-        if rng.random() < _SAME_PASSAGE:
-            sides = ((told.passage, told.true), (told.passage, told.false))
-        else:
-            sides = ((told.passage, told.true), (told.other, told.true))
+        same = rng.random() < _SAME_PASSAGE
+        wrong = (told.passage, told.false) if same else (told.other, told.true)
         key = f"{kind}/{seed}/{number}"
         yield (
-            _row(f"{key}/right", kind, *sides[0], around, None),
-            _row(f"{key}/wrong", kind, *sides[1], around, told),
+            _row(f"{key}/right", kind, told.passage, told.true, around, None),
+            _row(f"{key}/wrong", kind, *wrong, around, told),
         )
 
 

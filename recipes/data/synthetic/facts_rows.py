@@ -135,7 +135,6 @@ class MeasureFact(ColumnFact):
         return self.state(form, common("extreme"), slots, dice, error, ("a",))
 
     def _compare(self, _: World, rows: list[Values], wrong: bool, dice: Dice) -> Statement | None:
-        """Compare two rows."""
         one, other = dice.rng.sample(rows, 2)
         gap = one[self.field.name] - other[self.field.name]
         if gap == 0:

@@ -65,12 +65,8 @@ def amount(value: float, unit: str, rng: Random) -> str:
     form = rng.choice(_UNITS[unit])
     if value == 1 and form.endswith("s") and len(form) > 3:
         form = form.removesuffix("s")
-    gap = (
-        ""
-        if form in {"%", "°C", "°F"} or (form in {"GB", "mm", "W"} and rng.random() < 0.5)
-        else " "
-    )
-    return f"{digits(value)}{gap}{form}"
+    close = form in {"%", "°C", "°F"} or (form in {"GB", "mm", "W"} and rng.random() < 0.5)
+    return f"{digits(value)}{'' if close else ' '}{form}"
 
 
 def rounded(value: float, rng: Random) -> tuple[float, str] | None:
@@ -115,11 +111,8 @@ def length(minutes: int, rng: Random) -> str:
     if rest == 0:
         return whole
     if rest == 30 and rng.random() < 0.5:
-        return (
-            f"{hours}.5 hours"
-            if rng.random() < 0.5 or hours == 1
-            else f"{words(hours)} and a half hours"
-        )
+        in_digits = rng.random() < 0.5 or hours == 1
+        return f"{hours}.5 hours" if in_digits else f"{words(hours)} and a half hours"
     return rng.choice(
         (f"{whole} {rest} minutes", f"{whole} and {rest} minutes", f"{hours}h {rest}m")
     )

@@ -37,12 +37,8 @@ def encode(tokenizer):
 def many(encode):
     rng = random.Random(0)
     texts = (" ".join(rng.choices(WORDS, k=rng.randint(1, 30))) for _ in range(600))
-    items = [
-        Item(
-            f"bridge {n}", tuple(next(texts) for _ in range(rng.randint(1, 3))), n % 2 == 0, str(n)
-        )
-        for n in range(200)
-    ]
+    premises = (tuple(islice(texts, rng.randint(1, 3))) for _ in range(200))
+    items = [Item(f"bridge {n}", own, n % 2 == 0, str(n)) for n, own in enumerate(premises)]
     return encode(*items)
 
 
@@ -51,9 +47,7 @@ def test_an_item_has_a_reading_for_each_premise(encode, tokenizer):
     (item,) = encode(Item(CLAIM, premises, True, "made", lead="Who built it"))
     for reading, premise in zip(item.readings, premises, strict=True):
         text = tokenizer.decode(reading.ids, skip_special_tokens=False)
-        assert text == f"[CLS] {premise} [SEP] who built it [SEP] {CLAIM} [SEP]".replace(
-            premise, premise.lower()
-        ).replace(CLAIM, CLAIM.lower())
+        assert text == f"[CLS] {premise.lower()} [SEP] who built it [SEP] {CLAIM.lower()} [SEP]"
     assert item.length == len(item.readings[0].ids)
     assert item.source == "made"
 

@@ -5,9 +5,8 @@ from moonlynx.judge.judges.luna.inputs import Limits
 from moonlynx.recipes.data.mixes import Mix
 from moonlynx.recipes.luna.labelled import read_labelled
 from moonlynx.recipes.luna.reader import Reader
-from moonlynx.recipes.luna.settings import RECIPES, Run, Stage
+from moonlynx.recipes.luna.settings import Stage
 from moonlynx.recipes.luna.stage_items import stage_items
-from moonlynx.recipes.runs import read_run
 
 from ...cases import write_lines
 from ..tiny_base import build_tokenizer
@@ -107,15 +106,3 @@ def test_a_stage_reads_rows_with_labels_of_their_own(reader, tmp_path):
     missing = write_lines(tmp_path / "bad.jsonl", plain | {"label": None})
     with pytest.raises(BadInput, match=r"bad\.jsonl, line 1, label: .*PASS.*FAIL"):
         list(read_labelled(missing))
-
-
-def test_the_papers_recipe_reads_every_window_and_scores_by_its_equations():
-    run = read_run(RECIPES / "luna-paper.yaml", Run)
-    own = read_run(RECIPES / "deberta-v3-large.yaml", Run)
-    assert run.base == own.base == "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"
-    assert (run.head_from, run.window, run.windows, run.score) == ("nli", 512, 0, "paper")
-    (stage,) = run.stages.values()
-    assert (stage.pairs, stage.answers, stage.right, stage.synthetic) == ({}, {}, (), 0)
-    assert len(stage.labelled) == 12
-    assert stage.changed.keys() == {"inserted", "shuffled"}
-    assert (stage.epochs, stage.lr_trunk, stage.lr_heads) == (3, 5e-6, 2e-5)

@@ -16,7 +16,7 @@ def loss_of(claims, tokens, supported, targets, mask=None, weight=1.0, answers=N
     targets = torch.tensor(targets)
     mask = torch.ones_like(targets, dtype=torch.bool) if mask is None else torch.tensor(mask)
     support, labels = Support(claims, tokens, claims), torch.tensor(supported)
-    answers = None if answers is None else torch.tensor(answers)
+    answers = torch.tensor(answers or [-1] * len(supported))
     loss = support_loss(support, labels, targets, mask, weight, answers)
     loss.backward()
     return loss.item(), claims.grad, tokens.grad

@@ -31,10 +31,15 @@ def test_the_recipes_that_there_are_and_the_papers_settings():
         "modernbert-base": "shipped",
         "modernbert-large": "shipped",
     }
-    run = read_run(find_recipe("deberta-v3-large", settings.RECIPES), Run)
-    (stage,) = run.stages.values()
-    assert (stage.lr_trunk, stage.lr_heads, stage.epochs) == (5e-6, 2e-5, 3)
-    assert (run.head_from, run.window) == ("nli", 512)
+    for name in ("deberta-v3-large", "luna-paper"):
+        run = read_run(find_recipe(name, settings.RECIPES), Run)
+        assert run.base == "MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"
+        (stage,) = run.stages.values()
+        assert (stage.lr_trunk, stage.lr_heads, stage.epochs) == (5e-6, 2e-5, 3)
+        assert (run.head_from, run.window) == ("nli", 512)
+    assert (run.windows, run.score) == (0, "paper")
+    assert (stage.pairs, stage.answers, stage.right, stage.synthetic) == ({}, {}, (), 0)
+    assert len(stage.labelled) == 12
     path = settings.RECIPES.parent / "raghalu" / "tier2-deberta-v3-large.yaml"
     run = read_run(path, Run)
     for stage in run.stages.values():

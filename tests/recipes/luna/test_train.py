@@ -152,7 +152,7 @@ def kill_at(patch, name, number):
         ("_commit", 2, 4),  # a checkpoint is written, but not counted
         ("_clear", 2, 8),  # it is counted, but the one before still lies there
         ("measure", 3, 8),  # all is read, nothing is finished
-        ("finish", 1, 8),
+        ("mark_done", 1, 8),
     ],
 )
 def test_a_killed_run_ends_with_the_weights_of_one_that_was_not(
