@@ -96,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self):
         hub, path = self.server, unquote(urlsplit(self.path).path)
-        body = self._read()
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         hub.seen.append((self.command, path, self.headers.get("Range")))
         self._fault = hub.fault(self.command, path)
         try:
@@ -111,16 +111,6 @@ class _Handler(BaseHTTPRequestHandler):
             said = {401: "Invalid credentials in Authorization header"}.get(status, code)
             headers = {"X-Error-Code": code} if code else {"X-Error-Message": said}
             self._send(status, {"error": said}, headers | {"Retry-After": "0"})
-
-    def _read(self):
-        if self.headers.get("Transfer-Encoding") != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        body = b""
-        while size := int(self.rfile.readline(), 16):
-            body += self.rfile.read(size)
-            self.rfile.readline()
-        self.rfile.readline()
-        return body
 
     do_GET = do_HEAD = do_POST = do_PUT = _answer  # noqa: N815 (names that the library calls)
 

@@ -13,10 +13,9 @@ from moonlynx.halubench.perturb import Kind, perturb
 from moonlynx.judge.text import content_tokens, split_sentences
 from moonlynx.judge.text.flatten import row_text
 
-from .answers.base import open_text, read_csv, read_json, read_lines, read_tsv
+from .answers.base import Exclusions, open_text, read_csv, read_json, read_lines, read_tsv
 from .exclusions import DataNotFound
 
-Exclusions = Mapping[str, frozenset[str]]
 Row = TypeVar("Row")
 Label = Literal["supported", "contradicted", "not_mentioned", "unsupported"]
 _PREMISE_WORDS = 90  # of a table: about 150 tokens

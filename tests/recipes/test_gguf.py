@@ -11,6 +11,7 @@ from moonlynx.judge.backends.base import ChatRequest
 from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.contract.types import Turn
 from moonlynx.recipes.lynx.settings import LynxRun
+from moonlynx.recipes.lynx.sft import train
 
 from ..cases import write_lines
 from ..command import moonlynx, succeed
@@ -47,8 +48,6 @@ SCALED |= {"high_freq_factor": 4.0, "original_max_position_embeddings": 256}
 
 
 def test_a_tuned_adapter_judges_the_same_as_a_file(tiny_llama, tmp_path):
-    from moonlynx.recipes.lynx.sft import train
-
     run = {"base": str(tiny_llama), "method": "lora", "lora": LORA, "learning_rate": 3e-2}
     train(LynxRun.model_validate(TINY | run | {"reply": "score"}), ROWS, [], tmp_path / "tuned")
     path = tmp_path / "tuned" / "tuned-q8_0.gguf"

@@ -5,6 +5,8 @@ from itertools import permutations
 import pytest
 
 from moonlynx.eval.metrics import auroc
+from moonlynx.judge.backends.encoder import load_encoder
+from moonlynx.judge.backends.torch_encoder import save_network
 from moonlynx.judge.files.journal import RunMismatch
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.judges.luna.inputs import find_specials
@@ -15,9 +17,13 @@ from moonlynx.judge.judges.luna.weights import (
     open_weights,
     write_manifest,
 )
+from moonlynx.recipes.luna.aggregation import run_encoder
+from moonlynx.recipes.luna.base import start_network
 from moonlynx.recipes.luna.batches import encode_items, pad_id, soft_target
+from moonlynx.recipes.luna.distil import with_beliefs
 from moonlynx.recipes.luna.items import Item
 from moonlynx.recipes.luna.settings import Run, Stage
+from moonlynx.recipes.luna.train import train
 
 from ..tiny_base import build_base
 
@@ -40,13 +46,6 @@ def test_the_target_is_between_label_and_teacher(supported, teacher, target):
 
 @pytest.mark.heavy
 def test_a_student_without_labels_learns_what_its_teacher_knows(tmp_path):
-    from moonlynx.judge.backends.encoder import load_encoder
-    from moonlynx.judge.backends.torch_encoder import save_network
-    from moonlynx.recipes.luna.aggregation import run_encoder
-    from moonlynx.recipes.luna.base import start_network
-    from moonlynx.recipes.luna.distil import with_beliefs
-    from moonlynx.recipes.luna.train import train
-
     sizes = {"hidden_size": 64, "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0}
     base = build_base(tmp_path / "base", WORDS, initializer_range=0.1, **sizes)
     tokenizer = load_tokenizer(base / TOKENIZER)

@@ -3,14 +3,13 @@ import math
 import pytest
 
 from moonlynx.recipes.luna.batches import UNKNOWN
+from moonlynx.recipes.luna.loss import Support, best_windows, conflict_loss, support_loss
 
 pytestmark = pytest.mark.heavy
 
 
 def loss_of(claims, tokens, supported, targets, mask=None, weight=1.0, answers=None):
     import torch
-
-    from moonlynx.recipes.luna.loss import Support, support_loss
 
     claims, tokens = (torch.tensor(rows, requires_grad=True) for rows in (claims, tokens))
     targets = torch.tensor(targets)
@@ -28,8 +27,6 @@ def softplus(x):
 
 def test_the_best_window_speaks_and_learns():
     import torch
-
-    from moonlynx.recipes.luna.loss import best_windows
 
     # Two items, the first with two windows; claims of two tokens, at places 1 and 2.
     tokens = torch.tensor(
@@ -49,8 +46,6 @@ def test_the_best_window_speaks_and_learns():
 
 def test_contradiction_is_learned_only_where_it_is_known():
     import torch
-
-    from moonlynx.recipes.luna.loss import conflict_loss
 
     logits = torch.tensor([1.0, 1.0, 1.0], requires_grad=True)
     loss = conflict_loss(logits, torch.tensor([1, 0, UNKNOWN]))

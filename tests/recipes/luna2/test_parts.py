@@ -8,6 +8,7 @@ from moonlynx.judge.metrics.adapter import probabilities
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.preflight import TokenMap
 from moonlynx.recipes.luna2.encoding import class_weights, collate, targets_of
+from moonlynx.recipes.luna2.model import class_logits, class_loss
 from moonlynx.recipes.luna2.scaling import fit
 from moonlynx.recipes.luna2.score import score_metric
 
@@ -19,8 +20,6 @@ TRUE_FALSE = TokenMap(written={"true": "true", "false": "false"}, ids={"true": 7
 @pytest.mark.heavy
 def test_the_loss_is_over_the_class_tokens_alone():
     import torch
-
-    from moonlynx.recipes.luna2.model import class_logits, class_loss
 
     # Two rows, two places, a vocabulary of five; tokens 4 and 1 are the classes.
     vocabulary = torch.tensor(

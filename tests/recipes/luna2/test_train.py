@@ -8,6 +8,7 @@ from moonlynx.judge.contract.types import MoonlynxError
 from moonlynx.judge.metrics.adapter import HeadError, Scaling, load_head_file
 from moonlynx.judge.metrics.loading import load_metric
 from moonlynx.recipes.luna2.settings import RECIPES, Run
+from moonlynx.recipes.luna2.train import train
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
 from ...cases import cases, write_lines
@@ -62,8 +63,6 @@ def right_labels(folder, rows):
 @pytest.mark.heavy
 @pytest.mark.parametrize("load", ["whole", "nf4"])
 def test_sixteen_rows_are_learned_by_heart(tiny_llama, tmp_path, load):
-    from moonlynx.recipes.luna2.train import train
-
     rows = boolean()
     run = tiny(tiny_llama, load=load, checkpointing=load == "nf4")
     weights = (tiny_llama / "model.safetensors").read_bytes()
@@ -80,8 +79,6 @@ def test_sixteen_rows_are_learned_by_heart(tiny_llama, tmp_path, load):
 
 @pytest.mark.heavy
 def test_several_labels_are_learned_in_one_pass_and_a_head_in_bf16(tiny_llama, tmp_path):
-    from moonlynx.recipes.luna2.train import train
-
     rows = multi_label()
     done = train(tiny(tiny_llama, epochs=60), PII, splits(rows), tmp_path)
     assert done.losses[-1] < 0.1 * done.losses[0]
@@ -95,8 +92,6 @@ def test_several_labels_are_learned_in_one_pass_and_a_head_in_bf16(tiny_llama, t
 def test_a_backbone_that_can_see_learns_to_read(tiny_llama, tmp_path):
     from safetensors import safe_open
     from transformers import Mistral3Config, Mistral3ForConditionalGeneration, set_seed
-
-    from moonlynx.recipes.luna2.train import train
 
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4, "head_dim": 8}
     text = {"model_type": "ministral3", "num_hidden_layers": 2, "num_key_value_heads": 2}
@@ -127,8 +122,6 @@ def test_the_epoch_with_the_least_validation_loss_is_kept(tiny_llama, tmp_path, 
     import torch
     from safetensors.torch import load_file
 
-    from moonlynx.recipes.luna2.train import train
-
     rows = boolean()
     other = {"true": "false", "false": "true"}
     wrong = [
@@ -149,8 +142,6 @@ def test_the_epoch_with_the_least_validation_loss_is_kept(tiny_llama, tmp_path, 
 @pytest.mark.heavy
 def test_a_stopped_run_goes_on_and_ends_as_an_undisturbed_one(tiny_llama, tmp_path, monkeypatch):
     from transformers import Trainer
-
-    from moonlynx.recipes.luna2.train import train
 
     rows = splits(boolean(), boolean() * 2)
     run = tiny(tiny_llama, epochs=3, batch=8, rows_at_once=4)
@@ -180,8 +171,6 @@ def test_a_stopped_run_goes_on_and_ends_as_an_undisturbed_one(tiny_llama, tmp_pa
 
 @pytest.mark.heavy
 def test_a_head_goes_on_with_few_rows_and_keeps_what_they_cannot_fit(tiny_llama, tmp_path):
-    from moonlynx.recipes.luna2.train import train
-
     before = tmp_path / "before" / "head"
     train(tiny(tiny_llama, epochs=3), TOXICITY, splits(boolean(), boolean() * 2), before.parent)
     again = tiny(tiny_llama, epochs=3, head=str(before))
@@ -211,8 +200,6 @@ def test_a_head_goes_on_with_few_rows_and_keeps_what_they_cannot_fit(tiny_llama,
     ],
 )
 def test_a_run_that_cannot_be_says_why(tiny_llama, tmp_path, changes, rows, message):
-    from moonlynx.recipes.luna2.train import train
-
     run = tiny(changes.pop("backbone", tiny_llama), **changes)
     with pytest.raises(MoonlynxError, match=message):
         train(run, TOXICITY, splits(rows), tmp_path / "out")

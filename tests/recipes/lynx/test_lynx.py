@@ -13,10 +13,14 @@ from moonlynx.judge.contract.types import BadInput, MoonlynxError
 from moonlynx.judge.judges.lynx import REPLY_KEYS, reply_schema
 from moonlynx.judge.prompts.parsing import parse_lynx
 from moonlynx.recipes import lynx
+from moonlynx.recipes.chat.estimate import estimate, read_shape
 from moonlynx.recipes.chat.fitting import NothingToTrainOn
+from moonlynx.recipes.chat.model import adapters, load_model
 from moonlynx.recipes.chat.record import read_record
+from moonlynx.recipes.lynx import sft
 from moonlynx.recipes.lynx.chats import chat_of, preferences_of, shuffle_labels
 from moonlynx.recipes.lynx.settings import LynxRun
+from moonlynx.recipes.lynx.sft import train
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
 from ...cases import cases, write_lines
@@ -184,8 +188,6 @@ LORA = {"rank": 8, "alpha": 16, "dropout": 0.0}
     ids=["full", "lion", "lora", "qlora", "score"],
 )
 def test_the_loss_falls(tiny_llama, tmp_path, changes):
-    from moonlynx.recipes.lynx.sft import train
-
     run = tiny(tiny_llama, epochs=6, max_length=2000, **changes)
     done = train(run, [*ROWS, row(90, words=500)], ROWS[:2], tmp_path)
     assert (done.rows, done.too_long, done.validation) == (8, 1, 2)
@@ -202,7 +204,6 @@ def test_losses_are_reported_to_tensorboard(tiny_llama, tmp_path):
     event_accumulator = pytest.importorskip(
         "tensorboard.backend.event_processing.event_accumulator", reason="needs tensorboard"
     )
-    from moonlynx.recipes.lynx.sft import train
 
     done = train(tiny(tiny_llama, epochs=1), ROWS, [], tmp_path, "tensorboard")
     (events,) = tmp_path.rglob("events.out.tfevents.*")
@@ -213,8 +214,6 @@ def test_losses_are_reported_to_tensorboard(tiny_llama, tmp_path):
 
 @pytest.mark.heavy
 def test_a_tracker_that_is_not_installed_is_named(tmp_path, monkeypatch):
-    from moonlynx.recipes.lynx import sft
-
     monkeypatch.setattr(sft, "find_spec", lambda name: None)
     with pytest.raises(SettingsError, match="log-to: wandb is not installed; pip install wandb"):
         sft.train(tiny("base"), ROWS, [], tmp_path / "out", "wandb")
@@ -231,8 +230,6 @@ def pairs(count):
 
 @pytest.mark.heavy
 def test_preferences_are_learned(tiny_llama, tmp_path):
-    from moonlynx.recipes.lynx.sft import train
-
     run = tiny(tiny_llama, preference={"beta": 0.5}, epochs=10, learning_rate=3e-4)
     done = train(run, list(pairs(2)), [], tmp_path)
     assert (done.rows, done.steps) == (4, 10)
@@ -245,8 +242,6 @@ def test_preferences_are_learned(tiny_llama, tmp_path):
 
 @pytest.mark.heavy
 def test_a_stopped_run_goes_on(tiny_llama, tmp_path):
-    from moonlynx.recipes.lynx.sft import train
-
     once = {"epochs": 1, "checkpoint_steps": 1, "shuffled_labels": True}
     first = train(tiny(tiny_llama, **once), ROWS, [], tmp_path)
     assert first.steps == 2
@@ -268,8 +263,6 @@ def test_a_stopped_run_goes_on(tiny_llama, tmp_path):
     ],
 )
 def test_a_run_that_cannot_be_says_why(tiny_llama, tmp_path, changes, rows, message):
-    from moonlynx.recipes.lynx.sft import train
-
     with pytest.raises(MoonlynxError, match=message):
         train(tiny(tiny_llama, **changes), rows, [], tmp_path / "out")
 
@@ -298,9 +291,6 @@ def test_the_command_trains(tiny_llama, rows_file, tmp_path, monkeypatch):
 def test_the_estimate_of_what_weights_take_is_what_they_take(tiny_llama, tmp_path, method):
     """Weights, gradients and optimiser states are counted in the tensors of a real step."""
     import torch
-
-    from moonlynx.recipes.chat.estimate import estimate, read_shape
-    from moonlynx.recipes.chat.model import adapters, load_model
 
     run = tiny(tiny_llama, method=method, lora=LORA if method == "lora" else None)
     shape = read_shape(run)

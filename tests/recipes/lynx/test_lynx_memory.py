@@ -5,6 +5,9 @@ from itertools import product
 
 import pytest
 
+from moonlynx.recipes.chat.estimate import estimate, read_shape
+from moonlynx.recipes.chat.model import load_tokenizer
+from moonlynx.recipes.chat.sft import arguments_of, build_trainer
 from moonlynx.recipes.lynx.chats import fit
 from moonlynx.recipes.lynx.settings import LynxRun
 
@@ -47,10 +50,6 @@ def most_held(base, tmp_path, **changes):
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_iter
     from transformers import TrainerCallback
-
-    from moonlynx.recipes.chat.estimate import estimate, read_shape
-    from moonlynx.recipes.chat.model import load_tokenizer
-    from moonlynx.recipes.chat.sft import arguments_of, build_trainer
 
     class Held(TorchDispatchMode):
         def __init__(self, there):
