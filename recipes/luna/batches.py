@@ -186,16 +186,10 @@ def seeded(seed: str) -> random.Random:
 
 def units(items: Iterable[Encoded]) -> list[Unit]:
     """Group the items that must stay together."""
-    found: list[list[Encoded]] = []
-    answers: dict[str, list[Encoded]] = {}
-    for item in items:
-        if item.answer in answers:
-            answers[item.answer].append(item)
-            continue
-        found.append([item])
-        if item.answer:
-            answers[item.answer] = found[-1]
-    return list(found)
+    found: dict[str | int, list[Encoded]] = {}
+    for number, item in enumerate(items):
+        found.setdefault(item.answer or number, []).append(item)
+    return list(found.values())
 
 
 def _longest(unit: Unit) -> int:

@@ -85,7 +85,9 @@ def run_heads(
         path = done / f"{metric}.json"
         if not path.exists():
             head, found = run_metric(metric, data, kept, most)
-            content = {"found": _writable(found), "head": head.model_dump(mode="json")}
+            # What is undefined is null: JSON has no NaN.
+            found = json.loads(json.dumps(found), parse_constant=lambda _: None)
+            content = {"found": found, "head": head.model_dump(mode="json")}
             with written_whole(path) as draft:
                 draft.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -125,15 +127,6 @@ def find_elsewhere(by_source: Mapping[str, Any], seen: Collection[str]) -> dict[
     """Return our AUROC on each source that is not `seen`, where it is defined."""
     ranked = {source: each[OURS]["auroc"] for source, each in by_source.items()}
     return {s: a for s, a in ranked.items() if s not in seen and not any(map(math.isnan, a))}
-
-
-def _writable(found: Any) -> Any:
-    """Return None for what is undefined: JSON has no NaN."""
-    if isinstance(found, dict):
-        return {name: _writable(each) for name, each in found.items()}
-    if isinstance(found, tuple | list):
-        return [_writable(each) for each in found]
-    return None if isinstance(found, float) and math.isnan(found) else found
 
 
 def compare(

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,7 +42,7 @@ def training_sentences(data: Path) -> list[Labelled]:
     rng = random.Random(_SEED)  # noqa: S311 - chance, not secrecy
     claims = [
         answer.answer[sentence.start : sentence.end]
-        for answer in islice(generate(_SYNTHETIC, _SEED), _SYNTHETIC)
+        for answer in generate(_SYNTHETIC, _SEED)
         for sentence in answer.sentences
         if not sentence.family.startswith("filler")
     ]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from moonlynx.judge.text import Piece, split_sentences
 from .base import Exclusions, LabelledAnswer, labelled, overlap, read_csv, read_json, read_lines
 from .data_to_text import E2E_FILES, SLOT, e2e_record
 
+_right = partial(labelled, label="PASS")
 _LONGEST = 600  # characters of a passage's sentences that stand for an answer
 _WHAT = re.compile(r"What (is|was|are|were) the (.{3,120})\?")
 _SCALES = {"": "", "thousand": " thousand", "million": " million", "percent": "%"}
@@ -24,10 +25,9 @@ def right_pubmedqa(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswe
     )
     for key, row in read_json(folder / "ori_pqal.json.gz").items():
         if key not in left_out:
-            yield labelled(
+            yield _right(
                 "pubmedqa",
                 key,
-                "PASS",
                 question=row["QUESTION"],
                 context=row["CONTEXTS"],
                 answer=row["LONG_ANSWER"],
@@ -42,10 +42,9 @@ def right_covid_qa(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswe
         start, end = _paragraphs_around(paper, place, beside=0)
         answer = _sentences_at(paper[start:end], (place[0] - start, place[1] - start))
         if answer and str(question["id"]) not in left_out:
-            yield labelled(
+            yield _right(
                 "covid_qa",
                 question["id"],
-                "PASS",
                 question=question["question"],
                 context=paper[slice(*_paragraphs_around(paper, place, beside=1))],
                 answer=answer,
@@ -60,10 +59,9 @@ def right_xquad(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]
         answer = _sentences_at(context, place)
         if answer and (context, answer) not in seen:
             seen.add((context, answer))
-            yield labelled(
+            yield _right(
                 "xquad_en",
                 question["id"],
-                "PASS",
                 question=question["question"],
                 context=context,
                 answer=answer,
@@ -123,10 +121,9 @@ def right_tatqa(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]
                 answer = _statement(question, texts, cells)
                 if answer and answer not in stated:
                     stated.add(answer)
-                    yield labelled(
+                    yield _right(
                         "tatqa",
                         question["uid"],
-                        "PASS",
                         question=question["question"],
                         context=context,
                         answer=answer,
@@ -163,10 +160,9 @@ def right_fetaqa(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer
         for row in read_lines(root / "fetaqa" / name):
             names, *rows = row["table_array"]
             title = f"{row['table_page_title']}: {row['table_section_title']}"
-            yield labelled(
+            yield _right(
                 "fetaqa",
                 row["feta_id"],
-                "PASS",
                 question=row["question"],
                 context=f"{title}\n\n{markdown(names, rows)}",
                 answer=row["answer"],
@@ -185,10 +181,9 @@ def right_hotpot(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswer]
         )
         held = [s for t, i in facts for s in paragraphs[t][i : i + 1] if row["answer"] in s]
         if held and str(number) not in left_out:
-            yield labelled(
+            yield _right(
                 "hotpot_slice",
                 number,
-                "PASS",
                 question=row["question"],
                 context=[f"{title}\n\n{''.join(lines)}" for title, lines in paragraphs.items()],
                 answer=held[0].strip(),
@@ -200,10 +195,9 @@ def right_e2e(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:
     """Read all texts against their cleaned record."""
     for part in E2E_FILES:
         for number, row in enumerate(read_csv(root / "e2e_cleaned" / part)):
-            yield labelled(
+            yield _right(
                 "e2e_cleaned",
                 f"{part.split('-')[0]}-{number}",
-                "PASS",
                 context=e2e_record(SLOT.findall(row["mr"])),
                 answer=row["ref"],
                 group=f"e2e:{row['mr']}",

@@ -39,11 +39,9 @@ _SHARES = {"tally": 3.0, "measure": 2.0, "order": 1.5, "versus": 1.5, "hours": 1
 def facts_of(name: str) -> tuple[tuple[Fact, ...], tuple[float, ...]]:
     """Build a schema's facts; beside them, how often each is drawn."""
     schema = load_schema(name)
-    facts = [
-        _KINDS[spec.get("kind", "value")](key, spec, schema) for key, spec in schema.facts.items()
-    ]
-    weights = [
-        spec.get("weight", 1) * _SHARES.get(spec.get("kind", "value"), 1.0)
-        for spec in schema.facts.values()
-    ]
+    facts, weights = [], []
+    for key, spec in schema.facts.items():
+        kind = spec.get("kind", "value")
+        facts.append(_KINDS[kind](key, spec, schema))
+        weights.append(spec.get("weight", 1) * _SHARES.get(kind, 1.0))
     return tuple(facts), tuple(weights)

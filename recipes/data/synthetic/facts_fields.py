@@ -230,10 +230,9 @@ class ListFact(FieldFact):
         held = row.get(self.field.name)
         if held is None:
             return None
-        others = [item for item in self.field.kind.spec["options"] if item not in held]
-        forms = [form for form in ("has", "both", "lacks") if form in self.spec]
-        form = dice.rng.choice(forms)
         rng = dice.rng
+        others = [item for item in self.field.kind.spec["options"] if item not in held]
+        form = rng.choice([form for form in ("has", "both", "lacks") if form in self.spec])
         inside = rng.sample(held, min(2, len(held)))
         outside = rng.sample(others, min(2, len(others)))
         if form == "lacks":

@@ -1,6 +1,7 @@
 """What can be said about weekly opening hours."""
 
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any
 
 from typing_extensions import override
@@ -68,16 +69,8 @@ class HoursFact(Fact):
 
     def _runs(self, world: World) -> list[tuple[str, str, Times]]:
         """Find the longest runs of at least two days with the same hours."""
-        runs: list[tuple[str, str, Times]] = []
-        start = 0
-        for at in range(1, 8):
-            before = world.hours.get(WEEKDAYS[start])
-            same = at < 7 and world.hours.get(WEEKDAYS[at]) == before
-            if not same:
-                if before is not None and at - start > 1:
-                    runs.append((WEEKDAYS[start], WEEKDAYS[at - 1], before))
-                start = at
-        return runs
+        alike = [(times, list(days)) for times, days in groupby(WEEKDAYS, world.hours.get)]
+        return [(days[0], days[-1], times) for times, days in alike if times and len(days) > 1]
 
     def _run(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
         """State the hours of a run of days."""

@@ -100,13 +100,7 @@ def render(phrase: str, slots: Mapping[str, str], wrong: bool, bad: tuple[str, .
 def _ranges(text: str, flags: list[bool]) -> tuple[tuple[int, int], ...]:
     """Join flagged characters to ranges that neither start nor end with a blank."""
     ranges: list[tuple[int, int]] = []
-    start = None
-    for at, flag in enumerate([*flags, False]):
-        if flag and start is None:
-            start = at
-        elif not flag and start is not None:
-            cut = text[start:at]
-            lead = len(cut) - len(cut.lstrip())
-            ranges.append((start + lead, start + len(cut.rstrip())))
-            start = None
+    for run in re.finditer("x+", "".join("x" if flag else " " for flag in flags)):
+        cut = text[run.start() : run.end()]
+        ranges.append((run.end() - len(cut.lstrip()), run.start() + len(cut.rstrip())))
     return tuple(ranges)

@@ -4,14 +4,13 @@ from pathlib import Path
 
 from moonlynx.judge.contract.types import MoonlynxError
 
-from .licences import SETS, Set
+from .licences import SETS
 from .rows import LabelledInput, Placed, read_rows
 from .splits import Splits, cap, split
 
 __all__ = [
     "SETS",
     "LabelledInput",
-    "Set",
     "Splits",
     "UnknownMetric",
     "cap",

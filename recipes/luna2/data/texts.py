@@ -104,8 +104,8 @@ def presidio(root: Path) -> Iterator[Presidio]:
 def pii(root: Path) -> Iterator[Placed]:
     """Read the sentences of both files with the kinds of their spans."""
     for one in presidio(root):
-        kinds = {KINDS.get(span["entity_type"]) for span in one.fields["spans"]} - {None}
-        labels = tuple(sorted(kind for kind in kinds if kind is not None))
+        types = {span["entity_type"] for span in one.fields["spans"]}
+        labels = sorted({KINDS[kind] for kind in types & KINDS.keys()})
         text = one.fields["full_text"]
         read = row(one.source, one.number, labels, output=text, group=one.template)
         yield Placed(read, one.side)
