@@ -7,7 +7,7 @@ from typing import Any
 from moonlynx.eval.attacks.suite import load_attacks
 from moonlynx.judge.rows.formats import read_raw
 
-from .rows import SIDES, Placed, Side, letters, row
+from .rows import SIDES, Placed, Side, letters, place
 
 
 def attacks(_: Path) -> Iterator[Placed]:
@@ -16,15 +16,14 @@ def attacks(_: Path) -> Iterator[Placed]:
         for attacked, one in ((True, attack.attacked), (False, attack.harmless)):
             fields = {"input": one.question, "output": one.answer, "context": one.context}
             key, group = f"{attack.id}-{attacked}", attack.id.partition("/")[0]
-            yield Placed(row("attacks", key, attacked, group=group, **fields), "test")
+            yield place("attacks", key, attacked, group=group, side="test", **fields)
 
 
 def safe_guard(root: Path) -> Iterator[Placed]:
     """Read Safe-Guard's prompts (Hub: xTRam1/safe-guard-prompt-injection), `text` and `label`."""
     for side, number, fields in _named(root / "safe_guard"):
-        text, attack = fields["text"], int(fields["label"]) == 1
-        read = row("safe_guard", f"{side}-{number}", attack, input=text, group=letters(text))
-        yield Placed(read, side)
+        text, attack, key = fields["text"], int(fields["label"]) == 1, f"{side}-{number}"
+        yield place("safe_guard", key, attack, input=text, group=letters(text), side=side)
 
 
 def ragbench(root: Path) -> Iterator[Placed]:
@@ -33,9 +32,8 @@ def ragbench(root: Path) -> Iterator[Placed]:
         texts = {"input": fields["question"], "output": fields["response"]}
         texts["context"] = fields["documents"]
         key, adheres = f"{side}-{number}", bool(fields["adherence_score"])
-        yield Placed(
-            row("ragbench", key, adheres, group=letters(fields["question"]), **texts), side
-        )
+        group = letters(fields["question"])
+        yield place("ragbench", key, adheres, group=group, side=side, **texts)
 
 
 def _named(folder: Path) -> Iterator[tuple[Side, int, dict[str, Any]]]:

