@@ -65,7 +65,7 @@ class Dice:
 
 
 class Fact:
-    """One thing that can be said, `schema/fact`, with the questions (`asks`) that it answers.
+    """One thing that can be said (`say`), `schema/fact`, with the questions (`asks`) it answers.
 
     `manifold` facts may make several claims in one answer.
     """
@@ -77,6 +77,7 @@ class Fact:
         self.spec = spec
         self.schema = schema
         self.asks = lines(spec.get("ask", ""))
+        self.say = lines(spec.get("say", ""))
 
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
         """Return a claim, or None where this record allows none."""

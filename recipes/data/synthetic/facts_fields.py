@@ -95,10 +95,6 @@ def spoken(field: Field, value: Any, unit: str, rough: bool, rng: Random) -> str
 class ValueFact(FieldFact):
     """States a value (`say`), or that none is given (`unknown`)."""
 
-    def __init__(self, name: str, spec: Mapping[str, Any], schema: Schema) -> None:
-        super().__init__(name, spec, schema)
-        self.say = lines(spec["say"])
-
     @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
         row, slots = self.scope(world, dice.rng)
@@ -152,8 +148,7 @@ class StateFact(FieldFact):
         super().__init__(name, spec, schema)
         order = spec.get("order", (True, False))
         self.states: dict[Any, tuple[str, ...]] = {
-            state: tuple(_take(phrase, at) for phrase in lines(spec["say"]))
-            for at, state in enumerate(order)
+            state: tuple(_take(phrase, at) for phrase in self.say) for at, state in enumerate(order)
         }
         if spec.get("what"):
             self.states["unknown"] = self.unknown
@@ -189,7 +184,6 @@ class ProfileFact(Fact):
 
     def __init__(self, name: str, spec: Mapping[str, Any], schema: Schema) -> None:
         super().__init__(name, spec, schema)
-        self.say = lines(spec["say"])
         self.fields = {slot: schema.field(path)[1] for slot, path in spec["slots"].items()}
 
     @override

@@ -1,14 +1,11 @@
 """What can be said about weekly opening hours."""
 
-from collections.abc import Mapping
 from itertools import groupby
-from typing import Any
 
 from typing_extensions import override
 
 from .facts import Dice, Fact, Statement, common
 from .numbers import WEEKDAYS, clock, length
-from .schema import Schema
 from .world import World
 
 Times = tuple[int, int]
@@ -19,16 +16,13 @@ class HoursFact(Fact):
 
     manifold = True
 
-    def __init__(self, name: str, spec: Mapping[str, Any], schema: Schema) -> None:
-        super().__init__(name, spec, schema)
-        self.makers = [self._day, self._day, self._run, self._run, self._shut, self._lasts]
-        self.makers += [self._later, self._every, self._always]
-
     @override
     def claim(self, world: World, wrong: bool, dice: Dice) -> Statement | None:
         if not world.hours:
             return None
-        return dice.rng.choice(self.makers)(world, wrong, dice)
+        makers = [self._day, self._day, self._run, self._run, self._shut, self._lasts]
+        makers += [self._later, self._every, self._always]
+        return dice.rng.choice(makers)(world, wrong, dice)
 
     def _open(self, world: World) -> dict[str, Times]:
         return {day: times for day, times in world.hours.items() if times is not None}

@@ -28,8 +28,8 @@ class CountFact(Fact):
             low, high = table.size
             count = dice.rng.choice([n for n in range(low, high + 1) if n != count])
         slots = {"k": words(count), "nouns": table.nouns, "noun": table.noun}
-        phrases = lines(self.spec.get("say", "")) + common("count")
-        return self.state("say", phrases, slots, dice, "wrong_count" if wrong else None, ("k",))
+        error = "wrong_count" if wrong else None
+        return self.state("say", self.say + common("count"), slots, dice, error, ("k",))
 
 
 class ColumnFact(Fact):
@@ -208,7 +208,7 @@ class OrderFact(Fact):
             "b": label(table, rows[second], dice.rng),
         }
         error = "wrong_order" if wrong else None
-        return self.state("say", lines(self.spec["say"]), slots, dice, error)
+        return self.state("say", self.say, slots, dice, error)
 
 
 class VersusFact(Fact):
