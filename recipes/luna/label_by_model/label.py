@@ -170,17 +170,6 @@ def label_questions(
     return done.tally
 
 
-def disagreement(annotation: Annotation) -> str | None:
-    """Return how the annotation contradicts itself, if it does."""
-    for sentence in annotation.sentences:
-        if sentence.verdict == "supported" and not sentence.evidence:
-            return f"the sentence at {sentence.start} is called supported, but by no sentence"
-    if annotation.supported == all(sentence.is_supported for sentence in annotation.sentences):
-        return None
-    said = "supported" if annotation.supported else "unsupported"
-    return f"the answer as a whole is called {said}, its sentences say otherwise"
-
-
 def _label(tasks: Sequence[Task], models: Models, run: RunInfo) -> Iterator[Labelled | Lost]:
     """Answer each task's question, and label the answer."""
     answers = _generate(tasks, models)
@@ -230,23 +219,23 @@ def _keyed(task: Task, answer: str) -> Keyed | Fault:
 
 
 def _checked(annotation: Annotation | Fault, *, is_last: bool) -> Annotation | Fault:
+    """Return the annotation, or how it contradicts itself."""
     if isinstance(annotation, Fault):
         return annotation
-    conflict = disagreement(annotation)
-    if conflict is None or (is_last and _only_partial(annotation)):
+    sentences = annotation.sentences
+    for one in sentences:
+        if one.verdict == "supported" and not one.evidence:
+            message = f"the sentence at {one.start} is called supported, but by no sentence"
+            return Fault(reason="contradictory", message=message)
+    if annotation.supported == all(one.is_supported for one in sentences):
         return annotation
-    return Fault(reason="contradictory", message=conflict)
-
-
-def _only_partial(annotation: Annotation) -> bool:
-    """Return whether the disagreement is all about partly supported sentences.
-
-    Most that remain are (section 4.2): they are settled as unsupported, and the answer with them.
-    """
-    return annotation.supported and all(
-        sentence.evidence if sentence.verdict == "supported" else sentence.verdict != "unsupported"
-        for sentence in annotation.sentences
-    )
+    # Most disagreements that remain are about partly supported sentences (section 4.2): these are
+    # settled as unsupported, and the answer with them.
+    if is_last and annotation.supported and all(one.verdict != "unsupported" for one in sentences):
+        return annotation
+    said = "supported" if annotation.supported else "unsupported"
+    message = f"the answer as a whole is called {said}, its sentences say otherwise"
+    return Fault(reason="contradictory", message=message)
 
 
 def _record(task: Task, answer: Asked[Keyed], label: Asked[Annotation], run: RunInfo) -> Labelled:

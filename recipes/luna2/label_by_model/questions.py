@@ -29,10 +29,10 @@ _SECTIONS, _ANSWERS = "{{sections}}", "{{answers}}"
 class Label:
     """Label rows by the vote of the models."""
 
+    max_tokens, name = 512, LABEL
+
     definition: MetricDefinition
-    max_tokens: int = 512
     confirm: bool = False  # drop a row whose own labels the vote does not confirm
-    name: str = LABEL
 
     def request(self, row: DraftRow) -> ChatRequest:
         """Ask for the labels, with the reasoning before them, greedily.
@@ -113,9 +113,9 @@ def vote(
 class Rewrite:
     """Rewrite rows, by one model, so that their labels hold by the metric's definition."""
 
+    max_tokens, name = 2_048, REWRITE
+
     definition: MetricDefinition
-    max_tokens: int = 2_048
-    name: str = REWRITE
 
     def request(self, row: DraftRow) -> ChatRequest:
         """Ask for the row to be rewritten, at temperature 1: the rows should differ.
