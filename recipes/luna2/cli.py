@@ -10,7 +10,7 @@ import typer
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.terminal.messages import echo
 
-from ..runs import show_log
+from ..runs import find_recipe, read_run, show_log
 
 _NEEDED = ("accelerate", "peft", "torch", "transformers", "yaml")
 
@@ -63,11 +63,14 @@ def _train_head(
 
     from .data import cap, load, read_rows, split
     from .data.rows import Placed
-    from .settings import load_run
+    from .settings import RECIPES, Run
     from .train import HEAD_FOLDER, plan, train
 
     definition = load_definition(metric)
-    recipe_name, run = load_run(recipe, backbone)
+    path = find_recipe(recipe, RECIPES)
+    run = read_run(path, Run)
+    if backbone is not None:
+        run = run.model_copy(update={"backbone": backbone})
     if head is not None:
         run = run.model_copy(update={"head": str(head)})
     if data.is_dir():
@@ -79,7 +82,7 @@ def _train_head(
         for line in plan(run, definition, splits):
             echo(line)
         return
-    name = f"luna2-{definition.name}-{recipe_name}{'-again' if head is not None else ''}"
+    name = f"luna2-{definition.name}-{path.stem}{'-again' if head is not None else ''}"
     out = out or Path("runs") / name
     done = train(run, definition, splits, out)
     fitted = "" if done.fitted_after is not None else "; too few validation rows to fit to"

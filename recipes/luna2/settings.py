@@ -8,8 +8,6 @@ from pydantic_core import PydanticCustomError
 
 from moonlynx.judge.contract.types import Record
 
-from ..runs import find_recipe, read_run
-
 RECIPES = Path(__file__).parent
 Positive = Annotated[float, Field(gt=0)]
 AtLeastOne = Annotated[StrictInt, Field(ge=1)]
@@ -63,14 +61,3 @@ class Run(Record):
                 {"batch": self.batch, "at_once": self.rows_at_once},
             )
         return self
-
-
-def load_run(recipe: str, backbone: str | None) -> tuple[str, Run]:
-    """Read a recipe by its name or path; return its name and settings, on `backbone` if given.
-
-    Raises:
-        SettingsError: there is no such recipe, or it cannot be read; names the field.
-    """
-    path = find_recipe(recipe, RECIPES)
-    run = read_run(path, Run)
-    return path.stem, run if backbone is None else run.model_copy(update={"backbone": backbone})
