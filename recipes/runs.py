@@ -1,9 +1,10 @@
-"""Runs as YAML files: found by name, read into their record; their log on the terminal."""
+"""Runs as YAML files: found by name, read into their record; what their commands share."""
 
 import logging
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
+import typer
 from pydantic import ValidationError
 
 from moonlynx.judge.contract.types import MoonlynxError, Record, first_fault
@@ -11,6 +12,9 @@ from moonlynx.judge.files.stored import load_yaml
 
 RUN = "run.json"  # in a run's folder: its settings
 RunKind = TypeVar("RunKind", bound=Record)
+DataOption = Annotated[
+    Path, typer.Option(envvar="MOONLYNX_DATA", help="Folder with the labelled data.")
+]
 
 
 class SettingsError(MoonlynxError, ValueError):

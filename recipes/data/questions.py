@@ -16,6 +16,7 @@ from moonlynx.judge.files.atomic import written_whole
 from moonlynx.judge.files.journal import to_line
 from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
+from ..runs import DataOption
 from .answers import LabelledAnswer
 from .mixes import Mix
 from .rag_qa import RagQuestion
@@ -111,9 +112,7 @@ def _fits(passages: Sequence[str]) -> bool:
 
 @app.command()
 def command(
-    data: Annotated[
-        Path, typer.Option(envvar="MOONLYNX_DATA", help="Folder with the labelled data.")
-    ],
+    data: DataOption,
     output: Annotated[Path, typer.Option(help="JSONL file for the questions.")],
     count: Annotated[int, typer.Option(min=1, help="How many questions.")] = 3_000,
     seed: Annotated[int, typer.Option(help="Another seed draws other questions.")] = 0,

@@ -11,6 +11,7 @@ import typer
 from moonlynx.judge.files.journal import to_line
 from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
+from ..runs import DataOption
 from .answers import load
 from .mixes import UNSEEN
 
@@ -19,9 +20,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command()
 def command(
-    data: Annotated[
-        Path, typer.Option(envvar="MOONLYNX_DATA", help="Folder with the labelled data.")
-    ],
+    data: DataOption,
     output: Annotated[Path, typer.Option(help="JSONL file of labelled answers.")],
 ) -> None:
     """Write the rows of the sources that training never sees."""

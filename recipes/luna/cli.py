@@ -9,7 +9,7 @@ import typer
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.terminal.messages import echo
 
-from ..runs import show_log
+from ..runs import DataOption, show_log
 
 _NEEDED = ("accelerate", "onnx", "onnxscript", "sklearn", "torch", "transformers")
 
@@ -27,9 +27,7 @@ def train_luna(
             "modernbert-base, modernbert-large, or a YAML file like those of moonlynx/recipes/luna."
         ),
     ],
-    data: Annotated[
-        Path, typer.Option(envvar="MOONLYNX_DATA", help="Folder with the labelled data.")
-    ],
+    data: DataOption,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -9,11 +9,9 @@ from moonlynx.judge.files.journal import read_records, to_line
 from moonlynx.judge.judges.raghalu.weights import EMBEDDED
 from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+from ..runs import DataOption
 
-DataOption = Annotated[
-    Path, typer.Option(envvar="MOONLYNX_DATA", help="Folder with the labelled data.")
-]
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 # Fitting needs numpy: it is imported where used.
 
