@@ -16,9 +16,9 @@ from moonlynx.recipes.chat.record import read_record
 from moonlynx.recipes.chat.sft import arguments_of
 from moonlynx.recipes.raghalu import decoder
 from moonlynx.recipes.raghalu.brand import BrandSentence
-from moonlynx.recipes.raghalu.decoder.chats import chats_of
 from moonlynx.recipes.raghalu.decoder.sentences import open_sentences
 from moonlynx.recipes.raghalu.decoder.settings import DecoderRun
+from moonlynx.recipes.raghalu.decoder.sft import chats_of
 from moonlynx.recipes.raghalu.families import load_families, of_split
 from moonlynx.recipes.runs import read_run
 
