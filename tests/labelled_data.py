@@ -11,3 +11,8 @@ needs_data = pytest.mark.skipif(
     not (DATA / _MARKER).is_file(),
     reason=f"MOONLYNX_DATA names no folder with the labelled data (no {_MARKER} in it)",
 )
+
+
+def reads_all_data(test):
+    """Mark a test that needs the data, and reads whole sets of it, which takes a while."""
+    return pytest.mark.heavy(needs_data(test))

@@ -24,7 +24,7 @@ from moonlynx.recipes.luna.settings import Run
 from moonlynx.recipes.runs import read_run
 
 from ..cases import cases
-from ..labelled_data import needs_data
+from ..labelled_data import reads_all_data
 from .conftest import evaluate
 
 RECIPES = Path(settings.__file__).parent
@@ -217,8 +217,7 @@ def test_weights_without_calibration_or_for_research_only_say_so(
     assert "**Licence:** for research only" in card.text
 
 
-@pytest.mark.heavy
-@needs_data
+@reads_all_data
 def test_a_benchmark_with_missing_rows_and_known_sources(calibrated, record, run, tmp_path):
     whole = load_benchmark("ragtruth")
     part = replace(whole, rows=whole.rows[::60], sampled_from=len(whole.rows))

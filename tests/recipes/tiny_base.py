@@ -6,7 +6,9 @@ import string
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
+from moonlynx.judge.judges.luna.inputs import Limits
 from moonlynx.judge.judges.luna.weights import load_tokenizer
+from moonlynx.recipes.luna.reader import Reader
 
 
 def build_tokenizer(path, words=()):
@@ -20,6 +22,13 @@ def build_tokenizer(path, words=()):
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     tokenizer.save(str(path))
     return load_tokenizer(path)
+
+
+def build_reader(folder, *texts, limits=(120, 24, 40), windows=1):
+    """Return a reader of answers, whose tokenizer knows the words of the texts."""
+    words = {word.strip(".?,").lower() for text in texts for word in text.split()}
+    tokenizer = build_tokenizer(folder / "tokenizer.json", sorted(words))
+    return Reader(tokenizer, Limits(*limits), windows)
 
 
 def build_base(folder, words=(), **settings):

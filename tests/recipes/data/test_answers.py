@@ -22,15 +22,10 @@ from moonlynx.recipes.runs import SettingsError
 
 from ...cases import cases
 from ...command import succeed
-from ...labelled_data import DATA, needs_data
+from ...labelled_data import DATA, reads_all_data
 
 README = Path(answers.__file__).parents[1] / "README.md"
 TEST_ONLY = ("ragtruth_test", "halubench_sample", "faithbench")
-
-
-def reads_all_data(test):
-    """Skip where there is no data; all of it is read, which takes a while."""
-    return pytest.mark.heavy(needs_data(test))
 
 
 class Watched(dict):

@@ -3,15 +3,13 @@ from collections import Counter
 import pytest
 
 from moonlynx.judge.contract.types import JudgeError, JudgeInfo, Sentence, Verdict
-from moonlynx.judge.judges.luna.inputs import Limits
 from moonlynx.recipes.data.answers.judged import VerdictsOfOthers, read_judged
 from moonlynx.recipes.data.mixes import Mix
-from moonlynx.recipes.luna.reader import Reader
 from moonlynx.recipes.luna.settings import Stage
 from moonlynx.recipes.luna.stage_items import stage_items
 
 from ...cases import write_lines
-from ..tiny_base import build_tokenizer
+from ..tiny_base import build_reader
 
 CONTEXT = "The bridge was opened in 1894. It carried two tracks."
 ANSWER = "It was opened in 1894. It has five arches."
@@ -46,8 +44,7 @@ def files(tmp_path):
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory):
-    path = tmp_path_factory.mktemp("judged") / "tokenizer.json"
-    return Reader(build_tokenizer(path, CONTEXT.lower().split()), Limits(120, 24, 40), 1)
+    return build_reader(tmp_path_factory.mktemp("judged"), CONTEXT)
 
 
 def test_a_verdict_labels_sentences_or_the_whole_answer(files, reader):

@@ -14,7 +14,7 @@ from moonlynx.recipes.data.wording import changed_words
 from moonlynx.recipes.luna.stage_items import _item, load_pairs
 
 from ...cases import cases
-from ...labelled_data import DATA, needs_data
+from ...labelled_data import DATA, needs_data, reads_all_data
 
 CASES = yaml.safe_load(Path(__file__).with_name("pair_sets.yaml").read_text(encoding="utf-8"))
 FILES, EXPECTED = CASES["files"], CASES["expected"]
@@ -146,8 +146,7 @@ def test_the_real_sets(name):
             assert 0 <= start < end <= len(item.claim)
 
 
-@pytest.mark.heavy
-@needs_data
+@reads_all_data
 def test_rows_to_leave_out_are_left_out():
     listed = load_exclusions(DATA)
 

@@ -1,15 +1,13 @@
 import json
 import random
 
-import pytest
-
 from moonlynx.recipes.data.answers.base import labelled
 from moonlynx.recipes.data.questions import app
 from moonlynx.recipes.data.rag_qa import RagQuestion
 from moonlynx.recipes.data.validation import LONGEST, cut
 
 from ...command import succeed
-from ...labelled_data import DATA, needs_data
+from ...labelled_data import DATA, reads_all_data
 
 SENTENCES = ["The bridge opened in 1894.", "It has five arches.", "It is grey.", "Trains cross it."]
 ANSWER = " ".join(SENTENCES)
@@ -40,8 +38,7 @@ def test_a_piece_is_a_run_of_few_sentences_with_an_id_label_and_spans_of_its_own
     assert pieces(row("PASS", "Thank you for asking!", ())) == []
 
 
-@pytest.mark.heavy  # it reads whole sets
-@needs_data
+@reads_all_data
 def test_questions_are_of_three_forms_and_the_same_for_the_same_seed(tmp_path):
     written = []
     for name in ("first.jsonl", "again.jsonl"):

@@ -1,15 +1,13 @@
 import pytest
 
 from moonlynx.judge.contract.types import BadInput
-from moonlynx.judge.judges.luna.inputs import Limits
 from moonlynx.recipes.data.mixes import Mix
 from moonlynx.recipes.luna.labelled import read_labelled
-from moonlynx.recipes.luna.reader import Reader
 from moonlynx.recipes.luna.settings import Stage
 from moonlynx.recipes.luna.stage_items import stage_items
 
 from ...cases import write_lines
-from ..tiny_base import build_tokenizer
+from ..tiny_base import build_reader
 
 FILLER = "The regional line crosses it every twelve minutes on all working days of the year. "
 DOCUMENTS = ("The bridge was opened in 1894. " + FILLER * 6, FILLER * 3 + "It is made of granite.")
@@ -52,9 +50,8 @@ def row(**changes):
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory):
-    words = {word.strip(".").lower() for text in (*DOCUMENTS, ANSWER) for word in text.split()}
-    path = tmp_path_factory.mktemp("labelled") / "tokenizer.json"
-    return Reader(build_tokenizer(path, sorted(words)), Limits(80, 16, 24), 0)
+    folder = tmp_path_factory.mktemp("labelled")
+    return build_reader(folder, *DOCUMENTS, ANSWER, limits=(80, 16, 24), windows=0)
 
 
 def test_a_window_supports_what_it_holds_the_evidence_of(reader, tmp_path):

@@ -3,19 +3,17 @@ from collections import Counter
 
 import pytest
 
-from moonlynx.judge.judges.luna.inputs import Limits
 from moonlynx.recipes.data.answers.base import labelled
 from moonlynx.recipes.data.mixes import Mix
 from moonlynx.recipes.data.synthetic import HELD_OUT_SCHEMAS, generate
 from moonlynx.recipes.luna.changes import make
 from moonlynx.recipes.luna.items import Item
-from moonlynx.recipes.luna.reader import Reader
 from moonlynx.recipes.luna.settings import Stage
 from moonlynx.recipes.luna.stage_items import _balance, labelled_synthetic, stage_items
 
 from ...cases import write_lines
-from ...labelled_data import DATA, needs_data
-from ..tiny_base import build_tokenizer
+from ...labelled_data import DATA, reads_all_data
+from ..tiny_base import build_reader
 
 QUESTION = "When was the bridge opened?"
 DOCUMENT = (
@@ -33,11 +31,7 @@ OTHERS = (
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory):
-    path = tmp_path_factory.mktemp("mix") / "tokenizer.json"
-    words = {
-        word.strip(".?,").lower() for text in (QUESTION, ANSWER, DOCUMENT) for word in text.split()
-    }
-    return Reader(build_tokenizer(path, sorted(words)), Limits(120, 24, 40), 1)
+    return build_reader(tmp_path_factory.mktemp("mix"), QUESTION, ANSWER, DOCUMENT)
 
 
 def answer(label="FAIL", text=ANSWER, context=DOCUMENT, **more):
@@ -204,8 +198,7 @@ def test_a_stage_is_its_parts(reader, tmp_path):
     assert items == stage_items(stage, Mix("shipped"), tmp_path, reader, 0)
 
 
-@pytest.mark.heavy
-@needs_data
+@reads_all_data
 def test_a_stage_of_real_answers(reader):
     stage = Stage(
         answers={"ragtruth_train_part": 60},

@@ -15,7 +15,7 @@ from moonlynx.recipes.raghalu.checkable import (
 )
 from moonlynx.recipes.raghalu.families import load_families, of_split
 
-from ...labelled_data import DATA, needs_data
+from ...labelled_data import DATA, reads_all_data
 
 
 @pytest.mark.heavy
@@ -49,8 +49,7 @@ def test_the_threshold_loses_no_more_than_told_of_marked_sentences():
     assert list(found) == ["It opened in 1950."]
 
 
-@needs_data
-@pytest.mark.heavy
+@reads_all_data
 def test_the_threshold_sees_no_test_row():
     # An answer alone can stand on both sides: "Unable to answer based on given passages."
     judged, held_out = (

@@ -24,7 +24,7 @@ from moonlynx.recipes.runs import read_run
 
 from ...cases import write_lines
 from ...command import succeed
-from ...labelled_data import DATA, needs_data
+from ...labelled_data import DATA, reads_all_data
 from ...one_thread import one_thread  # noqa: F401 - a fixture of all tests here
 from ..lynx.test_lynx import TINY as TINY_CHAT
 
@@ -138,8 +138,7 @@ def test_sentences_beside_other_documents_are_asked_about_apart():
     assert [len(json.loads(asks(chat)[1])) for _, chat in alone] == [16, 4]
 
 
-@pytest.mark.heavy
-@needs_data
+@reads_all_data
 def test_open_sentences_are_of_training_sides():
     found = open_sentences(DATA)
     silent = {one.sentence for one in found if one.label == "NO_INFO"}

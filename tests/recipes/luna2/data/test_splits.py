@@ -7,7 +7,7 @@ from moonlynx.recipes.luna2.data import SETS, LabelledInput, load, split
 from moonlynx.recipes.luna2.data.rows import Placed
 from moonlynx.recipes.luna2.data.splits import SIDES, shingles
 
-from ....labelled_data import DATA, needs_data
+from ....labelled_data import DATA, reads_all_data
 
 WORDS = [f"word{number}" for number in range(40)]
 
@@ -52,8 +52,7 @@ def test_what_is_like_a_text_for_testing_is_removed_from_training():
     assert [row.group for row in found.train] == ["a phrase"]
 
 
-@needs_data
-@pytest.mark.heavy
+@reads_all_data
 @pytest.mark.parametrize("metric", sorted(SETS.keys() - {"context_adherence"}))
 def test_no_group_and_no_text_is_on_two_sides(metric):
     found = load(metric, DATA)
@@ -69,8 +68,7 @@ def test_no_group_and_no_text_is_on_two_sides(metric):
     assert classes[0] == classes[1]
 
 
-@needs_data
-@pytest.mark.heavy
+@reads_all_data
 def test_in_bipia_neither_the_source_nor_the_length_tells_the_label():
     rows = [row for row in load("prompt_injection", DATA).test if row.source.startswith("bipia")]
     for source in {row.source for row in rows}:

@@ -1,8 +1,6 @@
 import json
 import random
 
-import pytest
-
 from moonlynx.judge.metrics.encoder.tools import read_calls
 from moonlynx.recipes.luna2.data.tools import (
     Case,
@@ -13,7 +11,7 @@ from moonlynx.recipes.luna2.data.tools import (
     write_calls,
 )
 
-from ....labelled_data import DATA, needs_data
+from ....labelled_data import DATA, reads_all_data
 
 
 def tool(name, **properties):
@@ -85,8 +83,7 @@ def test_calls_are_read_as_they_are_written_and_the_right_one_is_the_first():
     assert case.right() == [{"name": "f", "arguments": {"a": 3, "c": {"d": 1}}}]
 
 
-@needs_data
-@pytest.mark.heavy
+@reads_all_data
 def test_all_wrong_calls_made_of_bfcl_are_wrong_and_all_right_ones_right():
     cases = {case.key: case for case in read_cases(DATA)}
     seen = 0
