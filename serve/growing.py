@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StrictBool, model_validator
-from pydantic_core import PydanticCustomError
 
 from moonlynx.judge.contract.correction import Correction
 from moonlynx.judge.contract.types import (
@@ -24,6 +23,7 @@ from moonlynx.judge.contract.types import (
     Record,
     Text,
     Verdict,
+    wrong,
 )
 from moonlynx.judge.text import Piece, split_sentences
 
@@ -35,9 +35,7 @@ _GOES_ON = re.compile(r"[^\S\n]*(?:\n|\S+\s|\S{12})")
 
 def _not_blank(documents: tuple[str, ...]) -> tuple[str, ...]:
     if not any(document.strip() for document in documents):
-        raise PydanticCustomError(
-            "empty_context", "holds no text; pass at least one document that is not blank"
-        )
+        raise wrong("holds no text; pass at least one document that is not blank", "empty_context")
     return documents
 
 
@@ -63,10 +61,9 @@ class GrowingAnswer(Record):
     @model_validator(mode="after")
     def _not_past_the_end(self) -> Self:
         if self.judged > len(self.answer):
-            raise PydanticCustomError(
-                "bad_input",
-                "judged: {judged} characters cannot have been judged of an answer of {length}",
-                {"judged": self.judged, "length": len(self.answer)},
+            raise wrong(
+                f"judged: {self.judged} characters cannot have been judged of an answer of "
+                f"{len(self.answer)}"
             )
         return self
 

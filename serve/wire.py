@@ -5,9 +5,8 @@ import json
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
-from pydantic_core import PydanticCustomError
 
-from moonlynx.judge.contract.types import Count, Example, Range, Record, Score, Text
+from moonlynx.judge.contract.types import Count, Example, Range, Record, Score, Text, wrong
 
 COMPLETION = "chatcmpl-"  # how the id of a chat completion begins, before its verdict's
 _JUDGED = ("question", "context", "answer", "conversation", "samples")
@@ -16,7 +15,7 @@ _JUDGED = ("question", "context", "answer", "conversation", "samples")
 def _without_nul(text: str) -> str:
     """Refuse what PostgreSQL cannot hold."""
     if "\0" in text:
-        raise PydanticCustomError("bad_input", "holds the character U+0000; take it out")
+        raise wrong("holds the character U+0000; take it out")
     return text
 
 
@@ -64,13 +63,9 @@ class Feedback(Record):
     @model_validator(mode="after")
     def _about_one(self) -> Self:
         if (self.verdict_id is None) == (self.example_sha256 is None):
-            raise PydanticCustomError(
-                "bad_input", "verdict_id: give either verdict_id or example_sha256"
-            )
+            raise wrong("verdict_id: give either verdict_id or example_sha256")
         if self.label == "PASS" and self.spans:
-            raise PydanticCustomError(
-                "bad_input", "spans: an answer that is PASS has no unsupported spans; send FAIL"
-            )
+            raise wrong("spans: an answer that is PASS has no unsupported spans; send FAIL")
         return self
 
 

@@ -5,9 +5,8 @@ from importlib.resources import files
 from typing import Annotated, Self
 
 from pydantic import Field, TypeAdapter, model_validator
-from pydantic_core import PydanticCustomError
 
-from moonlynx.judge.contract.types import Record
+from moonlynx.judge.contract.types import Record, wrong
 
 Percent = Annotated[float, Field(ge=0, le=100)]
 
@@ -27,7 +26,7 @@ class Published(Record):
     def _square(self) -> Self:
         for name, values in self.systems.items():
             if len(values) != len(self.subsets) + 1:
-                raise PydanticCustomError("bad_input", "{name}: a value is missing", {"name": name})
+                raise wrong(f"{name}: a value is missing")
         return self
 
 

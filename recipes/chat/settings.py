@@ -4,9 +4,8 @@ from enum import StrEnum
 from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, Field, StrictInt, model_validator
-from pydantic_core import PydanticCustomError
 
-from moonlynx.judge.contract.types import Record
+from moonlynx.judge.contract.types import Record, wrong
 
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -92,15 +91,13 @@ class Run(Record):
     @model_validator(mode="after")
     def _sound(self) -> Self:
         if (self.lora is None) != (self.method == "full"):
-            raise PydanticCustomError("bad_input", "lora goes with the methods lora and qlora")
+            raise wrong("lora goes with the methods lora and qlora")
         if self.method != "full" and (self.precision == "fp16" or self.sharding == "optimizer"):
-            message = "precision: fp16 and sharding: optimizer go with the method full"
-            raise PydanticCustomError("bad_input", message)
+            raise wrong("precision: fp16 and sharding: optimizer go with the method full")
         if self.batch % (self.rows_at_once * self.processes):
-            raise PydanticCustomError(
-                "bad_input",
-                "batch: {batch} rows are no multiple of rows_at_once ({rows}) on {gpus} GPUs",
-                {"batch": self.batch, "rows": self.rows_at_once, "gpus": self.processes},
+            raise wrong(
+                f"batch: {self.batch} rows are no multiple of rows_at_once ({self.rows_at_once}) "
+                f"on {self.processes} GPUs"
             )
         return self
 

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Self
 
 from pydantic import ConfigDict, model_validator
-from pydantic_core import PydanticCustomError
 
 from moonlynx.eval.benchmarks import load_benchmark
 from moonlynx.eval.benchmarks.ragbench import HUB
-from moonlynx.judge.contract.types import Documents, Example, Id, Record, Text
+from moonlynx.judge.contract.types import Documents, Example, Id, Record, Text, wrong
 
 
 class RagQuestion(Record):
@@ -29,7 +28,7 @@ class RagQuestion(Record):
     @model_validator(mode="after")
     def _answerable(self) -> Self:
         if not any(document.strip() for document in self.context):
-            raise PydanticCustomError("empty_context", "context holds no text")
+            raise wrong("context holds no text", "empty_context")
         return self
 
 

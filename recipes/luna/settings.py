@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, Field, model_validator
-from pydantic_core import PydanticCustomError
 
-from moonlynx.judge.contract.types import Record
+from moonlynx.judge.contract.types import Record, wrong
 from moonlynx.judge.judges.luna.aggregate import AnswerScore, Support
 from moonlynx.judge.judges.luna.config import LunaConfig
 from moonlynx.judge.judges.luna.inputs import Limits
@@ -86,7 +85,7 @@ class Stage(Record):
     @model_validator(mode="after")
     def _one_length(self) -> Self:
         if (self.budget_tokens is None) == (self.epochs is None):
-            raise PydanticCustomError("bad_input", "give budget_tokens or epochs, and not both")
+            raise wrong("give budget_tokens or epochs, and not both")
         return self
 
     def budget(self, tokens: int) -> int:

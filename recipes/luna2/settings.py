@@ -4,9 +4,8 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictInt, model_validator
-from pydantic_core import PydanticCustomError
 
-from moonlynx.judge.contract.types import Record
+from moonlynx.judge.contract.types import Record, wrong
 
 RECIPES = Path(__file__).parent
 Positive = Annotated[float, Field(gt=0)]
@@ -55,9 +54,5 @@ class Run(Record):
     @model_validator(mode="after")
     def _sound(self) -> Self:
         if self.batch % self.rows_at_once:
-            raise PydanticCustomError(
-                "bad_input",
-                "batch: {batch} is no multiple of rows_at_once ({at_once})",
-                {"batch": self.batch, "at_once": self.rows_at_once},
-            )
+            raise wrong(f"batch: {self.batch} is no multiple of rows_at_once ({self.rows_at_once})")
         return self

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Self
 
 from pydantic import model_validator
-from pydantic_core import PydanticCustomError
 
 from moonlynx.judge.contract.types import (
     Documents,
@@ -16,6 +15,7 @@ from moonlynx.judge.contract.types import (
     SentenceLabel,
     Text,
     Turn,
+    wrong,
 )
 from moonlynx.judge.files.journal import read_records
 from moonlynx.judge.judges.raghalu.judge import conversation_form
@@ -44,7 +44,7 @@ class BrandSentence(Record):
     @model_validator(mode="after")
     def _judgeable(self) -> Self:
         if not (self.sentence.strip() and any(map(str.strip, self.context))):
-            raise PydanticCustomError("bad_input", "sentence and context must hold text")
+            raise wrong("sentence and context must hold text")
         return self
 
     def example(self) -> Example:

@@ -15,7 +15,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi import Body as FromBody
 from pydantic import Field, PlainValidator
-from pydantic_core import PydanticCustomError
 
 from moonlynx.judge.batch.metrics import MetricRow, measure_rows, outcome, read_input
 from moonlynx.judge.contract.types import (
@@ -26,6 +25,7 @@ from moonlynx.judge.contract.types import (
     MoonlynxError,
     Record,
     Text,
+    wrong,
 )
 from moonlynx.judge.contract.visible import visible
 from moonlynx.judge.metrics.metric import Metric
@@ -47,7 +47,7 @@ def _read_body(body: Any) -> MetricInput | list[MetricRow]:
 
 def _read_rows(value: Any) -> tuple[MetricRow, ...]:
     if not isinstance(value, dict | list):
-        raise PydanticCustomError("bad_input", "must be an object, or a list of them")
+        raise wrong("must be an object, or a list of them")
     return tuple(map(_read_row, value if isinstance(value, list) else [value]))
 
 

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import Field, StrictBool, StrictInt, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
 
-from moonlynx.judge.contract.types import MoonlynxError, Record
+from moonlynx.judge.contract.types import MoonlynxError, Record, wrong
 from moonlynx.recipes.runs import read_run
 
 from .sizing import AtLeastOne, GpuKind, Load, Precision, Serving, Shape
@@ -91,12 +90,10 @@ class Deployment(Record):
         for name in self.engine:
             _check_flag(name)
         if (self.precision == "fp32") != (self.gpus == 0):
-            raise PydanticCustomError("bad_input", "precision: fp32 goes with gpus: 0, the CPU")
+            raise wrong("precision: fp32 goes with gpus: 0, the CPU")
         if self.shape and self.gpus and self.shape.heads % self.gpus:
-            raise PydanticCustomError(
-                "bad_input",
-                "gpus: {gpus} cannot share {heads} heads of attention evenly",
-                {"gpus": self.gpus, "heads": self.shape.heads},
+            raise wrong(
+                f"gpus: {self.gpus} cannot share {self.shape.heads} heads of attention evenly"
             )
         return self
 
@@ -170,16 +167,10 @@ def _check_flag(name: str) -> None:
     """Refuse a flag that is set otherwise, or not open to change; vLLM takes beginnings of both."""
     for flag in _REFUSED:
         if flag.startswith(name):
-            raise PydanticCustomError(
-                "bad_input", "engine: {flag} cannot be changed", {"flag": flag}
-            )
+            raise wrong(f"engine: {flag} cannot be changed")
     for flag, field in _TAKEN.items():
         if flag.startswith(name):
-            raise PydanticCustomError(
-                "bad_input",
-                "engine: {flag} is set by the field {field}",
-                {"flag": flag, "field": field},
-            )
+            raise wrong(f"engine: {flag} is set by the field {field}")
 
 
 def _as_flag(name: str, value: Flag) -> list[str]:

@@ -13,9 +13,8 @@ from typing import Annotated, Any, Self
 
 import yaml
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
-from moonlynx.judge.contract.types import Record
+from moonlynx.judge.contract.types import Record, wrong
 
 from ..synthetic.words import fill
 from ..wording import changed_words
@@ -65,7 +64,7 @@ class Family(Record):
         for own in (*self.turn[:1], *self.derive[:1]):
             given += own
         if len(given) != len(set(given)):
-            raise PydanticCustomError("bad_input", "two slots have one name")
+            raise wrong("two slots have one name")
         return self
 
 
