@@ -80,8 +80,6 @@ def load_judge(spec: str | Spec) -> Judge:
     from .decision.cascade import Cascade
     from .decision.conformal import CONFIDENCE
     from .decision.policy import load_policy
-    from .index.store import load_index
-    from .judges.indexed import Indexed
     from .judges.rules import RuleTier
     from .judges.screen import Screened
 
@@ -125,7 +123,12 @@ def load_judge(spec: str | Spec) -> Judge:
         policy = load_policy(options["policy"]) if "policy" in options else None
         judge = Cascade(stages, policy, options.get("on-failure", "unscored"))
     judge = RuleTier(judge) if options.get("rules") == "on" else judge
-    return Indexed(judge, load_index(options["index"])) if "index" in options else judge
+    if "index" not in options:
+        return judge
+    from .index.store import load_index
+    from .judges.indexed import Indexed
+
+    return Indexed(judge, load_index(options["index"]))
 
 
 def fields_for(spec: Spec, fields: FieldMap = AS_NAMED) -> FieldMap:
