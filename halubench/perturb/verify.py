@@ -2,7 +2,7 @@
 
 import re
 
-from moonlynx.judge.text import claims_nothing, content_tokens, words
+from moonlynx.judge.text import claims_nothing, forms_of, words
 
 from .source import Sentence, Source, canonical, sentence_at
 from .types import Change, Draft, Edit, Rejections
@@ -150,8 +150,8 @@ def _repeated(text: str, draft: Draft) -> str | None:
     start, end = edit.start - sentence.start, edit.end - sentence.start
     rest = f"{sentence.text[:start]} {sentence.text[end:]}"
     if draft.kind == "entity":
-        new = {token.form for token in content_tokens(edit.new)}
-        return "repeated name" if new & {token.form for token in content_tokens(rest)} else None
+        new = forms_of(edit.new)
+        return "repeated name" if new & forms_of(rest) else None
     held = {*_normalised(rest), *_DIGITS.findall(rest)}  # FY2021, too
     return "repeated value" if set(_normalised(edit.new)) <= held else None
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar
 
 from moonlynx.halubench.perturb import Kind, perturb
-from moonlynx.judge.text import content_tokens, split_sentences
+from moonlynx.judge.text import forms_of, split_sentences
 from moonlynx.judge.text.flatten import row_text
 
 from .answers.base import Exclusions, open_text, read_csv, read_json, read_lines, read_tsv
@@ -120,7 +120,7 @@ def fit_lines(claim: str, lines: Sequence[str], rng: random.Random, title: str =
     The best one is kept however long it is.
     """
     lengths = [len(line.split()) for line in lines]
-    wanted, *forms = ({token.form for token in content_tokens(text)} for text in (claim, *lines))
+    wanted, *forms = map(forms_of, (claim, *lines))
     order = sorted(range(len(lines)), key=lambda i: (-len(wanted & forms[i]), rng.random()))
     kept, room = set[int](), _PREMISE_WORDS
     for index in order:

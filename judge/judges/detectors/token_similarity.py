@@ -14,7 +14,16 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple, get_args
 
 from ...contract.types import Evidence, Example, JudgeInfo, Verdict
-from ...text import Piece, Token, body_start, content_tokens, read_markup, split_sentences, words
+from ...text import (
+    Piece,
+    Token,
+    body_start,
+    content_tokens,
+    forms_of,
+    read_markup,
+    split_sentences,
+    words,
+)
 from ..findings import Finding, claims, sentences_verdict
 
 Metric = Literal["overlap", "bleu", "rouge"]
@@ -89,7 +98,7 @@ class _Document(NamedTuple):
 def _read_document(text: str) -> _Document:
     pieces: dict[frozenset[str], Piece] = {}
     for piece in split_sentences(text):
-        pieces.setdefault(frozenset(token.form for token in content_tokens(piece.text)), piece)
+        pieces.setdefault(frozenset(forms_of(piece.text)), piece)
     places: dict[str, list[int]] = {}
     for index, forms in enumerate(pieces):
         for form in forms:
