@@ -155,9 +155,8 @@ def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> 
     seconds = float(trainer.train(resume_from_checkpoint=last).metrics["train_runtime"])
 
     # ---- temperature, bias and thresholds on the validation rows, by the weights as saved ------
-    for weight in model.parameters():
-        if weight.requires_grad:
-            weight.data.copy_(weight.data.half())
+    for weight in _adapter(model).values():
+        weight.data.copy_(weight.data.half())
     fitted = _fit(model, definition, prompter, measured, collator, run)
     if fitted.after is None and before is not None:  # too few rows: what was fitted is kept
         fitted = fitted._replace(scaling=before.scaling, thresholds=before.thresholds)
@@ -286,11 +285,15 @@ def _fit(
     return fit(definition, prompter.tokens, np.concatenate(logits), targets)
 
 
+def _adapter(model: Any) -> dict[str, Any]:
+    return {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
+
+
 def _save(model: Any, tokenizer: Any, head: Head, folder: Path) -> None:
     """Write the head's folder, `luna2.json` last: where it is, the folder is whole."""
     # Its own default would be this machine's path to the backbone.
     model.peft_config["default"].base_model_name_or_path = head.backbone.name
-    halves = {name: w.half() for name, w in model.state_dict().items() if "lora_" in name}
+    halves = {name: weight.data.half() for name, weight in _adapter(model).items()}
     model.save_pretrained(str(folder), state_dict=halves, save_embedding_layers=False)
     (folder / "README.md").unlink(missing_ok=True)  # PEFT's form of a card, to be filled in
     tokenizer.save_pretrained(folder)
