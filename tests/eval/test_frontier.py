@@ -9,6 +9,7 @@ from moonlynx.eval.benchmarks import load_benchmark
 from moonlynx.eval.frontier import STEPS, Answers, FrontierReport, draw_frontier, unsureness
 from moonlynx.eval.outcomes import Gold
 
+from ..cases import write_lines
 from ..command import moonlynx
 from ..judge.test_conformance import REPLY
 from ..labelled_data import needs_data
@@ -79,9 +80,7 @@ def run(*arguments):
 
 @pytest.fixture
 def script(tmp_path):
-    path = tmp_path / "lynx.jsonl"
-    path.write_text(json.dumps({"text": json.dumps(REPLY)}) + "\n")
-    return path
+    return write_lines(tmp_path / "lynx.jsonl", {"text": json.dumps(REPLY)})
 
 
 def test_the_command_writes_all_of_it(fixtures, tmp_path, script):

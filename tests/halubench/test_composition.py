@@ -29,6 +29,12 @@ def test_the_papers_composition():
     assert all(share.fails * 2 == share.rows for share in shares(parts).values())
 
 
+def test_a_tenth_is_a_tenth_of_everything():
+    for share in shares(scale(COMPOSITION["test"], 1_490)).values():
+        assert share.rows == {"halueval": 1_000, "RAGTruth": 90}.get(share.source, 100)
+        assert share.fails == {"halueval": None, "RAGTruth": 16}.get(share.source, 50)
+
+
 @pytest.mark.fuzz
 @given(st.sampled_from(["test", "train"]), st.integers(1, 3_200))
 def test_every_share_is_within_a_row_of_its_proportion(split, rows):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from huggingface_hub import HfApi, constants, hf_hub_download
+from huggingface_hub import HfApi, constants, hf_hub_download, snapshot_download
 from huggingface_hub.errors import (
     EntryNotFoundError,
     HfHubHTTPError,
@@ -42,6 +42,21 @@ def test_a_commit_an_upload_and_a_download(hub, api):
     assert (info.sha, info.private) == (second, False)
 
 
+def test_what_is_there_is_not_uploaded_again(hub, api):
+    upload(api)
+    upload(api, path="copy.onnx")
+    assert [method for method, path, _ in hub.seen if path.startswith("/lfs/")] == ["PUT", "POST"]
+    before = api.repo_info("org/name").sha
+    assert upload(api) == before
+
+
+def test_a_file_that_is_there_is_not_downloaded_again(hub, api):
+    upload(api)
+    for _ in range(2):
+        hf_hub_download("org/name", "model.onnx")
+    assert sum((m, "resolve" in p) == ("GET", True) for m, p, _ in hub.seen) == 1
+
+
 def test_a_connection_that_is_cut_is_resumed_by_range(hub, api, monkeypatch):
     monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 4096)  # what is less is not kept
     upload(api)
@@ -52,6 +67,20 @@ def test_a_connection_that_is_cut_is_resumed_by_range(hub, api, monkeypatch):
     path = hf_hub_download("org/name", "model.onnx")
     assert Path(path).read_bytes() == WEIGHTS
     assert [r for m, p, r in hub.seen if m == "GET" and "onnx" in p][-1].startswith("bytes=")
+
+
+def test_branches_and_tags(api):
+    first = upload(api)
+    api.create_branch("org/name", branch="next")
+    other = upload(api, b"other", revision="next")
+    api.create_tag("org/name", tag="v1", revision=first)
+    refs = api.list_repo_refs("org/name")
+    assert {ref.name: ref.target_commit for ref in refs.branches} == {"main": first, "next": other}
+    assert {ref.name: ref.target_commit for ref in refs.tags} == {"v1": first}
+    folder = snapshot_download("org/name", revision="next")
+    assert folder.endswith(other)
+    with pytest.raises(HfHubHTTPError, match="409"):
+        api.create_tag("org/name", tag="v1", revision=other)
 
 
 def test_what_is_not_there(api):

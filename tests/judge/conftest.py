@@ -1,8 +1,9 @@
-import json
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from ..cases import write_lines
 
 
 @pytest.fixture(scope="session")
@@ -19,8 +20,6 @@ def script(tmp_path):
     """Write the rows of a script, by which the fake backend replies; give its path."""
 
     def write(*rows):
-        path = tmp_path / f"script-{len(list(tmp_path.iterdir()))}.jsonl"
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        return path
+        return write_lines(tmp_path / f"script-{len(list(tmp_path.iterdir()))}.jsonl", *rows)
 
     return write

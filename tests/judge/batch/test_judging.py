@@ -84,6 +84,9 @@ def test_runs_are_never_mixed(path, output):
         judge_rows(TokenSimilarity(), read_rows(path), output, run={"input_sha256": "1" * 64})
     with pytest.raises(RunMismatch, match="another judge version"):
         judge_rows(TokenSimilarity("rouge"), read_rows(path), output, run=RUN)
+    output.with_name("out.jsonl.run.json").unlink()
+    with pytest.raises(RunMismatch, match=r"not written by this command: no out\.jsonl\.run\.json"):
+        run(path, output)
     assert output.read_bytes() == before
 
 
