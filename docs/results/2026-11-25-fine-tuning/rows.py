@@ -1,9 +1,8 @@
 """Write training rows: those of HaluBench's builder, and labelled answers of the open sets of the mix `shipped`.
 
-python rows.py BUILT/train.jsonl DATA TOKENIZER > train.jsonl
+    python rows.py BUILT/train.jsonl DATA TOKENIZER > train.jsonl
 """
 
-import hashlib
 import json
 import random
 import sys
@@ -14,6 +13,7 @@ from transformers import AutoTokenizer
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.judges.lynx import build_prompt
 from moonlynx.recipes.data.mixes import SOURCES, Mix
+from moonlynx.recipes.data.validation import rows_sha256
 
 # as many PASS as FAIL
 BUILT = {"covidQA": 60, "pubmedQA": 170, "RAGTruth": 60}
@@ -58,6 +58,7 @@ taken = [
 known = {row["answer"] for row in taken}
 mix = Mix("shipped")
 for name, count in SETS.items():
+    answers = mix.training(name, root)
     found = [
         {
             "id": answer.example.id,
@@ -69,12 +70,12 @@ for name, count in SETS.items():
             "group": answer.group,
             "provenance": {
                 "file": name,
-                "sha256": hashlib.sha256(answer.example.answer.encode()).hexdigest(),
+                "sha256": rows_sha256(answers),
                 "row": answer.example.id,
                 "licence": SOURCES[name].licence,
             },
         }
-        for answer in mix.training(name, root)
+        for answer in answers
         if answer.example.answer not in known
     ]
     taken += take(found, count)
