@@ -68,6 +68,18 @@ def test_a_document_is_tokenised_once(tokenizer):
     assert all(a.ids is b.ids for a, b in zip(first, second, strict=True))
 
 
+@pytest.mark.parametrize("document", ["aGVsbG8gd29ybGQ" * 6, f"The key: {'9f3b' * 20}, no more."])
+def test_a_word_longer_than_a_block_is_read_as_training_reads_its_parts(tokenizer, document):
+    blocks = list(read_blocks(document, 0, tokenizer, LONGEST))
+    assert len(blocks) > 2
+    assert "".join(block.text for block in blocks).replace(" ", "") == document.replace(" ", "")
+    for block in blocks:
+        assert document[block.start : block.end] == block.text
+        assert len(block.ids) <= LONGEST
+        said = tokenizer.encode(f" {block.text}", add_special_tokens=False)
+        assert block.ids.tolist() == said.ids
+
+
 @pytest.mark.fuzz
 @given(filled | prose.map(lambda text: text.encode("utf-8", "ignore").decode()))
 def test_blocks_of_any_document_have_true_ranges(tokenizer, document):
