@@ -99,7 +99,8 @@ class ByLength(Record):
 class Lengths(NamedTuple):
     """What a fit by length needs to know of each row."""
 
-    claims: Sequence[int]  # how many claims its raw score is made of
+    # how many claims its raw score is made of; of verdicts, with those that are said again
+    claims: Sequence[int]
     groups: Sequence[str]  # rows of one group share a document, and are on one side of a fold
 
     @classmethod

@@ -188,11 +188,17 @@ def write_verdict(
 ) -> Verdict:
     """Call the answer hallucinated if its raw score reaches `threshold` at its number of claims.
 
-    Of a hallucinated answer the worst claim, and all that reach the threshold of one claim, are
-    unsupported; scores are rounded to four decimals.
+    What is said again counts once, or repetition would water down a fault. Of a hallucinated answer
+    the worst claim, and all that reach the threshold of one claim, are unsupported; scores are
+    rounded to four decimals.
     """
     scores = [None if support is None else round(1.0 - support.support, 4) for support in supports]
-    read = [score for score in scores if score is not None]
+    worst: dict[str, float] = {}
+    for (claim, _, _), score in zip(claims, scores, strict=True):
+        if score is not None:
+            said = " ".join(claim.text.casefold().split())
+            worst[said] = max(score, worst.get(said, score))
+    read = list(worst.values())
     raw_score = round(answer_score(read, config.answer), 4)
     failed = bool(read) and raw_score >= threshold.at(len(read))
     bar = min(threshold.at(1), max(read)) if failed else math.inf

@@ -75,6 +75,13 @@ def test_what_is_wrong_is_found_and_marked(judge):
     assert evidence.start == 0
 
 
+def test_a_fault_is_not_watered_down_by_a_sentence_said_over_and_over(judge):
+    filler = " As stated in the document, all of this is stated in the document." * 40
+    verdict = judged(judge, "The bridge opened in 1932.", f"It opened in 1950.{filler}")
+    assert verdict.score == "FAIL"
+    assert "1950" in [span.text for span in verdict.spans]
+
+
 def test_plain_cases(judge, name):
     rows = [json.loads(line) for line in PLAIN.read_text().splitlines()]
     gold = [row.pop("label") for row in rows]

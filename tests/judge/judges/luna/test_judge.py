@@ -10,6 +10,7 @@ from moonlynx.judge.backends.encoder import load_encoder
 from moonlynx.judge.contract.steps import Progress
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.judges.luna import judge as module
+from moonlynx.judge.judges.luna.aggregate import answer_score
 from moonlynx.judge.judges.luna.judge import LunaJudge
 from moonlynx.judge.judges.luna.weights import open_weights
 
@@ -101,6 +102,16 @@ def test_every_form_of_aggregation_agrees_with_itself(make, aggregation, answer)
     assert 0 <= verdict.raw_score <= 1
     assert (verdict.score == "FAIL") == ("UNSUPPORTED" in labels) == bool(verdict.spans)
     assert (verdict.score == "FAIL") == (verdict.raw_score >= CONFIG.threshold)
+
+
+def test_what_is_said_again_counts_once_by_its_worst(make):
+    judge = make(aggregation="claim", answer="noisy-or-root")
+    again = "THE tower  opened 1932. " * 9
+    (verdict,) = judge([EXAMPLE.model_copy(update={"answer": f"{EXAMPLE.answer} {again}"})])
+    _, opened, purple, *repeated = (sentence.raw_score for sentence in verdict.sentences)
+    assert len(repeated) == 9
+    expected = answer_score([max(opened, *repeated), purple], "noisy-or-root")
+    assert verdict.raw_score == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_separator_in_judged_text_is_text(make, parts):
