@@ -82,6 +82,7 @@ def test_every_run_is_estimated(name, tiny_llama, rows_file):
     rows = 8 if run.preference is None else 0
     assert f"{run.method}: {rows} rows, 0 left out as longer than {run.max_length} tokens" in first
     assert f"fits into {run.hardware.memory_gb:.0f} GB" in memory
+    assert ("a CPU's process takes more" in memory) == (run.hardware.gpus == 0)
     assert f"on {run.processes} of" in time
 
 
