@@ -59,32 +59,35 @@ def _read(document: str, tokenizer: Tokenizer, longest: int) -> Iterator[Block]:
         # A blank in front, as in a window: tokenizers that join it to a word give the same tokens.
         encodings = tokenizer.encode_batch([f" {p.text}" for p in some], add_special_tokens=False)
         for piece, encoding in zip(some, encodings, strict=True):
-            written = document[piece.start : piece.end]
-            yield from _blocks(piece, encoding, written, tokenizer, longest)
+            yield from _blocks(piece, encoding, document, tokenizer, longest)
 
 
 def _blocks(
-    piece: Piece, encoding: Encoding, written: str, tokenizer: Tokenizer, longest: int
+    piece: Piece, encoding: Encoding, document: str, tokenizer: Tokenizer, longest: int
 ) -> Iterator[Block]:
     """Yield the piece as blocks; parts of a flattened line all have the range of the whole."""
     ids = np.array(encoding.ids, dtype=np.int64)
+    cuts = cut_tokens(encoding, longest)
+    if len(cuts) == 1:
+        if len(ids):  # else no character that the tokenizer knows
+            yield _block(piece, ids)
+        return
+    verbatim = piece.text == document[piece.start : piece.end]
     offsets, words = encoding.offsets, [*encoding.word_ids, None]  # new lists each time
-    for first, last in cut_tokens(encoding, longest):
-        if last == first:
-            continue  # no character that the tokenizer knows
-        part = piece
-        if last - first < len(ids):
-            begin = max(0, offsets[first][0] - 1)
-            end = max(begin + 1, offsets[last - 1][1] - 1)
-            part = piece._replace(text=piece.text[begin:end])
-            if piece.text == written:
-                part = Piece(piece.start + begin, piece.start + end, part.text)
-            torn = (first and words[first] == words[first - 1]) or words[last] == words[last - 1]
-            if torn and len(part.text) < len(piece.text):
-                # Part of a word has tokens of its own, which is what training reads.
-                own = tokenizer.encode(f" {part.text}", add_special_tokens=False)
-                said = part.text if piece.text == written else written
-                yield from _blocks(part, own, said, tokenizer, longest)
-                continue
-        stems = tuple(stems_of(part.text))
-        yield Block(0, part.start, part.end, part.text, ids[first:last], stems)
+    for first, last in cuts:
+        begin = max(0, offsets[first][0] - 1)
+        end = max(begin + 1, offsets[last - 1][1] - 1)
+        part = piece._replace(text=piece.text[begin:end])
+        if verbatim:
+            part = Piece(piece.start + begin, piece.start + end, part.text)
+        torn = (first and words[first] == words[first - 1]) or words[last] == words[last - 1]
+        if torn and len(part.text) < len(piece.text):
+            # Part of a word has tokens of its own, which is what training reads.
+            own = tokenizer.encode(f" {part.text}", add_special_tokens=False)
+            yield from _blocks(part, own, document, tokenizer, longest)
+        else:
+            yield _block(part, ids[first:last])
+
+
+def _block(piece: Piece, ids: NDArray[np.int64]) -> Block:
+    return Block(0, *piece, ids, tuple(stems_of(piece.text)))

@@ -196,8 +196,8 @@ def write_verdict(
     worst: dict[str, float] = {}
     for (claim, _, _), score in zip(claims, scores, strict=True):
         if score is not None:
-            said = " ".join(claim.text.casefold().split())
-            worst[said] = max(score, worst.get(said, score))
+            text = " ".join(claim.text.casefold().split())
+            worst[text] = max(score, worst.get(text, score))
     read = list(worst.values())
     raw_score = round(answer_score(read, config.answer), 4)
     failed = bool(read) and raw_score >= threshold.at(len(read))
