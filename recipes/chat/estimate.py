@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from .fitting import Fitting
+from .fitting import Fitting, Length
 from .model import BaseNotUsable
 from .settings import Run
 
@@ -96,8 +96,8 @@ def _adapter_parameters(run: Run, layers: dict[str, Any]) -> int:
     )
 
 
-def estimate(run: Run, shape: Shape, tokens: Sequence[int]) -> Estimate:
-    """Estimate memory and time of a run over rows of so many tokens each, at least one row."""
+def estimate(run: Run, shape: Shape, lengths: Sequence[Length]) -> Estimate:
+    """Estimate memory and time of a run over rows of these lengths, at least one row."""
     trained = shape.adapters or shape.parameters
     # Full sharding splits all that belongs to weights; adapters are trained on whole copies.
     shards = run.processes if run.method == "full" and run.sharding == "all" else 1
@@ -107,10 +107,10 @@ def estimate(run: Run, shape: Shape, tokens: Sequence[int]) -> Estimate:
     if run.sharding == "optimizer":  # which holds the weights in full precision, too
         weights = gradients = _WEIGHT_BYTES[run.precision] * trained
         optimizer = (4.0 + _STATE_BYTES[run.optimizer]) * trained / run.processes
-    activations = _activation_bytes(run, shape, max(tokens))
+    activations = _activation_bytes(run, shape, max(tokens for tokens, _ in lengths))
     if shards > 1:  # one layer is gathered while the next is
         activations += 2 * _WEIGHT_BYTES[run.precision] * shape.linear / shape.layers
-    total = round(run.epochs * sum(tokens))
+    total = round(run.epochs * sum(tokens for tokens, _ in lengths))
     peak = run.processes * run.hardware.tflops * _TERA * run.hardware.utilisation
     return Estimate(
         weights=weights / _GB,
@@ -118,9 +118,9 @@ def estimate(run: Run, shape: Shape, tokens: Sequence[int]) -> Estimate:
         optimizer=optimizer / _GB,
         activations=activations / _GB,
         memory=(weights + gradients + optimizer + activations) / _GB,
-        steps=run.steps(len(tokens)),
+        steps=run.steps(len(lengths)),
         tokens=total,
-        hours=_operations(run, shape, tokens) * run.epochs / peak / 3600,
+        hours=_operations(run, shape, lengths) * run.epochs / peak / 3600,
     )
 
 
@@ -151,22 +151,25 @@ def _activation_bytes(run: Run, shape: Shape, longest: int) -> float:
     return tokens * kept + min(tokens, _TILE_TOKENS) * _TILE_WIDTH * width + casts
 
 
-def _operations(run: Run, shape: Shape, tokens: Sequence[int]) -> float:
+def _operations(run: Run, shape: Shape, lengths: Sequence[Length]) -> float:
     """Return one epoch's operations: 2 a weight forward, 2 for inputs' and weights' gradients.
 
     With attention's own products (causal, so half of them), and once more forward for what
     checkpoints drop. Frozen weights get no gradient.
     """
     passes = 2 + (run.method == "full") + run.checkpointing
-    output = shape.hidden * shape.vocabulary
-    weights = 2.0 * (shape.linear * passes + output * (2 + (run.method == "full")))
+    layers = 2.0 * shape.linear * passes
+    output = 2.0 * shape.hidden * shape.vocabulary * (2 + (run.method == "full"))
     attention = 2.0 * shape.layers * shape.hidden * (3 + run.checkpointing)
-    return sum(length * (weights + attention * length) for length in tokens)
+    return sum(
+        tokens * (layers + attention * tokens) + scored * output for tokens, scored in lengths
+    )
 
 
 def describe(run: Run, fitting: Fitting) -> str:
     """Return the estimate of a run over these chats, as text."""
-    found = estimate(run, read_shape(run), fitting.tokens or [run.max_length])
+    whole = Length(run.max_length, run.max_length)
+    found = estimate(run, read_shape(run), fitting.lengths or [whole])
     room = run.hardware.memory_gb
     fits = "fits into" if found.memory <= room else "DOES NOT FIT INTO"
     return "\n".join(

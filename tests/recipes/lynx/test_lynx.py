@@ -14,11 +14,12 @@ from moonlynx.judge.judges.lynx import REPLY_KEYS, reply_schema
 from moonlynx.judge.prompts.parsing import parse_lynx
 from moonlynx.recipes import lynx
 from moonlynx.recipes.chat.estimate import estimate, read_shape
-from moonlynx.recipes.chat.fitting import NothingToTrainOn
-from moonlynx.recipes.chat.model import adapters, load_model
+from moonlynx.recipes.chat.fitting import Length, NothingToTrainOn
+from moonlynx.recipes.chat.model import adapters, load_model, load_tokenizer
 from moonlynx.recipes.chat.record import read_record
+from moonlynx.recipes.chat.sft import arguments_of, build_trainer
 from moonlynx.recipes.lynx import sft
-from moonlynx.recipes.lynx.chats import chat_of, preferences_of, shuffle_labels
+from moonlynx.recipes.lynx.chats import chat_of, fit, preferences_of, shuffle_labels
 from moonlynx.recipes.lynx.settings import LynxRun
 from moonlynx.recipes.lynx.sft import train
 from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
@@ -288,6 +289,21 @@ def test_the_command_trains(tiny_llama, rows_file, tmp_path, monkeypatch):
 
 
 @pytest.mark.heavy
+def test_the_estimate_counts_the_logits_that_trl_computes(tiny_llama, tmp_path):
+    run = tiny(tiny_llama)
+    tokenizer = load_tokenizer(run)
+    fitting = fit(ROWS[:4], run, tokenizer)
+    arguments = arguments_of(run, tmp_path, measured=False, tracker="none")
+    trainer = build_trainer(run, tokenizer, fitting.chats, [], arguments)
+    read = [found["labels"] for found in trainer.train_dataset]
+    assert fitting.lengths == [(len(row), sum(one != -100 for one in row)) for row in read]
+    shape = read_shape(run)
+    whole = [Length(tokens, tokens) for tokens, _ in fitting.lengths]
+    least, most = (estimate(run, shape, each).hours for each in (fitting.lengths, whole))
+    assert 0 < least < most
+
+
+@pytest.mark.heavy
 @pytest.mark.parametrize("method", ["full", "lora"])
 def test_the_estimate_of_what_weights_take_is_what_they_take(tiny_llama, tmp_path, method):
     """Weights, gradients and optimiser states are counted in the tensors of a real step."""
@@ -295,7 +311,7 @@ def test_the_estimate_of_what_weights_take_is_what_they_take(tiny_llama, tmp_pat
 
     run = tiny(tiny_llama, method=method, lora=LORA if method == "lora" else None)
     shape = read_shape(run)
-    found = estimate(run, shape, [100])
+    found = estimate(run, shape, [Length(100, 10)])
     model = load_model(run)
     if method == "lora":
         from peft import get_peft_model

@@ -93,7 +93,7 @@ def most_held(base, tmp_path, **changes):
     watch = Watch()
     trainer.add_callback(watch)
     trainer.train()
-    estimated = estimate(run, read_shape(run), fitting.tokens)
+    estimated = estimate(run, read_shape(run), fitting.lengths)
     return watch.held.most, estimated.activations * 1e9
 
 

@@ -12,6 +12,7 @@ from moonlynx.judge.judges.prompted.raghalu import RagHaluPrompt
 from moonlynx.judge.judges.talk import PromptedJudge
 from moonlynx.judge.registry import load_judge
 from moonlynx.recipes.chat.estimate import Shape, estimate
+from moonlynx.recipes.chat.fitting import Length
 from moonlynx.recipes.chat.record import read_record
 from moonlynx.recipes.chat.sft import arguments_of
 from moonlynx.recipes.raghalu import decoder
@@ -90,7 +91,7 @@ def test_the_papers_run():
 def test_zero_one_shares_out_the_optimiser_alone():
     run = read_run(FOLDER / "mistral-7b.yaml", DecoderRun)
     mistral = Shape(32, 4096, 14336, 32000, 7_241_732_096, 6_979_321_856, 0)
-    found = estimate(run, mistral, [8000])
+    found = estimate(run, mistral, [Length(8000, 8000)])
     assert found.weights == found.gradients == pytest.approx(14.5, abs=0.1)
     assert found.optimizer == pytest.approx(12 * 7.24 / 8, abs=0.1)
     assert found.memory < run.hardware.memory_gb
