@@ -46,6 +46,8 @@ def restore(weights: Path, out: Path, run: Run, base: Path) -> None:
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             found = values.get(name)
+            if found is None and name.startswith("conflict."):
+                continue  # older judges have no such head; a new one is learned
             if found is None or found.shape != parameter.shape:
                 raise BackendError(f"{weights / MODEL}: no weights of the shape of {name}")
             parameter.copy_(torch.tensor(found))

@@ -86,15 +86,26 @@ def test_a_run_is_restored_from_the_judge_that_it_shipped(base, shipped, tmp_pat
         restore(shipped / "onnx", out, run_of(one=STAGE), base)
 
 
-def test_weights_of_another_shape_are_refused(base, shipped, tmp_path):
+def without(shipped, folder, prefix):
+    """Copy an ONNX folder, less the weights whose names begin so."""
     import onnx
 
-    folder = tmp_path / "broken"
     shutil.copytree(shipped / "onnx", folder)
     model = onnx.load(folder / MODEL)
-    kept = [each for each in model.graph.initializer if each.name != "claim.bias"]
+    kept = [each for each in model.graph.initializer if not each.name.startswith(prefix)]
+    assert len(kept) < len(model.graph.initializer)
     del model.graph.initializer[:]
     model.graph.initializer.extend(kept)
     onnx.save(model, folder / MODEL)
+    return folder
+
+
+def test_weights_of_another_shape_are_refused(base, shipped, tmp_path):
+    folder = without(shipped, tmp_path / "broken", "claim.bias")
     with pytest.raises(BackendError, match=r"no weights of the shape of claim\.bias"):
         restore(folder, tmp_path / "out", run_of(one=STAGE), base)
+
+
+def test_a_judge_from_before_the_three_classes_gets_a_new_head(base, shipped, tmp_path):
+    restore(without(shipped, tmp_path / "old", "conflict."), tmp_path, run_of(one=STAGE), base)
+    assert "conflict.weight" in dict(load_network(tmp_path / "one").named_parameters())
