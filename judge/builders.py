@@ -169,7 +169,7 @@ def _luna(spec: JudgeSpec, threshold: float | None) -> Judge:
 
 def _raghalu(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .backends.encoder import load_encoder
-    from .judges.luna.weights import MINI, open_weights
+    from .judges.luna.weights import open_weights
     from .judges.raghalu.judge import RagHaluJudge
     from .judges.raghalu.tier_one import EncoderTier
     from .judges.raghalu.weights import EMBEDDED, open_heads
@@ -183,7 +183,7 @@ def _raghalu(spec: JudgeSpec, threshold: float | None) -> Judge:
         # Its threshold is that of a coin: the calibration beside it is of support.
         tier_one = EncoderTier(_luna(JudgeSpec("luna", first, spec.backend), 0.5))
     heads, calibration = open_heads(EMBEDDED if spec.model is None else Path(spec.model))
-    folder = open_weights(options.pop("luna", MINI), spec.backend)
+    folder = open_weights(options.pop("luna", heads.luna), spec.backend)
     config = folder.config.model_copy(update=options)
     encoder = load_encoder(folder.path, spec.backend)
     make = partial(RagHaluJudge, encoder, folder.tokenizer, config, heads, tier_one=tier_one)
@@ -245,7 +245,7 @@ BUILT_IN: Mapping[str, Factory] = {
         bounded=True,
     ),
     "raghalu": Factory(
-        "RAGHalu: sets aside sentences that claim nothing, and reads the others by luna:mini",
+        "RAGHalu: sets aside sentences that claim nothing, and reads the others by luna",
         _raghalu,
         needs="nothing; those fitted to a brand as raghalu:FOLDER, other encoders as "
         "?luna=FOLDER&tier1=FOLDER",

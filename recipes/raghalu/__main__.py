@@ -21,7 +21,7 @@ def fit(
     data: DataOption,
     out: Annotated[Path, typer.Option(help="Folder for the weights.")] = EMBEDDED,
 ) -> None:
-    """Fit tier 1, and threshold and probability of the judge, for the encoder of luna:mini."""
+    """Fit tier 1, and threshold and probability of the judge, for the encoder of luna."""
     from .fit import fit_heads
 
     with errors_as_messages():

@@ -17,7 +17,7 @@ from moonlynx.judge.contract.steps import finish
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.judges.luna.aggregate import SupportModel, features
 from moonlynx.judge.judges.luna.judge import LunaJudge
-from moonlynx.judge.judges.luna.weights import MINI, open_weights
+from moonlynx.judge.judges.luna.weights import open_weights
 from moonlynx.judge.judges.raghalu.checkable import CheckableModel, Term, terms
 from moonlynx.judge.judges.raghalu.weights import EMBEDDED, Heads, open_heads, save_heads
 
@@ -92,7 +92,7 @@ def adapt_heads(sentences: Sequence[BrandSentence], out: Path) -> Heads:
         if own is not None
     ]
     rows, labels = np.array([own for own, _ in read]), np.array([ok for _, ok in read])
-    support = fit_support(rows, labels, open_weights(MINI, None).config.support)
+    support = fit_support(rows, labels, open_weights(heads.luna, None).config.support)
     version = f"{heads.version}-brand"
     heads = heads.model_copy(update={"version": version, "threshold": DECIDED, "support": support})
     save_heads(heads, out)

@@ -43,7 +43,9 @@ class RagHaluJudge(LunaJudge):
 
         `tier_one` stands in for the first tier of `heads`.
         """
-        own = hashlib.sha256(heads.model_dump_json().encode("utf-8")).hexdigest()[:12]
+        # The encoder has a version of its own.
+        fitted = heads.model_dump_json(exclude={"luna"})
+        own = hashlib.sha256(fitted.encode("utf-8")).hexdigest()[:12]
         version = f"{heads.version}-{own}-w{config.windows}-{encoder.version}"
         support = config.support if heads.support is None else heads.support
         own_config = config.model_copy(update={"answer": "max", "support": support})

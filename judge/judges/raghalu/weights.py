@@ -12,7 +12,7 @@ from pydantic import StringConstraints
 from ...contract.types import MoonlynxError, Probability, Record
 from ...files.stored import MANIFEST, Manifest, check_file, load_record, save_manifest
 from ..luna.aggregate import SupportModel
-from ..luna.weights import CALIBRATION
+from ..luna.weights import CALIBRATION, MINI
 from .checkable import CheckableModel
 
 EMBEDDED = Path(__file__).parents[2] / "weights" / "raghalu"
@@ -29,6 +29,8 @@ class Heads(Record):
 
     schema_version: Literal["1.0"] = "1.0"
     version: _Version  # of these weights
+    # weights of the encoder that they were fitted to, as in luna:NAME; until 0.11 the small one
+    luna: str | None = MINI
     # a sentence is unsupported where 1 - P(supported) reaches it; a calibration beside the weights
     # has its own
     threshold: Probability = 0.5

@@ -8,7 +8,7 @@ from moonlynx.judge.backends.encoder import load_encoder
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.files.stored import MANIFEST
 from moonlynx.judge.judges.luna.aggregate import SupportModel
-from moonlynx.judge.judges.luna.weights import CALIBRATION, MINI, open_weights
+from moonlynx.judge.judges.luna.weights import CALIBRATION, open_weights
 from moonlynx.judge.judges.raghalu.checkable import terms
 from moonlynx.judge.judges.raghalu.judge import RagHaluJudge, conversation_form
 from moonlynx.judge.judges.raghalu.weights import (
@@ -17,6 +17,7 @@ from moonlynx.judge.judges.raghalu.weights import (
     RagHaluError,
     open_heads,
     save_heads,
+    write_manifest,
 )
 from moonlynx.judge.registry import load_judge
 from moonlynx.recipes.raghalu.families import load_families, of_split
@@ -116,7 +117,7 @@ def test_terms_fold_case_and_numbers():
 
 @pytest.fixture(scope="module")
 def parts():
-    folder = open_weights(MINI, None)
+    folder = open_weights(None, None)
     return load_encoder(folder.path, None), folder.tokenizer, folder.config
 
 
@@ -132,6 +133,19 @@ def test_tier_two_that_is_fitted_changes_the_scores(parts):
 
 def copied(tmp_path):
     return shutil.copytree(EMBEDDED, tmp_path / "raghalu")
+
+
+@pytest.mark.parametrize(("fields", "luna"), [({}, "luna:mini"), ({"luna": None}, "luna")])
+def test_weights_are_read_by_the_encoder_that_they_were_fitted_to(tmp_path, fields, luna):
+    folder = copied(tmp_path)
+    written = json.loads((folder / HEADS).read_text())
+    written.pop("luna", None)  # as until 0.11
+    (folder / HEADS).write_text(json.dumps(written | fields))
+    write_manifest(folder)
+    version = load_judge(f"raghalu:{folder}").info.version
+    encoder = load_judge(luna).info.version.rpartition("-")[2]
+    assert version.endswith(encoder)
+    assert load_judge(f"raghalu:{folder}?luna=mini").info.version.startswith(version[:14])
 
 
 def test_a_calibration_of_other_weights_gives_no_probability(tmp_path):
