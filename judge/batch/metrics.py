@@ -33,13 +33,13 @@ _ADHERENCE = f"{NAME}:{ADHERENCE}"
 def load_metrics(name: str) -> list[Metric]:
     """Load the metric of that name, or those that run in this process without torch for `all`.
 
-    Context adherence on the encoder is the judge luna:mini. Raises as `load_metric` and
+    Context adherence on the encoder is the judge luna. Raises as `load_metric` and
     `load_judge`.
     """
     if name == ALL:
         names = sorted([*heads_in(), ADHERENCE])
         return [metric for each in names for metric in load_metrics(f"{NAME}:{each}")]
-    return [JudgeMetric(load_judge("luna:mini")) if name == _ADHERENCE else load_metric(name)]
+    return [JudgeMetric(load_judge("luna")) if name == _ADHERENCE else load_metric(name)]
 
 
 def tasks_of(metrics: Sequence[Metric], rows: Iterable[MetricRow]) -> Iterator[Task]:

@@ -102,7 +102,7 @@ def metrics() -> None:
 def _where(name: str, heads: Sequence[str]) -> Iterator[str]:
     """Yield where a metric runs, and how well its head ranks texts of other sources."""
     if name == ADHERENCE:
-        yield f"runs here: luna2:{name}, which is the judge luna:mini"
+        yield f"runs here: luna2:{name}, which is the judge luna"
     elif name not in heads:
         yield (
             f"does not run here: fit a head (pip install 'moonlynx[train]', moonlynx train "
