@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 _DEEPEST = 32
 _WHITE = re.compile(r"\s*")
-_STRING = re.compile(r'[bru]?(?:"((?:[^"\\]|\\.)*+)"|\'((?:[^\'\\]|\\.)*+)\')', re.S)
+_STRING = re.compile(r'[bru]?(?:"((?>(?:[^"\\]|\\.)*))"|\'((?>(?:[^\'\\]|\\.)*))\')', re.S)
 _BARE = re.compile(r"[-+]?[\d.][\w.+-]*|[-+]?(?:Infinity|inf|NaN|nan)\b|[A-Za-z]+\b")
 _BARE_WORDS = {
     **dict.fromkeys(("null", "None", "undefined", "NaN", "nan"), "not given"),

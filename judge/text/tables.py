@@ -162,7 +162,7 @@ def _is_header(cells: Sequence[_Cell]) -> bool:
 def _csv_cells(line: _Cell, delimiter: str) -> list[_Cell] | None:
     """Split a line; None where a blank follows a delimiter, as it does in prose."""
     mark = re.escape(delimiter)
-    quoted = r'"((?:[^"]|"")*+)"'
+    quoted = r'"((?>(?:[^"]|"")*))"'
     cells = []
     at = 0
     while True:

@@ -17,10 +17,11 @@ _UNSPACED += "\uf900-\ufaff\U00020000-\U0003ffff"
 _MARKS = "\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
 _MARKS += "\u0900-\u0963\u0966-\u0dff\u200c\u200d"
 _LETTER = rf"(?![{_UNSPACED}])[^\W_]"
-_LETTERS = rf"{_LETTER}(?:{_LETTER}|[{_MARKS}])*+"
+# Atomic groups: possessive ones match otherwise before Python 3.11.5 (CPython issue 106052).
+_LETTERS = rf"{_LETTER}(?>(?:{_LETTER}|[{_MARKS}])*)"
 _TOKEN = re.compile(
-    rf"(?P<number>\d+(?:[.,:/]\d+)*+)|(?P<unspaced>[{_UNSPACED}]+)"
-    rf"|(?P<word>{_LETTERS}(?:['’](?!\d){_LETTERS})*+)"
+    rf"(?P<number>\d+(?>(?:[.,:/]\d+)*))|(?P<unspaced>[{_UNSPACED}]+)"
+    rf"|(?P<word>{_LETTERS}(?>(?:['’](?!\d){_LETTERS})*))"
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _STOP_WORDS = frozenset(

@@ -31,6 +31,20 @@ def test_no_python_file_is_long(tracked, root):
     assert {path: count for path, count in lengths.items() if count > LINE_LIMIT} == {}
 
 
+def test_no_pattern_has_a_possessive_group(tracked, root):
+    """Before Python 3.11.5, `(...)*+` matched otherwise where the group can be read in two ways."""
+    possessive = re.compile(r"(?<!\\)\)(?:[*+?]|\{[\d,]+\})\+")
+    assert possessive.search(r"(?:a|b)*+")
+    found = [
+        f"{path}:{number}: {line.strip()}"
+        for path, text in texts(tracked, root)
+        if path.suffix == ".py" and path.parts[0] != "tests"
+        for number, line in enumerate(text.splitlines(), start=1)
+        if possessive.search(line)
+    ]
+    assert found == []
+
+
 def test_no_file_names_a_machines_folders(tracked, root):
     found = [
         f"{path}:{number}: {line.strip()[:80]}"

@@ -18,7 +18,7 @@ from ...prompts.parsing import encodable, shorten
 AnyReply = TypeVar("AnyReply", bound=BaseModel)
 Object = dict[str, Any] | JudgeError
 """A reply's JSON object, or why there is none; reading from it passes the error on."""
-_FENCE = re.compile(r"\s*+```(?:json)?+\s(.*)```\s*+", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"\s*+```(?>(?:json)?)\s(.*)```\s*+", re.DOTALL | re.IGNORECASE)
 
 
 def keyed_schema(properties: dict[str, Any]) -> dict[str, Any]:
