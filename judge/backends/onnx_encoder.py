@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,14 @@ from .local import hash_files
 MODEL = "model.onnx"
 _OUTPUTS = ("token_logits", "claim_logit", "conflict_logit")
 
+_sessions: WeakValueDictionary[tuple[str, int], Any] = WeakValueDictionary()
+
 
 class OnnxEncoder:
     """Runs `model.onnx` on the CPU, each input by itself.
 
     Batches would be no faster on a CPU, and so nothing is padded and no output depends on what is
-    read beside it.
+    read beside it. Encoders of the same weights hold them in memory once.
     """
 
     name = "onnx"
@@ -38,10 +41,10 @@ class OnnxEncoder:
         path = folder / MODEL
         if not path.is_file():
             raise BackendError(f"no {MODEL} in {folder}; make one by the recipe's export")
-        self._session = open_session(path, path, _threads())
+        self.version = hash_files(path)
+        self._session = _shared_session(path, self.version)
         there = {output.name for output in self._session.get_outputs()}
         self._heads = 3 if _OUTPUTS[2] in there else 2
-        self.version = hash_files(path)
 
     def encode(self, inputs: Sequence[Input]) -> list[EncoderOutput]:
         """Read the inputs, in order."""
@@ -50,6 +53,15 @@ class OnnxEncoder:
     def _read(self, ids: NDArray[np.int64], types: NDArray[np.int64]) -> EncoderOutput:
         tokens, *firsts = self._session.run(_OUTPUTS[: self._heads], feed(ids, types))
         return EncoderOutput(tokens[0], *(float(logits[0]) for logits in firsts))
+
+
+def _shared_session(path: Path, version: str) -> Any:
+    """Return the session that runs these weights in this process, or start one."""
+    key = (version, _threads())
+    session = _sessions.get(key)
+    if session is None:
+        session = _sessions[key] = open_session(path, path, key[1])
+    return session
 
 
 def open_session(path: Path, network: Path | bytes, threads: int) -> Any:

@@ -1,4 +1,7 @@
+import gc
 import os
+import shutil
+import weakref
 
 import numpy as np
 import pytest
@@ -31,6 +34,21 @@ def test_the_output_is_the_same_bytes_by_any_number_of_threads(monkeypatch):
         outputs = encoder.encode(list(inputs()))
         found.add(b"".join(one.tokens.tobytes() + repr(one.claim).encode() for one in outputs))
     assert len(found) == 1
+
+
+def test_encoders_of_the_same_weights_hold_them_once(tmp_path, monkeypatch):
+    folders = tmp_path / "one", tmp_path / "other"
+    for folder in folders:
+        shutil.copytree(EMBEDDED[MINI], folder)
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")  # as no other test
+    first, second = (OnnxEncoder(folder) for folder in folders)
+    assert second._session is first._session
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    assert OnnxEncoder(folders[0])._session is not first._session
+    held = weakref.ref(first._session)
+    del first, second
+    gc.collect()
+    assert held() is None
 
 
 @pytest.mark.parametrize("asked", [None, "", "many", "4,2"])
