@@ -27,6 +27,7 @@ def test_the_recipes_that_there_are_and_the_papers_settings():
         "deberta-v3-large": "shipped",
         "luna-paper": "research",
         "mini": "shipped",
+        "mini-distilled": "shipped",
         "mini-no-ragtruth": "no-ragtruth",
         "modernbert-base": "shipped",
         "modernbert-large": "shipped",
