@@ -16,6 +16,7 @@ from .local import hash_files
 MODEL = "model.onnx"
 _OUTPUTS = ("token_logits", "claim_logit", "conflict_logit")
 
+# Those in use, by their weights' hash and number of threads.
 _sessions: WeakValueDictionary[tuple[str, int], Any] = WeakValueDictionary()
 
 
@@ -42,7 +43,9 @@ class OnnxEncoder:
         if not path.is_file():
             raise BackendError(f"no {MODEL} in {folder}; make one by the recipe's export")
         self.version = hash_files(path)
-        self._session = _shared_session(path, self.version)
+        running = self.version, _threads()
+        self._session = _sessions.get(running) or open_session(path, path, running[1])
+        _sessions[running] = self._session
         there = {output.name for output in self._session.get_outputs()}
         self._heads = 3 if _OUTPUTS[2] in there else 2
 
@@ -53,15 +56,6 @@ class OnnxEncoder:
     def _read(self, ids: NDArray[np.int64], types: NDArray[np.int64]) -> EncoderOutput:
         tokens, *firsts = self._session.run(_OUTPUTS[: self._heads], feed(ids, types))
         return EncoderOutput(tokens[0], *(float(logits[0]) for logits in firsts))
-
-
-def _shared_session(path: Path, version: str) -> Any:
-    """Return the session that runs these weights in this process, or start one."""
-    key = (version, _threads())
-    session = _sessions.get(key)
-    if session is None:
-        session = _sessions[key] = open_session(path, path, key[1])
-    return session
 
 
 def open_session(path: Path, network: Path | bytes, threads: int) -> Any:
