@@ -3,7 +3,7 @@
 `python` and `bash` blocks of a page run one after the other in one folder, empty at first, with the
 console commands on the path and the Hub switched off. A `text` or `json` block that follows at once
 is what the block prints, but for white space at the ends of lines, the layout of JSON, and what
-decimals are on another processor. `moonlynx serve` answers at its own port meanwhile.
+scores are on another processor. `moonlynx serve` answers at its own port meanwhile.
 
 `make` and `source` are not run; make's targets must exist. Blocks under `<!-- needs: server -->`
 (or `gpu`, `hub`, `files`) are not run either: their `moonlynx` commands must parse, the names of
@@ -41,7 +41,7 @@ exec 3>&1
 moonlynx() { printf '%q ' "$@" >&3; echo >&3; }
 vllm() { :; }; curl() { :; }
 """
-_DECIMAL = re.compile(r"\d+\.\d+")
+_SCORE = re.compile(r"(?<![\w.-])(?:0\.\d+|1\.0+)(?!\w|\.\d)")  # in [0, 1]; no part of a version
 _ROUNDING = 0.05  # int8 activations move a score by as much between processors
 _BLOCK = re.compile(
     r"(?:<!-- needs: (?P<needs>\w+) -->\s*\n)?^```(?P<language>\w*)\n(?P<body>.*?)^```$",
@@ -81,11 +81,12 @@ def lines(language, text):
 
 
 def same(expected, printed):
-    """Whether lines are equal, but for decimal fractions that differ a little."""
+    """Whether lines are equal, but for scores that differ a little."""
     one, other = "\n".join(expected), "\n".join(printed)
-    return _DECIMAL.sub("#", one) == _DECIMAL.sub("#", other) and [
-        float(found) for found in _DECIMAL.findall(one)
-    ] == pytest.approx([float(found) for found in _DECIMAL.findall(other)], abs=_ROUNDING)
+    scores = [[float(score) for score in _SCORE.findall(text)] for text in (one, other)]
+    return _SCORE.sub("#", one) == _SCORE.sub("#", other) and scores[0] == pytest.approx(
+        scores[1], rel=0, abs=_ROUNDING
+    )
 
 
 def bash(script, folder, environment):
