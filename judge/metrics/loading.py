@@ -1,6 +1,6 @@
 """From a metric's name to the metric, in the grammar of judges' names.
 
-- `luna2:toxicity` — a head on the encoder of luna:mini, where the metric ships with one.
+- `luna2:toxicity` — a head on the encoder of luna, where the metric ships with one.
 - `luna2:FOLDER@transformers` — a trained head on its backbone in this process (the default).
 - `luna2:FOLDER@vllm`, `luna2:FOLDER@URL` — the same by vLLM, offline or served.
 - `luna2:toxicity@transformers?backbone=MODEL` — the backbone prompted as it is, without a head:

@@ -1,1 +1,1 @@
-"""Luna-2: one head per metric, on a shared small decoder or on the encoder of luna:mini."""
+"""Luna-2: one head per metric, on a shared small decoder or on the encoder of luna."""

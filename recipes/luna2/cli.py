@@ -111,7 +111,7 @@ def _fit_heads(
     ] = None,
     out: OutOption = None,
 ) -> None:
-    """Fit heads on the encoder of luna:mini, and write those that TF-IDF does not beat."""
+    """Fit heads on the encoder of luna, and write those that TF-IDF does not beat."""
     _start(("onnx", "sklearn"))
     from moonlynx.judge.metrics.encoder import EMBEDDED
 

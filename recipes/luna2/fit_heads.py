@@ -28,7 +28,7 @@ from .baselines import fit_logistic, targets_of
 from .features import FORMS, Read
 from .measure import Flags, fit_thresholds, flags_of
 
-VERSION = "2"
+VERSION = "3"
 _WORD_STRENGTH = 3.0  # inverse of the penalty
 _STATE_STRENGTHS = (0.001, 0.01, 0.1)  # of these the one with the least loss on validation rows
 _RANK = 256  # directions of the states that the regression is fitted in
@@ -41,6 +41,15 @@ class Linear(NamedTuple):
 
     weights: Floats
     bias: Floats
+
+
+class Projected(NamedTuple):
+    """Numbers of rows in a few directions: `table` is (numbers - mean) / scale @ onto.T."""
+
+    table: Floats
+    onto: Floats
+    mean: Floats
+    scale: Floats
 
 
 def fit_head(
@@ -56,10 +65,11 @@ def fit_head(
     """
     form = FORMS[definition.name]
     words = _fit_words(definition, training) if form == "text" else None
+    projected, learned = _project(training), flags_of(definition, [each.row for each in training])
     gold = flags_of(definition, [read.row for read in validation])
     tried = []
     for strength in _STATE_STRENGTHS:
-        states = _fit_states(definition, training, strength)
+        states = _fit_states(definition, learned, projected, strength)
         head = EncoderHead(
             version=VERSION,
             metric=definition.name,
@@ -137,27 +147,37 @@ def _fit_words(definition: MetricDefinition, training: Sequence[Read]) -> WordWe
     )
 
 
-def _fit_states(definition: MetricDefinition, training: Sequence[Read], strength: float) -> Linear:
-    """Fit the regression over states, standardised, in the directions that vary most.
+def _project(training: Sequence[Read]) -> Projected:
+    """Standardise the numbers of the rows' first windows, and find what varies most among states.
 
     What is counted of a pair, and Luna's logit, is put beside these directions and weighs as much:
     a few numbers among thousands would else be lost.
     """
-    table = np.stack([read.numbers[0] for read in training]).astype(np.float64)
-    mean, scale = table.mean(axis=0), table.std(axis=0) + 1e-6
-    table = (table - mean) / scale
+    from sklearn.utils.extmath import randomized_svd
+
+    table = np.stack([read.numbers[0] for read in training])
+    mean, scale = table.mean(axis=0, dtype=np.float64), table.std(axis=0, dtype=np.float64) + 1e-6
+    table -= mean.astype(np.float32)
+    table /= scale.astype(np.float32)
     counts = training[0].parts[0].counts
     counted = 1 + len(counts) if counts else 0
-    states = table[:, : table.shape[1] - counted]
-    _, sizes, directions = np.linalg.svd(states, full_matrices=False)
-    onto = np.zeros((min(_RANK, len(directions)) + counted, table.shape[1]))
-    onto[: len(onto) - counted, : states.shape[1]] = directions[: len(onto) - counted]
+    width = table.shape[1] - counted
+    rank = min(_RANK, len(table), width)
+    _, sizes, directions = randomized_svd(table[:, :width], rank, random_state=0)
+    onto = np.zeros((rank + counted, table.shape[1]))
+    onto[:rank, :width] = directions
     for place in range(1, counted + 1):  # as large as the largest direction
         onto[-place, -place] = sizes[0] / math.sqrt(len(table))
-    gold = flags_of(definition, [read.row for read in training])
-    found = _regress(definition, table @ onto.T, gold, strength)
-    weights = found.weights @ onto / scale
-    return Linear(weights, found.bias - weights @ mean)
+    return Projected(table @ onto.T, onto, mean, scale)
+
+
+def _fit_states(
+    definition: MetricDefinition, gold: Flags, projected: Projected, strength: float
+) -> Linear:
+    """Fit the regression over states in the directions that vary most."""
+    found = _regress(definition, projected.table, gold, strength)
+    weights = found.weights @ projected.onto / projected.scale
+    return Linear(weights, found.bias - weights @ projected.mean)
 
 
 def _regress(definition: MetricDefinition, table: Any, gold: Flags, strength: float) -> Linear:

@@ -1,4 +1,4 @@
-"""`moonlynx train luna2-heads`: fits heads on the encoder of luna:mini, and measures them.
+"""`moonlynx train luna2-heads`: fits heads on the encoder of luna, and measures them.
 
 Each metric's head is measured beside the baselines on the same test rows. It ships where it
 gains on TF-IDF with logistic regression: macro AUROC by an interval above 0, and macro F1 by one
@@ -18,7 +18,7 @@ from moonlynx.eval.bootstrap import Floats
 from moonlynx.eval.markdown import table
 from moonlynx.judge.files.atomic import written_whole
 from moonlynx.judge.files.stored import MANIFEST
-from moonlynx.judge.judges.luna.weights import MINI, open_weights
+from moonlynx.judge.judges.luna.weights import open_weights
 from moonlynx.judge.metrics.definition import MetricDefinition, load_definition
 from moonlynx.judge.metrics.encoder import heads_in
 from moonlynx.judge.metrics.encoder.features import FeatureReader
@@ -72,7 +72,7 @@ def run_heads(
     metrics: Sequence[str] = tuple(FORMS),
 ) -> dict[str, Any]:
     """Fit and measure a head of each metric, and write those that ship; others' heads stay."""
-    weights = open_weights(MINI, None)
+    weights = open_weights(None, None)
     layers = find_layers(weights.path)
     reader = FeatureReader(StateEncoder(weights.path, layers), weights.tokenizer)
     kept = KeptFeatures(reader, layers, weights.tokenizer, out / "states")

@@ -8,7 +8,6 @@ architecture will do; without a GPU a small one.
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -18,21 +17,16 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from moonlynx.judge.backends.labels import LabelBackend, LabelReply, LabelRequest
 
-from .lora import draw_adapters, probabilities, write_requests
+from .lora import Floats, ask_all, draw_adapters, probabilities, start_vllm, write_requests
 from .record import AgainstOption, Bench, Measurement, Origin, ReportOption, publish, run
 from .rounds import own_process
 
 AGREE = 1e-3  # of a probability: as far apart as two engines may be
 _PROMPTS = 4  # that every adapter answers
 _ASKED = 16  # requests that are asked again and again
-# vLLM on a CPU would compile for half a minute, and take half the memory for its cache.
-_ON_CPU = {"TORCH_COMPILE_DISABLE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_HOST_IP": "127.0.0.1"}
-
-Floats = NDArray[np.float64]
 
 
 class Plan(NamedTuple):
@@ -137,7 +131,7 @@ def _by_transformers(plan: Plan, folders: Sequence[Path]) -> tuple[Floats, tuple
     model = str(plan.backbone)
     one_by_one = TransformersLabels(model, load="fp32")
     names = [one_by_one.attach("drawn", folder) for folder in folders]
-    answers = _ask_all(one_by_one, names, _prompts(plan))
+    answers = ask_all(one_by_one, names, _prompts(plan))
     asked = _asked(plan, names)
     alone = one_by_one.score(asked)
     moves = [_compare("transformers, asked again, one by one", alone, one_by_one.score(asked))]
@@ -145,14 +139,6 @@ def _by_transformers(plan: Plan, folders: Sequence[Path]) -> tuple[Floats, tuple
     for folder in folders[:2]:  # those that are asked
         together.attach("drawn", folder)
     return answers, (*moves, _compare("transformers, in one batch", alone, together.score(asked)))
-
-
-def _ask_all(
-    backend: LabelBackend, names: Sequence[str], prompts: Sequence[LabelRequest]
-) -> Floats:
-    """Return P of every prompt by every adapter, shape (adapters, prompts)."""
-    requests = [replace(prompt, adapter=name) for name in names for prompt in prompts]
-    return probabilities(backend.score(requests)).reshape(len(names), len(prompts))
 
 
 def _asked(plan: Plan, names: Sequence[str]) -> list[LabelRequest]:
@@ -167,26 +153,11 @@ def _by_vllm(
     plan: Plan, folders: Sequence[Path]
 ) -> tuple[Floats, float, tuple[Measurement, ...], tuple[Measurement, ...]]:
     """Return answers, seconds that the start took, speeds and moves."""
-    import torch
-
-    from moonlynx.judge.backends.vllm_labels import VLLMLabels
-
-    # In a process of its own the engine would outlive its work, and this one would wait for it.
-    os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
-    if not torch.cuda.is_available():
-        for name, value in _ON_CPU.items():
-            os.environ.setdefault(name, value)
     started = time.perf_counter()
-    backend = VLLMLabels(
-        str(plan.backbone),
-        max_model_len=min(2_048, 8 * plan.tokens + 512),
-        dtype="float32" if not torch.cuda.is_available() else "auto",
-        eager=True,
-        adapters=plan.slots,
-    )
+    backend = start_vllm(plan.backbone, min(2_048, 8 * plan.tokens + 512), plan.slots)
     seconds = time.perf_counter() - started
     names = [backend.attach("drawn", folder) for folder in folders]
-    answers = _ask_all(backend, names, _prompts(plan))
+    answers = ask_all(backend, names, _prompts(plan))
     speeds = tuple(_time(backend, names, plan))
     return answers, seconds, speeds, tuple(_shift(backend, names, plan))
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from moonlynx.judge.backends.labels import LabelReply, LabelRequest
+from moonlynx.judge.backends.labels import LabelBackend, LabelReply, LabelRequest
 from moonlynx.judge.backends.transformers_labels import ADAPTER_WEIGHTS
 from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.metrics.adapter import load_tokenizer
@@ -20,9 +22,13 @@ from moonlynx.judge.metrics.prompt import Encoded, Prompter
 from .record import BenchError
 from .texts import make_examples
 
+Floats = NDArray[np.float64]
+
 METRIC = "toxicity"  # a boolean one: a request's answer is one probability
 RANK = 16  # and alpha: Luna-2's, section 3.3
 TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj")
+# vLLM on a CPU would compile for half a minute, and take half the memory for its cache.
+_ON_CPU = {"TORCH_COMPILE_DISABLE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_HOST_IP": "127.0.0.1"}
 _SPREAD = 1.0  # of the second factor, in units of 1 / sqrt(rank): enough to change every answer
 
 
@@ -80,21 +86,55 @@ def lora_shapes(config: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
     }
 
 
+def write_inputs(backbone: Path, tokens: int, count: int, seed: int) -> list[MetricInput]:
+    """Return texts of so many of the backbone's tokens, no two alike."""
+    tokenizer = load_tokenizer(backbone).backend_tokenizer
+    return [
+        MetricInput(input=each.question, output=" ".join((*each.context, each.answer)))
+        for each in make_examples(tokenizer, tokens, count, seed)
+    ]
+
+
 def write_requests(backbone: Path, tokens: int, count: int, seed: int) -> list[LabelRequest]:
-    """Return requests of the metric over texts of so many tokens, no two alike, for no adapter."""
-    tokenizer = load_tokenizer(backbone)
-    prompter = Prompter(load_definition(METRIC), tokenizer)
+    """Return requests of the metric over the texts of `write_inputs`, for no adapter."""
+    prompter = Prompter(load_definition(METRIC), load_tokenizer(backbone))
     labels = tuple(prompter.tokens.ids.values())
     requests = []
-    for example in make_examples(tokenizer.backend_tokenizer, tokens, count, seed):
-        text = " ".join((*example.context, example.answer))
-        encoded = prompter.encode(MetricInput(input=example.question, output=text), 1 << 30)
+    for one in write_inputs(backbone, tokens, count, seed):
+        encoded = prompter.encode(one, 1 << 30)
         assert isinstance(encoded, Encoded)
         requests.append(LabelRequest(tuple(encoded.ids), encoded.places, labels))
     return requests
 
 
-def probabilities(replies: Sequence[LabelReply]) -> NDArray[np.float64]:
+def start_vllm(backbone: Path, positions: int, slots: int) -> LabelBackend:
+    """Start vLLM's engine in this process for prompts of so many tokens; raises as the engine."""
+    import torch
+
+    from moonlynx.judge.backends.vllm_labels import VLLMLabels
+
+    # In a process of its own the engine would outlive its work, and this one would wait for it.
+    os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+    here = torch.cuda.is_available()
+    if not here:
+        for name, value in _ON_CPU.items():
+            os.environ.setdefault(name, value)
+    return VLLMLabels(
+        str(backbone),
+        max_model_len=positions,
+        dtype="auto" if here else "float32",
+        eager=True,
+        adapters=slots,
+    )
+
+
+def ask_all(backend: LabelBackend, names: Sequence[str], prompts: Sequence[LabelRequest]) -> Floats:
+    """Return P of every prompt by every adapter, shape (adapters, prompts)."""
+    requests = [replace(prompt, adapter=name) for name in names for prompt in prompts]
+    return probabilities(backend.score(requests)).reshape(len(names), len(prompts))
+
+
+def probabilities(replies: Sequence[LabelReply]) -> Floats:
     """Return P of the first class of each reply, by the softmax over both.
 
     Raises:

@@ -105,3 +105,21 @@ def test_the_real_engine_gives_each_adapters_own_answers(tiny_llama, bench):
     assert max(each.found["moved at most"] for each in moves) < 1e-3
     again = next(each for each in moves if each.of["asked"].endswith("one by one"))
     assert again.found["changed"] == 0
+
+
+@pytest.mark.slow
+def test_trained_heads_by_the_real_engine_stand_beside_the_embedded_ones(tiny_llama, heads, bench):
+    sizes = ("--adapters", 4, "--tokens", 20, "--requests", 4, "--rounds", 1)
+    given = ("--head", heads["toxicity"], "--head", heads["tone"])
+    done, found = bench("heads", "--backbone", tiny_llama, *given, *sizes)
+    assert done.returncode == 0, done.stderr[-3000:]
+    correct, *mixes, single, one, every = found.measurements
+    assert correct.found["adapters within 0.001"] == correct.found["nearest to their own"] == 2
+    assert [each.of["adapters"] for each in mixes] == [1, 3, 4]
+    assert min(each.found["least"] for each in mixes) > 0
+    assert [each.of["by"] for each in (single, one, every)] == [
+        "one head by vLLM",
+        "one of the embedded heads",
+        f"all {found.measurements[-1].of['by'].split()[1]} of the embedded heads",
+    ]
+    assert min(min(each.samples) for each in (single, one, every)) > 0

@@ -1,4 +1,4 @@
-"""Heads on the encoder of luna:mini: the fast path of Luna-2, without a decoder."""
+"""Heads on the encoder of luna: the fast path of Luna-2, without a decoder."""
 
 from pathlib import Path
 

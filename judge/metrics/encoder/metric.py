@@ -1,4 +1,4 @@
-"""Metrics by heads on the encoder of luna:mini: a few milliseconds each, no torch and no GPU.
+"""Metrics by heads on the encoder of luna: a few milliseconds each, no torch and no GPU.
 
 Each window is read by itself, so that verdicts are independent; windows are joined as the
 metric's definition says.
@@ -28,7 +28,7 @@ _ADHERENCE = "context_adherence"
 
 
 class EncoderMetric:
-    """A metric by a head on the encoder of luna:mini."""
+    """A metric by a head on the encoder of luna."""
 
     def __init__(self, name: str, folder: Path = EMBEDDED) -> None:
         """Load the head of that name from a folder of heads.
@@ -97,6 +97,6 @@ class EncoderMetric:
 
 @lru_cache(maxsize=1)  # all heads have the same
 def _load_reader(layers: tuple[str, ...]) -> tuple[FeatureReader, Tokenizer]:
-    weights = luna.open_weights(luna.MINI, None)
+    weights = luna.open_weights(None, None)
     encoder = StateEncoder(weights.path, layers)
     return FeatureReader(encoder, weights.tokenizer), weights.tokenizer

@@ -18,7 +18,8 @@ _NAME = re.compile(
     r"(?:[^\W\d_a-z][\w'’&-]*\.?)(?: (?:(?:of|de|van|von|da) )?[^\W\d_a-z][\w'’&-]*)*"
 )
 _MOST = 256  # sentences of an input whose names are looked for, so that a long one takes no longer
-_VERSION = "names1"
+_HIDDEN = "it"  # stands for what has a format
+_VERSION = "names2"
 
 
 class PiiMetric:
@@ -27,7 +28,8 @@ class PiiMetric:
     What has a format has P 1 where it is found, else 0: a neural head has no say in it. Persons,
     places and organisations are runs of capitalised words, which the tagger reads in their
     sentence; the text's P is that of the likeliest, and where it reaches the threshold there is a
-    span. Addresses and dates are the head's own.
+    span. Addresses and dates are the head's own, which reads what has a format as a word: many
+    digits are no address.
     """
 
     calibrated = True
@@ -50,13 +52,16 @@ class PiiMetric:
 
     def __call__(self, inputs: Sequence[MetricInput]) -> list[MetricVerdict]:
         """Judge the inputs."""
-        found = self._head(inputs)
-        return [self._join(one, verdict) for one, verdict in zip(inputs, found, strict=True)]
+        formats = [list(_formats(one)) for one in inputs]
+        hidden = [_hide(one, spans) for one, spans in zip(inputs, formats, strict=True)]
+        found = zip(inputs, self._head(hidden), formats, strict=True)
+        return [self._join(one, verdict, spans) for one, verdict, spans in found]
 
-    def _join(self, one: MetricInput, found: MetricVerdict) -> MetricVerdict:
+    def _join(
+        self, one: MetricInput, found: MetricVerdict, spans: list[MetricSpan]
+    ) -> MetricVerdict:
         if found.error is not None:
             return found
-        spans = list(_formats(one))
         labels = found.labels | dict.fromkeys((*FORMATS, *NAMES), 0.0)
         labels |= {span.label: 1.0 for span in spans}
         usage = found.usage
@@ -93,6 +98,19 @@ def _formats(one: MetricInput) -> Iterator[MetricSpan]:
     for field in _FIELDS:
         for kind, start, end in find_formats(getattr(one, field)):
             yield _span(one, field, start, end, kind, 1.0)
+
+
+def _hide(one: MetricInput, spans: Sequence[MetricSpan]) -> MetricInput:
+    """Put a word in the place of each span; of those that overlap the first."""
+    texts: dict[str, str] = {}
+    for field in _FIELDS:
+        text, read, parts = getattr(one, field), 0, []
+        for start, end in sorted((s.start, s.end) for s in spans if s.field == field):
+            if start >= read:
+                parts += [text[read:start], _HIDDEN]
+                read = end
+        texts[field] = "".join([*parts, text[read:]])
+    return one.model_copy(update=texts)
 
 
 def _span(

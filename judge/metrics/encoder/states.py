@@ -1,6 +1,6 @@
-"""The states of luna:mini's encoder: its network, asked for more of its tensors.
+"""The states of luna's encoder: its network, asked for more of its tensors.
 
-The weights are luna:mini's own file, byte for byte. That some inner tensors are outputs too is
+The weights are luna's own file, byte for byte. That some inner tensors are outputs too is
 appended to it: parts of one protocol buffer that follow each other are merged.
 """
 

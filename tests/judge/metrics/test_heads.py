@@ -74,7 +74,7 @@ def build(metric):
     outputs = tuple(definition.classes)
     if definition.kind == "boolean":
         outputs = (definition.positive,)
-    form, width, n = FORMS[metric], 384, len(outputs)
+    form, width, n = FORMS[metric], 768, len(outputs)
     counts = {"text": 0, "documents": 3, "answer": 3, "tools": len(COUNTS)}[form]
     numbers = 4 * width if form == "text" else 5 * width + 1 + counts
     words = None
@@ -92,7 +92,7 @@ def build(metric):
         metric=metric,
         kind=definition.kind,
         form=form,
-        encoder=StateEncoder(luna.EMBEDDED[luna.MINI], LAYERS).version,
+        encoder=StateEncoder(luna.EMBEDDED[None], LAYERS).version,
         layers=LAYERS,
         outputs=outputs,
         words=words,
@@ -121,9 +121,9 @@ def test_states_as_outputs_leave_the_logit_and_probabilities_join():
 
     ids = np.array([101, 7592, 2088, 102, 2748, 102], dtype=np.int64)
     types = np.array([0, 0, 0, 0, 1, 1], dtype=np.int64)
-    states = StateEncoder(luna.EMBEDDED[luna.MINI], LAYERS)((ids, types))
-    assert states.layers.shape == (2, 6, 384)
-    plain = OnnxEncoder(luna.EMBEDDED[luna.MINI]).encode([(ids, types)])[0]
+    states = StateEncoder(luna.EMBEDDED[None], LAYERS)((ids, types))
+    assert states.layers.shape == (2, 6, 768)
+    plain = OnnxEncoder(luna.EMBEDDED[None]).encode([(ids, types)])[0]
     assert states.claim == pytest.approx(plain.claim, abs=1e-5)
     logits = np.array([1000.0, 0.0, -1000.0])
     assert join("multi-class", logits).tolist() == [1, 0, 0]
@@ -136,7 +136,7 @@ def test_the_worst_window_and_the_document_that_holds_the_answer_count(folder):
     long = MetricInput(input="", output="".join(parts))
     (verdict,) = judge([long])
     assert verdict.usage.windows > 2
-    cut = read_parts("text", judge.definition, long, luna.open_weights(luna.MINI, None).tokenizer)
+    cut = read_parts("text", judge.definition, long, luna.open_weights(None, None).tokenizer)
     assert len(cut) == verdict.usage.windows
     each = judge([MetricInput(input="", output=part.premise) for part in cut])
     assert verdict.labels["true"] == max(one.labels["true"] for one in each)
@@ -248,7 +248,7 @@ def test_heads_share_an_encoder_and_ignore_words_that_training_lacked(folder):
     EncoderMetric("tone", folder)
     assert module._load_reader.cache_info().misses == before
     scorer = Scorer(build("toxicity"))
-    numbers = np.zeros(4 * 384, dtype=np.float32)
+    numbers = np.zeros(4 * 768, dtype=np.float32)
     both = hash_words("so it goes on and on")
     held = both.buckets % 2 == 0
     assert 0 < held.sum() < len(held)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moonlynx.judge.contract.types import MetricInput
-from moonlynx.judge.judges.luna.weights import MINI, open_weights
+from moonlynx.judge.judges.luna.weights import open_weights
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.encoder import heads_in
 from moonlynx.judge.metrics.encoder.features import FeatureReader
@@ -57,9 +57,9 @@ def test_so_many_rows_are_kept_or_all():
     ("metric", "rows"), [("toxicity", list(texts())), ("tool_selection_quality", list(calls()))]
 )
 def test_a_fitted_head_judges_as_it_was_measured(metric, rows, tmp_path):
-    weights, definition = open_weights(MINI, None), load_definition(metric)
+    weights, definition = open_weights(None, None), load_definition(metric)
     layers = find_layers(weights.path)
-    assert len(layers) == 4
+    assert len(layers) == 7
     reader = FeatureReader(StateEncoder(weights.path, layers), weights.tokenizer)
     kept = KeptFeatures(reader, layers, weights.tokenizer, tmp_path / "states")
     training, validation = (kept.read(metric, some) for some in (rows[:20], rows[20:]))

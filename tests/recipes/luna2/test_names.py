@@ -4,7 +4,7 @@ import json
 import pytest
 
 from moonlynx.judge.contract.types import MetricInput
-from moonlynx.judge.judges.luna.weights import MINI, open_weights
+from moonlynx.judge.judges.luna.weights import open_weights
 from moonlynx.judge.metrics.adapter import HeadError
 from moonlynx.judge.metrics.encoder import EMBEDDED
 from moonlynx.judge.metrics.encoder.features import FeatureReader
@@ -107,7 +107,7 @@ def test_spans_say_what_is_named_and_other_capitals_name_nothing(data):
 
 @pytest.mark.heavy
 def test_the_tagger_learns_its_rows_and_judges_as_it_was_fitted(data, tmp_path):
-    weights, head = open_weights(MINI, None), open_head(EMBEDDED, "pii")
+    weights, head = open_weights(None, None), open_head(EMBEDDED, "pii")
     reader = FeatureReader(StateEncoder(weights.path, head.layers), weights.tokenizer)
     names = fit_names(reader, data)
     tag, right, total = NameScorer(names, "pii"), 0, 0
@@ -142,3 +142,14 @@ def test_a_name_far_into_a_sentence_without_an_end_is_found_and_a_head_without_n
     save_heads([head], tmp_path)
     with pytest.raises(HeadError, match="has no names; fit it anew: moonlynx train luna2-heads"):
         PiiMetric(EncoderMetric("pii", tmp_path))
+
+
+@pytest.mark.heavy
+def test_what_has_a_format_is_no_address_beside_it():
+    pii = PiiMetric(EncoderMetric("pii"))
+    texts = ("Ask at desk.lena@example.net about it.", "It goes to NL91 ABNA 0417 1643 00 today.")
+    verdicts = pii([MetricInput(input=text, output="x") for text in texts])
+    for text, verdict, label in zip(texts, verdicts, ("email", "bank_account"), strict=True):
+        assert {name for name, p in verdict.labels.items() if p >= pii.thresholds[name]} == {label}
+        (span,) = verdict.spans
+        assert text[span.start : span.end] == span.text
