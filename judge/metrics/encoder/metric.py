@@ -1,4 +1,4 @@
-"""Metrics by heads on the encoder of luna: a few milliseconds each, no torch and no GPU.
+"""Metrics by heads on the encoder of luna, which reads a text once for all: no torch and no GPU.
 
 Each window is read by itself, so that verdicts are independent; windows are joined as the
 metric's definition says.
