@@ -24,6 +24,7 @@ from moonlynx.judge.contract.types import (
 )
 from moonlynx.judge.files.stored import load_yaml
 from moonlynx.judge.metrics.metric import Metric
+from moonlynx.judge.metrics.spans import cover
 
 Action = Literal["pass", "flag", "mask", "block"]
 _STRICTNESS: tuple[Action, ...] = get_args(Action)
@@ -152,8 +153,8 @@ class Guardrails:
             action=action,
             hits=tuple(hits),
             errors=errors,
-            input=None if blocked else _mask(one.input, "input", masked),
-            output=None if blocked else _mask(one.output, "output", masked),
+            input=None if blocked else cover(one.input, "input", masked, _name_label),
+            output=None if blocked else cover(one.output, "output", masked, _name_label),
         )
 
     def _held(self, rule: Rule, labels: Sequence[str], found: MetricVerdict) -> Iterator[str]:
@@ -166,10 +167,5 @@ class Guardrails:
                 yield label
 
 
-def _mask(text: str, field: str, spans: Sequence[MetricSpan]) -> str:
-    pieces, done = [], 0
-    for span in sorted((s for s in spans if s.field == field), key=lambda s: (s.start, -s.end)):
-        if span.start >= done:
-            pieces += [text[done : span.start], f"[{span.label.upper()}]"]
-        done = max(done, span.end)
-    return "".join([*pieces, text[done:]])
+def _name_label(span: MetricSpan) -> str:
+    return f"[{span.label.upper()}]"

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -20,12 +21,22 @@ import typer
 
 from moonlynx.judge.backends.labels import LabelBackend, LabelReply, LabelRequest
 
-from .lora import Floats, ask_all, draw_adapters, probabilities, start_vllm, write_requests
+from .lora import (
+    Floats,
+    ask_all,
+    choose_mixes,
+    draw_adapters,
+    probabilities,
+    start_vllm,
+    time_mixes,
+    write_prompts,
+    write_requests,
+)
 from .record import AgainstOption, Bench, Measurement, Origin, ReportOption, publish, run
 from .rounds import own_process
 
 AGREE = 1e-3  # of a probability: as far apart as two engines may be
-_PROMPTS = 4  # that every adapter answers
+_MIXES = (1, 8, 64, 200)
 _ASKED = 16  # requests that are asked again and again
 
 
@@ -62,7 +73,7 @@ def command(
         backbone=backbone.resolve(),
         adapters=adapters,
         slots=slots or adapters,
-        mixes=tuple(sorted({n for n in (1, 8, 64, 200) if n <= adapters} | {adapters})),
+        mixes=choose_mixes(_MIXES, adapters),
         tokens=tokens,
         requests=requests,
         rounds=rounds,
@@ -87,9 +98,10 @@ def measure(plan: Plan) -> Bench:
             here, alone = process.submit(_by_transformers, plan, folders).result()
         with own_process() as process:
             there, seconds, speeds, moves = process.submit(_by_vllm, plan, folders).result()
+    length = len(write_prompts(plan.backbone, plan.tokens)[0].prompt)
     note = (
         f"`{plan.backbone.name}`, {plan.slots} adapters in a batch, {size / 1e6:.2f} MB each, "
-        f"{len(_prompts(plan)[0].prompt)} tokens in a prompt, {plan.requests} requests at once; "
+        f"{length} tokens in a prompt, {plan.requests} requests at once; "
         f"the engine was up after {seconds:.0f} s. A prompt's P has a standard deviation of "
         f"{here.std(0).mean():.2f} over the adapters."
     )
@@ -120,10 +132,6 @@ def compare_engines(here: Floats, there: Floats) -> Measurement:
     )
 
 
-def _prompts(plan: Plan) -> list[LabelRequest]:
-    return write_requests(plan.backbone, plan.tokens, _PROMPTS, seed=1)
-
-
 def _by_transformers(plan: Plan, folders: Sequence[Path]) -> tuple[Floats, tuple[Measurement, ...]]:
     """Return each adapter's answers, shape (adapters, prompts), and how far batches move them."""
     from moonlynx.judge.backends.transformers_labels import TransformersLabels
@@ -131,7 +139,7 @@ def _by_transformers(plan: Plan, folders: Sequence[Path]) -> tuple[Floats, tuple
     model = str(plan.backbone)
     one_by_one = TransformersLabels(model, load="fp32")
     names = [one_by_one.attach("drawn", folder) for folder in folders]
-    answers = ask_all(one_by_one, names, _prompts(plan))
+    answers = ask_all(one_by_one, names, write_prompts(plan.backbone, plan.tokens))
     asked = _asked(plan, names)
     alone = one_by_one.score(asked)
     moves = [_compare("transformers, asked again, one by one", alone, one_by_one.score(asked))]
@@ -157,37 +165,10 @@ def _by_vllm(
     backend = start_vllm(plan.backbone, min(2_048, 8 * plan.tokens + 512), plan.slots)
     seconds = time.perf_counter() - started
     names = [backend.attach("drawn", folder) for folder in folders]
-    answers = ask_all(backend, names, _prompts(plan))
-    speeds = tuple(_time(backend, names, plan))
+    answers = ask_all(backend, names, write_prompts(plan.backbone, plan.tokens))
+    write = partial(write_requests, plan.backbone, plan.tokens, plan.requests)
+    speeds = tuple(time_mixes(backend, names, plan.mixes, plan.rounds, write, {}))
     return answers, seconds, speeds, tuple(_shift(backend, names, plan))
-
-
-def _time(backend: LabelBackend, names: Sequence[str], plan: Plan) -> Iterator[Measurement]:
-    """Yield the speed of as many requests with few adapters and with many; texts are always new."""
-    rates: dict[int, list[float]] = {mix: [] for mix in plan.mixes}
-    seed = 10
-    for _ in range(plan.rounds):
-        for mix, found in rates.items():
-            seed += 1
-            texts = write_requests(plan.backbone, plan.tokens, plan.requests, seed)
-            requests = [replace(each, adapter=names[n % mix]) for n, each in enumerate(texts)]
-            started = time.perf_counter()
-            probabilities(backend.score(requests))
-            found.append(plan.requests / (time.perf_counter() - started))
-    one = float(np.median(rates[plan.mixes[0]]))
-    for mix, found in rates.items():
-        middle = float(np.median(found))
-        yield Measurement(
-            table="Speed",
-            of={"adapters at once": mix},
-            found={
-                "requests/s": middle,
-                "least": min(found),
-                "most": max(found),
-                "of one adapter's": middle / one,
-            },
-            samples=tuple(round(rate, 2) for rate in found),
-        )
 
 
 def _shift(backend: LabelBackend, names: Sequence[str], plan: Plan) -> Iterator[Measurement]:

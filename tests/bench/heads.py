@@ -10,27 +10,36 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-import numpy as np
 import typer
 
-from moonlynx.judge.backends.labels import LabelBackend
+from moonlynx.judge.backends.labels import LabelBackend, LabelRequest
 from moonlynx.judge.metrics.encoder import heads_in
 from moonlynx.judge.metrics.encoder.metric import EncoderMetric
 
 from .adapters import compare_engines
-from .lora import Floats, ask_all, probabilities, start_vllm, write_inputs, write_requests
+from .lora import (
+    Floats,
+    ask_all,
+    choose_mixes,
+    probabilities,
+    start_vllm,
+    time_mixes,
+    write_inputs,
+    write_prompts,
+    write_requests,
+)
 from .record import AgainstOption, Bench, Measurement, Origin, ReportOption, publish, run, spread
 from .rounds import own_process
 
 _MIXES = (1, 3, 9, 200)
-_PROMPTS, _SHORT = 4, 60  # that every head answers, and their texts' tokens
+_SHORT = 60  # tokens of the texts over which both engines are compared
 _MORE = 64  # tokens by which prompts over texts of one length may differ
 _SINGLE = 20  # requests of which each is timed alone
-_ALONE = "One request at a time"
 
 
 class Plan(NamedTuple):
@@ -64,7 +73,7 @@ def command(
     plan = Plan(
         backbone=backbone.resolve(),
         heads=tuple(folder.resolve() for folder in head),
-        mixes=tuple(sorted({n for n in _MIXES if n <= adapters} | {adapters})),
+        mixes=choose_mixes(_MIXES, adapters),
         tokens=tuple(sorted(tokens or (500, 2_000))),
         requests=requests,
         rounds=rounds,
@@ -112,16 +121,13 @@ def _length(plan: Plan, tokens: int) -> int:
     return len(write_requests(plan.backbone, tokens, 1, seed=0)[0].prompt)
 
 
-def _answer_short(plan: Plan, backend: LabelBackend, names: Sequence[str]) -> Floats:
-    return ask_all(backend, names, write_requests(plan.backbone, _SHORT, _PROMPTS, seed=1))
-
-
 def _by_transformers(plan: Plan) -> Floats:
     """Return each head's answers, shape (heads, prompts)."""
     from moonlynx.judge.backends.transformers_labels import TransformersLabels
 
     backend = TransformersLabels(str(plan.backbone), load="fp32")
-    return _answer_short(plan, backend, [backend.attach("head", each) for each in plan.heads])
+    names = [backend.attach("head", each) for each in plan.heads]
+    return ask_all(backend, names, write_prompts(plan.backbone, _SHORT))
 
 
 def _by_vllm(plan: Plan) -> tuple[Floats, tuple[Measurement, ...]]:
@@ -130,44 +136,25 @@ def _by_vllm(plan: Plan) -> tuple[Floats, tuple[Measurement, ...]]:
     backend = start_vllm(plan.backbone, longest + _MORE, plan.mixes[-1])
     copies = islice(cycle(plan.heads), max(len(plan.heads), plan.mixes[-1]))
     names = [backend.attach("head", folder) for folder in copies]
-    answers = _answer_short(plan, backend, names[: len(plan.heads)])
-    return answers, (*_time_mixes(plan, backend, names), *_time_single(plan, backend, names))
-
-
-def _time_mixes(plan: Plan, backend: LabelBackend, names: Sequence[str]) -> Iterator[Measurement]:
-    """Yield the speed of as many requests with few adapters and with many, in turns."""
-    seed = 10
+    answers = ask_all(backend, names[: len(plan.heads)], write_prompts(plan.backbone, _SHORT))
+    speeds: list[Measurement] = []
     for tokens in plan.tokens:
-        rates: dict[int, list[float]] = {mix: [] for mix in plan.mixes}
-        for _ in range(plan.rounds):
-            for mix, found in rates.items():
-                seed += 1
-                texts = write_requests(plan.backbone, tokens, plan.requests, seed)
-                requests = [replace(each, adapter=names[n % mix]) for n, each in enumerate(texts)]
-                started = time.perf_counter()
-                probabilities(backend.score(requests))
-                found.append(plan.requests / (time.perf_counter() - started))
-        one = float(np.median(rates[plan.mixes[0]]))
-        for mix, found in rates.items():
-            middle = float(np.median(found))
-            yield Measurement(
-                table=f"{plan.requests} requests at once",
-                of={"tokens": tokens, "adapters": mix},
-                found={
-                    "requests/s": middle,
-                    "least": min(found),
-                    "most": max(found),
-                    "of one adapter's": middle / one,
-                },
-                samples=tuple(round(rate, 3) for rate in found),
-            )
+        write = partial(_write_anew, plan, tokens)
+        of = {"tokens": tokens, "requests": plan.requests}
+        speeds += time_mixes(backend, names, plan.mixes, plan.rounds, write, of)
+    return answers, (*speeds, *_time_single(plan, backend, names))
+
+
+def _write_anew(plan: Plan, tokens: int, seed: int) -> list[LabelRequest]:
+    """Return requests over texts that begin like none of another length: a prefix would be kept."""
+    return write_requests(plan.backbone, tokens, plan.requests, seed=1_000 * tokens + seed)
 
 
 def _time_single(plan: Plan, backend: LabelBackend, names: Sequence[str]) -> Iterator[Measurement]:
     """Yield the seconds of a request by itself, of each adapter in turn."""
     for tokens in plan.tokens:
         seconds = []
-        texts = write_requests(plan.backbone, tokens, _SINGLE, seed=2)
+        texts = write_requests(plan.backbone, tokens, _SINGLE, seed=tokens)
         for number, request in enumerate(texts):
             started = time.perf_counter()
             asked = replace(request, adapter=names[number % len(plan.heads)])
@@ -184,8 +171,8 @@ def _embedded(plan: Plan) -> tuple[Measurement, ...]:
     for tokens in plan.tokens:
         for title, asked in (("one", heads[:1]), (f"all {len(heads)}", heads)):
             seconds = []
-            # Other texts for either, as a text that was read is kept.
-            for one in write_inputs(plan.backbone, tokens, _SINGLE, seed=len(asked)):
+            # Other texts for each, as a window that was read is kept.
+            for one in write_inputs(plan.backbone, tokens, _SINGLE, seed=tokens + len(asked)):
                 started = time.perf_counter()
                 for each in asked:
                     each([one])
@@ -196,7 +183,7 @@ def _embedded(plan: Plan) -> tuple[Measurement, ...]:
 
 def _single(what: str, tokens: int, seconds: Sequence[float]) -> Measurement:
     return Measurement(
-        table=_ALONE,
+        table="One request at a time",
         of={"by": what, "tokens": tokens},
         found=spread(seconds),
         samples=tuple(round(each, 4) for each in seconds),

@@ -1,10 +1,11 @@
-"""Drawn adapters on a backbone, and requests of a metric for them: what `adapters` measures."""
+"""Adapters on a backbone, requests of a metric for them, and how fast they are answered."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from moonlynx.judge.metrics.adapter import load_tokenizer
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.prompt import Encoded, Prompter
 
-from .record import BenchError
+from .record import BenchError, Measurement
 from .texts import make_examples
 
 Floats = NDArray[np.float64]
@@ -27,6 +28,7 @@ Floats = NDArray[np.float64]
 METRIC = "toxicity"  # a boolean one: a request's answer is one probability
 RANK = 16  # and alpha: Luna-2's, section 3.3
 TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj")
+_PROMPTS = 4  # that every adapter answers
 # vLLM on a CPU would compile for half a minute, and take half the memory for its cache.
 _ON_CPU = {"TORCH_COMPILE_DISABLE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_HOST_IP": "127.0.0.1"}
 _SPREAD = 1.0  # of the second factor, in units of 1 / sqrt(rank): enough to change every answer
@@ -105,6 +107,59 @@ def write_requests(backbone: Path, tokens: int, count: int, seed: int) -> list[L
         assert isinstance(encoded, Encoded)
         requests.append(LabelRequest(tuple(encoded.ids), encoded.places, labels))
     return requests
+
+
+def write_prompts(backbone: Path, tokens: int) -> list[LabelRequest]:
+    """Return the requests that every adapter answers, over texts of so many tokens."""
+    return write_requests(backbone, tokens, _PROMPTS, seed=1)
+
+
+def choose_mixes(sizes: Collection[int], adapters: int) -> tuple[int, ...]:
+    """Return how many adapters share a load: the sizes up to `adapters`, and that itself."""
+    return tuple(sorted({n for n in sizes if n <= adapters} | {adapters}))
+
+
+def time_mixes(
+    backend: LabelBackend,
+    names: Sequence[str],
+    mixes: Sequence[int],
+    rounds: int,
+    write: Callable[[int], Sequence[LabelRequest]],
+    of: Mapping[str, int],
+) -> Iterator[Measurement]:
+    """Yield the speed of as many requests with few adapters and with many, in turns.
+
+    Args:
+        backend: what scores them.
+        names: of the adapters, as `backend` knows them.
+        mixes: how many of them share the requests, the first the one to compare with.
+        rounds: of each timing.
+        write: returns the requests of a seed, other texts for each, so that no prefix is kept.
+        of: what else the rows of the table say.
+    """
+    rates: dict[int, list[float]] = {mix: [] for mix in mixes}
+    seed = 10
+    for _ in range(rounds):
+        for mix, found in rates.items():
+            seed += 1
+            requests = [replace(each, adapter=names[n % mix]) for n, each in enumerate(write(seed))]
+            started = time.perf_counter()
+            probabilities(backend.score(requests))
+            found.append(len(requests) / (time.perf_counter() - started))
+    one = float(np.median(rates[mixes[0]]))
+    for mix, found in rates.items():
+        middle = float(np.median(found))
+        yield Measurement(
+            table="Speed",
+            of={**of, "adapters at once": mix},
+            found={
+                "requests/s": middle,
+                "least": min(found),
+                "most": max(found),
+                "of one adapter's": middle / one,
+            },
+            samples=tuple(round(rate, 3) for rate in found),
+        )
 
 
 def start_vllm(backbone: Path, positions: int, slots: int) -> LabelBackend:

@@ -9,6 +9,7 @@ from ...contract.types import MetricInput, MetricSpan, MetricVerdict, Usage
 from ...text import Piece, iter_sentences, stems_of
 from ..adapter import HeadError
 from ..formats import FORMATS, find_formats
+from ..spans import cover
 from .head import NAMES, NameScorer
 from .metric import EncoderMetric
 
@@ -101,15 +102,11 @@ def _formats(one: MetricInput) -> Iterator[MetricSpan]:
 
 
 def _hide(one: MetricInput, spans: Sequence[MetricSpan]) -> MetricInput:
-    """Put a word in the place of each span; of those that overlap the first."""
-    texts: dict[str, str] = {}
-    for field in _FIELDS:
-        text, read, parts = getattr(one, field), 0, []
-        for start, end in sorted((s.start, s.end) for s in spans if s.field == field):
-            if start >= read:
-                parts += [text[read:start], _HIDDEN]
-                read = end
-        texts[field] = "".join([*parts, text[read:]])
+    """Put a word in the place of each span."""
+    texts = {
+        "input": cover(one.input, "input", spans, lambda _: _HIDDEN),
+        "output": cover(one.output, "output", spans, lambda _: _HIDDEN),
+    }
     return one.model_copy(update=texts)
 
 
