@@ -7,7 +7,26 @@ from typing import Any
 from moonlynx.eval.attacks.suite import load_attacks
 from moonlynx.judge.rows.formats import read_raw
 
+from ...data.answers.base import read_tsv
 from .rows import SIDES, Placed, Side, letters, place
+
+_ARES = "ares_human/LLM_Judge_Test_Set_Human_Annotations.tsv"
+
+
+def ares_documents(root: Path) -> Iterator[Placed]:
+    """Read what people said of pages found for questions on a product's manual (ARES)."""
+    for number, fields in enumerate(read_tsv(root / _ARES)):
+        texts = {"input": fields["Question"], "context": fields["Document"]}
+        relevant = fields["Context_Relevance_Label"] == "1"
+        yield place("ares", number, relevant, group=f"ares:{number}", side="test", **texts)
+
+
+def ares_answers(root: Path) -> Iterator[Placed]:
+    """Read what they said of a model's answers to the same questions."""
+    for number, fields in enumerate(read_tsv(root / _ARES)):
+        texts = {"input": fields["Question"], "output": fields["Answer"]}
+        relevant = fields["Answer_Relevance_Label"] == "1"
+        yield place("ares", number, relevant, group=f"ares:{number}", side="test", **texts)
 
 
 def attacks(_: Path) -> Iterator[Placed]:

@@ -7,8 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from .elsewhere import attacks, ragbench, safe_guard
-from .grounded import adherence, answered, passages, questions
+from .elsewhere import ares_answers, ares_documents, attacks, ragbench, safe_guard
+from .grounded import (
+    adherence,
+    answered,
+    bare,
+    passages,
+    passages_as_answers,
+    pronouns,
+    questions,
+    sentences,
+    written,
+)
 from .injection import bipia, requests
 from .rows import Placed
 from .texts import pii, sexism, tone, toxicity
@@ -30,17 +40,27 @@ class Set(NamedTuple):
     folder: str | None = None
 
 
+_QNLI = "MIT for the repository of copies; SQuAD: CC BY-SA 4.0"
+_MARCO = "non-commercial research"
+
 SETS: Mapping[str, Mapping[str, Set]] = {
     "context_adherence": {
         "grounding sets": Set(adherence, "those of Luna's shipped mix (recipes/luna)"),
         "ragbench": Set(ragbench, "CC BY 4.0", folder="ragbench"),
     },
     "context_relevance": {
-        "qnli": Set(questions, "MIT for the repository of copies; SQuAD: CC BY-SA 4.0"),
-        "ms_marco": Set(passages, "non-commercial research", "tested"),
+        "qnli": Set(questions, _QNLI),
+        "ms_marco": Set(passages, _MARCO, "tested"),
+        "ares": Set(ares_documents, "Apache-2.0", "tested"),
     },
     "answer_relevance": {
         "fetaqa, pubmedqa, covid_qa": Set(answered, "CC BY-SA 4.0, MIT, Apache-2.0"),
+        "qnli": Set(sentences, _QNLI),
+        "qnli-pronouns": Set(pronouns, _QNLI),
+        "xquad": Set(bare, "CC BY-SA 4.0"),
+        "ms_marco": Set(passages_as_answers, _MARCO, "tested"),
+        "ms_marco-answers": Set(written, _MARCO, "tested"),
+        "ares": Set(ares_answers, "Apache-2.0", "tested"),
     },
     "tool_selection_quality": {"bfcl": Set(tool_selection, "Apache-2.0")},
     "prompt_injection": {

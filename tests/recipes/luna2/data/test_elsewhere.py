@@ -1,6 +1,12 @@
 import math
 
-from moonlynx.recipes.luna2.data.elsewhere import attacks, ragbench, safe_guard
+from moonlynx.recipes.luna2.data.elsewhere import (
+    ares_answers,
+    ares_documents,
+    attacks,
+    ragbench,
+    safe_guard,
+)
 from moonlynx.recipes.luna2.heads import find_elsewhere
 
 from ....cases import write_lines
@@ -20,6 +26,22 @@ def test_the_named_sets_are_read_from_a_users_folder_on_their_own_sides(tmp_path
         {"true"},
         "validation",
     )
+
+
+def test_people_say_of_a_page_and_of_an_answer_whether_they_are_relevant(tmp_path):
+    (tmp_path / "ares_human").mkdir()
+    path = tmp_path / "ares_human" / "LLM_Judge_Test_Set_Human_Annotations.tsv"
+    labels = ("Context_Relevance_Label", "Answer_Faithfulness_Label", "Answer_Relevance_Label")
+    lines = [("Question", "Document", "Answer", *labels)]
+    lines += [
+        ("How?", 'A "page', "Thus.", "0", "1", "1"),
+        ("Why?", "Another", "No.", "1", "1", "0"),
+    ]
+    path.write_text("".join("\t".join(line) + "\n" for line in lines), encoding="utf-8")
+    pages = [(row.input.context, *row.labels, side) for row, side in ares_documents(tmp_path)]
+    assert pages == [(('A "page',), "false", "test"), (("Another",), "true", "test")]
+    answers = [(row.input.output, *row.labels, row.group) for row, _ in ares_answers(tmp_path)]
+    assert answers == [("Thus.", "true", "ares:0"), ("No.", "false", "ares:1")]
 
 
 def test_what_is_for_testing_alone_is_on_no_other_side(tmp_path):
