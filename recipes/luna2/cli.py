@@ -109,11 +109,14 @@ def _fit_heads(
         list[str] | None,
         typer.Option(metavar="NAME", help="Only this metric's head; others stay. Repeatable."),
     ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Write those too that do not beat TF-IDF.")
+    ] = False,
     out: OutOption = None,
 ) -> None:
-    """Fit heads on the encoder of luna, and write those that TF-IDF does not beat."""
+    """Fit heads on the encoder of luna, and write those that beat TF-IDF beyond chance."""
     _start(("onnx", "sklearn"))
-    from moonlynx.judge.metrics.encoder import EMBEDDED
+    from moonlynx.judge.metrics.encoder import EMBEDDED, heads_in
 
     from .features import FORMS
     from .heads import run_heads
@@ -121,9 +124,16 @@ def _fit_heads(
     if unknown := set(metric or ()) - FORMS.keys():
         raise typer.BadParameter(f"--metric: {min(unknown)} has no head; known: {', '.join(FORMS)}")
     out, folder = out or Path("runs") / "luna2-heads", folder or EMBEDDED
-    found = run_heads(data, out, folder, rows, tuple(metric or FORMS))
-    names = [name for name, each in found.items() if each["ships"]]
-    echo(f"{folder} holds heads of {', '.join(names) or 'no metric'}; see {out}/tables.md")
+    found = run_heads(data, out, folder, rows, tuple(metric or FORMS), anyway)
+    held_back = [name for name, each in found.items() if not each["ships"] and not anyway]
+    echo(
+        f"{folder} holds heads of {', '.join(heads_in(folder)) or 'no metric'}; see {out}/tables.md"
+    )
+    if held_back:
+        echo(
+            f"not written, as no better than words beyond chance: {', '.join(held_back)}; "
+            "to have them all the same: --anyway"
+        )
 
 
 def _start(needed: Sequence[str] = _NEEDED) -> None:

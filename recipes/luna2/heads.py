@@ -70,8 +70,12 @@ def run_heads(
     folder: Path,
     most: int | None = None,
     metrics: Sequence[str] = tuple(FORMS),
+    anyway: bool = False,
 ) -> dict[str, Any]:
-    """Fit and measure a head of each metric, and write those that ship; others' heads stay."""
+    """Fit and measure a head of each metric, and write those that ship; others' heads stay.
+
+    With `anyway` those are written too that do not ship.
+    """
     weights = open_weights(None, None)
     layers = find_layers(weights.path)
     reader = FeatureReader(StateEncoder(weights.path, layers), weights.tokenizer)
@@ -93,7 +97,7 @@ def run_heads(
         content = json.loads(path.read_text(encoding="utf-8"))
         results[metric] = content["found"]
         _log.info("%s: gain %s", metric, json.dumps(results[metric]["gain"]))
-        if results[metric]["ships"]:
+        if results[metric]["ships"] or anyway:
             shipped.append(EncoderHead.model_validate_json(json.dumps(content["head"])))
         (out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         (out / "tables.md").write_text(render(results), encoding="utf-8")

