@@ -106,8 +106,8 @@ def _where(name: str, heads: Sequence[str]) -> Iterator[str]:
     elif name not in heads:
         yield (
             f"does not run here: fit a head (pip install 'moonlynx[train]', moonlynx train "
-            f"luna2-heads --anyway --metric {name}) or an adapter (moonlynx train luna2 {name}), or ask a "
-            f"chat model: luna2:{name}@transformers?backbone=MODEL"
+            f"luna2-heads --anyway --metric {name}) or an adapter (moonlynx train luna2 {name}), "
+            f"or ask a chat model: luna2:{name}@transformers?backbone=MODEL"
         )
     else:
         from ..metrics.encoder.head import WEAK, open_head
