@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 import typer
 
-from moonlynx.judge.metrics.loading import load_metric
+from moonlynx.judge.batch.metrics import load_metrics
 from moonlynx.judge.metrics.metric import Metric
 from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
@@ -64,16 +64,25 @@ def score(
     name: Annotated[str, typer.Argument(help="Of the metric, as for `moonlynx metric`.")],
     data: DataOption,
     output: Annotated[Path | None, typer.Option(help="JSON file for the figures.")] = None,
+    source: Annotated[str | None, typer.Option(help="Only the rows of this source.")] = None,
     most: Annotated[int | None, typer.Option(min=1, help="Rows at most, the first ones.")] = None,
 ) -> None:
     """Measure a metric: AUROC, macro F1, F1 of the rare class, calibration error.
 
     Of the open sets, on their test rows.
     """
-    metric = load_metric(name)
+    metric, *others = load_metrics(name)
+    if others:
+        raise typer.BadParameter(f"name: one metric, not {name}")
     definition = metric.definition
     rows: Sequence[LabelledInput]
     rows = load(definition.name, data).test if data.is_dir() else read_rows(data, definition)
+    if source is not None:
+        sources = {row.source for row in rows}
+        if source not in sources:
+            known = ", ".join(sorted(sources))
+            raise typer.BadParameter(f"--source: {source!r} is none of {known}")
+        rows = [row for row in rows if row.source == source]
     done = score_metric(metric, rows[:most])
     for figure, (value, low, high) in done.figures.items():
         shown = "undefined" if isnan(value) else f"{value:.3f} ({low:.3f} to {high:.3f})"

@@ -15,18 +15,26 @@ _ARES = "ares_human/LLM_Judge_Test_Set_Human_Annotations.tsv"
 
 def ares_documents(root: Path) -> Iterator[Placed]:
     """Read what people said of pages found for questions on a product's manual (ARES)."""
-    for number, fields in enumerate(read_tsv(root / _ARES)):
-        texts = {"input": fields["Question"], "context": fields["Document"]}
-        relevant = fields["Context_Relevance_Label"] == "1"
-        yield place("ares", number, relevant, group=f"ares:{number}", side="test", **texts)
+    return _ares(root, "Context_Relevance", input="Question", context="Document")
 
 
 def ares_answers(root: Path) -> Iterator[Placed]:
     """Read what they said of a model's answers to the same questions."""
-    for number, fields in enumerate(read_tsv(root / _ARES)):
-        texts = {"input": fields["Question"], "output": fields["Answer"]}
-        relevant = fields["Answer_Relevance_Label"] == "1"
-        yield place("ares", number, relevant, group=f"ares:{number}", side="test", **texts)
+    return _ares(root, "Answer_Relevance", input="Question", output="Answer")
+
+
+def ares_adherence(root: Path) -> Iterator[Placed]:
+    """Read whether the pages bear those answers out."""
+    columns = {"input": "Question", "output": "Answer", "context": "Document"}
+    return _ares(root, "Answer_Faithfulness", **columns)
+
+
+def _ares(root: Path, asked: str, **columns: str) -> Iterator[Placed]:
+    """Read what people said of that, and each field of an input from the named column."""
+    for number, row in enumerate(read_tsv(root / _ARES)):
+        fields: dict[str, Any] = {field: row[column] for field, column in columns.items()}
+        where: dict[str, Any] = {"group": f"ares:{number}", "side": "test"}
+        yield place("ares", number, row[f"{asked}_Label"] == "1", **where, **fields)
 
 
 def attacks(_: Path) -> Iterator[Placed]:

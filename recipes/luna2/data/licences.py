@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from .elsewhere import ares_answers, ares_documents, attacks, ragbench, safe_guard
+from .elsewhere import ares_adherence, ares_answers, ares_documents, attacks, ragbench, safe_guard
 from .grounded import (
     adherence,
     answered,
@@ -48,6 +48,7 @@ SETS: Mapping[str, Mapping[str, Set]] = {
     "context_adherence": {
         "grounding sets": Set(adherence, "those of Luna's shipped mix (recipes/luna)"),
         "ragbench": Set(ragbench, "CC BY 4.0", folder="ragbench"),
+        "ares": Set(ares_adherence, "Apache-2.0", "tested"),
     },
     "context_relevance": {
         "qnli": Set(questions, _QNLI),

@@ -1,3 +1,4 @@
+import json
 import math
 
 import numpy as np
@@ -10,8 +11,10 @@ from moonlynx.judge.metrics.preflight import TokenMap
 from moonlynx.recipes.luna2.encoding import class_weights, collate, targets_of
 from moonlynx.recipes.luna2.model import class_logits, class_loss
 from moonlynx.recipes.luna2.scaling import fit
-from moonlynx.recipes.luna2.score import score_metric
+from moonlynx.recipes.luna2.score import app, score_metric
 
+from ...cases import write_lines
+from ...command import moonlynx, succeed
 from .rows import multi_label, row
 
 TRUE_FALSE = TokenMap(written={"true": "true", "false": "false"}, ids={"true": 7, "false": 3})
@@ -155,3 +158,20 @@ def test_what_is_unscored_counts_as_wrong():
     scored = score_metric(Parrot(), [*rows, *long])
     assert (scored.rows, scored.unscored) == (12, {"too_long": 4})
     assert scored.figures["f1_macro"][0] == pytest.approx(2 / 3)  # F1 of either is 2/3
+
+
+def test_a_metric_that_is_a_judge_is_scored_on_the_rows_of_one_source(tmp_path):
+    rows = tmp_path / "rows.jsonl"
+    asked = {"input": "When does it open?", "context": ["The mill opens in May."]}
+    right = asked | {"output": "The mill opens in May.", "labels": ["true"], "source": "mill"}
+    wrong = right | {"output": "The mill was torn down by a storm.", "labels": ["false"]}
+    write_lines(rows, right, wrong, right | {"source": "elsewhere"})
+    name, data = "luna2:context_adherence", ("--data", rows)
+    printed = succeed(name, *data, "--source", "mill", "--output", tmp_path / "out.json", app=app)
+    assert "auroc      1.000" in printed
+    assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["rows"] == 2
+    elsewhere = (name, *data, "--source", "sea")
+    for bad, named in ((elsewhere, "none of elsewhere, mill"), (("all", *data), "one metric")):
+        result = moonlynx(*bad, app=app)
+        assert result.exit_code == 2
+        assert named in result.output

@@ -1,6 +1,7 @@
 import math
 
 from moonlynx.recipes.luna2.data.elsewhere import (
+    ares_adherence,
     ares_answers,
     ares_documents,
     attacks,
@@ -42,6 +43,9 @@ def test_people_say_of_a_page_and_of_an_answer_whether_they_are_relevant(tmp_pat
     assert pages == [(('A "page',), "false", "test"), (("Another",), "true", "test")]
     answers = [(row.input.output, *row.labels, row.group) for row, _ in ares_answers(tmp_path)]
     assert answers == [("Thus.", "true", "ares:0"), ("No.", "false", "ares:1")]
+    adhering = [(*row.input.context, row.input.output) for row, _ in ares_adherence(tmp_path)]
+    assert adhering == [('A "page', "Thus."), ("Another", "No.")]
+    assert {row.labels for row, _ in ares_adherence(tmp_path)} == {frozenset({"true"})}
 
 
 def test_what_is_for_testing_alone_is_on_no_other_side(tmp_path):
