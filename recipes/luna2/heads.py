@@ -101,7 +101,7 @@ def run_heads(
             shipped.append(EncoderHead.model_validate_json(json.dumps(content["head"])))
         (out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
         (out / "tables.md").write_text(render(results), encoding="utf-8")
-        save_heads(shipped, folder)
+    save_heads(shipped, folder)  # at the end: a run that is stopped leaves the folder as it was
     return results
 
 
