@@ -116,6 +116,7 @@ def _fit_heads(
 ) -> None:
     """Fit heads on the encoder of luna, and write those that beat TF-IDF beyond chance."""
     _start(("onnx", "sklearn"))
+    from moonlynx.judge.files.atomic import held
     from moonlynx.judge.metrics.encoder import EMBEDDED, heads_in
 
     from .features import FORMS
@@ -124,7 +125,8 @@ def _fit_heads(
     if unknown := set(metric or ()) - FORMS.keys():
         raise typer.BadParameter(f"--metric: {min(unknown)} has no head; known: {', '.join(FORMS)}")
     out, folder = out or Path("runs") / "luna2-heads", folder or EMBEDDED
-    found = run_heads(data, out, folder, rows, tuple(metric or FORMS), anyway)
+    with held(out / "results.json"):
+        found = run_heads(data, out, folder, rows, tuple(metric or FORMS), anyway)
     held_back = [name for name, each in found.items() if not each["ships"] and not anyway]
     echo(
         f"{folder} holds heads of {', '.join(heads_in(folder)) or 'no metric'}; see {out}/tables.md"

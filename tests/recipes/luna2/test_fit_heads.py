@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from moonlynx.judge.contract.types import MetricInput
+from moonlynx.judge.files.atomic import InUse, held
 from moonlynx.judge.judges.luna.weights import open_weights
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.encoder import heads_in
@@ -15,6 +16,8 @@ from moonlynx.recipes.luna2.data import LabelledInput, Splits, cap
 from moonlynx.recipes.luna2.features import KeptFeatures, find_layers
 from moonlynx.recipes.luna2.fit_heads import fit_head, score
 from moonlynx.recipes.luna2.heads import run_heads
+
+from ...command import moonlynx
 
 BAD, GOOD = ("swine", "fool", "liar", "crook"), ("friend", "baker", "nurse", "singer")
 CITIES = ("Rome", "Oslo", "Bergen", "Lima")
@@ -95,3 +98,11 @@ def test_a_run_measures_heads_writes_those_that_ship_and_goes_on(tmp_path, monke
     assert (out / "tables.md").read_text() == tables
     run_heads(tmp_path, out, folder, metrics=("toxicity",), anyway=True)
     assert heads_in(folder) == ["toxicity"]
+
+
+def test_two_runs_in_one_folder_are_kept_apart(tmp_path):
+    with held(tmp_path / "run" / "results.json"):
+        options = ("--data", tmp_path, "--out", tmp_path / "run")
+        result = moonlynx("train", "luna2-heads", *options)
+    assert isinstance(result.exception, InUse)
+    assert not (tmp_path / "run" / "states").exists()
