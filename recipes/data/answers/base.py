@@ -14,6 +14,7 @@ from moonlynx.judge.text import split_sentences
 
 from ..exclusions import DataNotFound
 
+XQUAD = "xquad_en/xquad.en.json"  # in SQuAD's form
 Exclusions = Mapping[str, frozenset[str]]
 Ranges = Iterable[tuple[int, int]]
 
@@ -133,6 +134,13 @@ def read_tsv(path: Path, names: Sequence[str] | None = None) -> Iterator[dict[st
     """Yield the rows of a tab-separated file without quotes; without `names`, a header has them."""
     with open_text(path, newline=None) as file:
         yield from csv.DictReader(file, names, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def read_squad(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the title of an article with each of its paragraphs, of a JSON file in SQuAD's form."""
+    for article in read_json(path)["data"]:
+        for paragraph in article["paragraphs"]:
+            yield article.get("title", ""), paragraph
 
 
 def open_text(path: Path, newline: str | None = "\n") -> io.TextIOWrapper:

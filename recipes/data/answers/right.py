@@ -8,7 +8,17 @@ from typing import Any
 
 from moonlynx.judge.text import Piece, split_sentences
 
-from .base import Exclusions, LabelledAnswer, labelled, overlap, read_csv, read_json, read_lines
+from .base import (
+    XQUAD,
+    Exclusions,
+    LabelledAnswer,
+    labelled,
+    overlap,
+    read_csv,
+    read_json,
+    read_lines,
+    read_squad,
+)
 from .data_to_text import E2E_FILES, SLOT, e2e_record
 
 _right = partial(labelled, label="PASS")
@@ -38,7 +48,7 @@ def right_covid_qa(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswe
     """Read the sentences of an answer against its paragraph of the paper and those beside it."""
     left_out = exclusions["covid_qa: question id"]
     path = root / "covid_qa" / "200423_covidQA.json.gz"
-    for paper, question, place in _squad(read_json(path)):
+    for paper, question, place in _squad(path):
         start, end = _paragraphs_around(paper, place, beside=0)
         answer = _sentences_at(paper[start:end], (place[0] - start, place[1] - start))
         if answer and str(question["id"]) not in left_out:
@@ -55,7 +65,7 @@ def right_covid_qa(root: Path, exclusions: Exclusions) -> Iterator[LabelledAnswe
 def right_xquad(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]:
     """Read the sentence that holds an answer against its paragraph, each sentence once."""
     seen = set()
-    for context, question, place in _squad(read_json(root / "xquad_en" / "xquad.en.json")):
+    for context, question, place in _squad(root / XQUAD):
         answer = _sentences_at(context, place)
         if answer and (context, answer) not in seen:
             seen.add((context, answer))
@@ -68,18 +78,17 @@ def right_xquad(root: Path, _exclusions: Exclusions) -> Iterator[LabelledAnswer]
             )
 
 
-def _squad(content: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], tuple[int, int]]]:
+def _squad(path: Path) -> Iterator[tuple[str, dict[str, Any], tuple[int, int]]]:
     """Yield each context with a question and the range of its answer, where that can be found."""
-    for article in content["data"]:
-        for paragraph in article["paragraphs"]:
-            context = paragraph["context"]
-            for question in paragraph["qas"]:
-                answer = question["answers"][0]
-                text, at = answer["text"].rstrip(), answer["answer_start"]
-                if not context.startswith(text, at) and context.count(text) == 1:
-                    at = context.index(text)
-                if context.startswith(text, at):
-                    yield context, question, (at, at + len(text))
+    for _, paragraph in read_squad(path):
+        context = paragraph["context"]
+        for question in paragraph["qas"]:
+            answer = question["answers"][0]
+            text, at = answer["text"].rstrip(), answer["answer_start"]
+            if not context.startswith(text, at) and context.count(text) == 1:
+                at = context.index(text)
+            if context.startswith(text, at):
+                yield context, question, (at, at + len(text))
 
 
 def _paragraphs_around(text: str, place: tuple[int, int], beside: int) -> tuple[int, int]:

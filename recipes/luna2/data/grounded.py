@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...data.answers import LabelledAnswer, load, load_right
-from ...data.answers.base import read_csv, read_json
+from ...data.answers.base import XQUAD, read_csv, read_json, read_squad
 from ...data.exclusions import load_exclusions
 from ...data.mixes import UNSEEN, Mix
 from .rows import Placed, Side, letters, place
@@ -20,7 +20,6 @@ _ANSWERS = ("fetaqa", "pubmedqa", "covid_qa")
 _TRIES = 40  # other answers looked at for the one nearest in length
 _QNLI = "nli_small/qnli__dev.csv"
 _NO_ANSWER = "No Answer Present."
-_XQUAD = "xquad_en/xquad.en.json"
 _WORD = re.compile(r"\w+")
 _LEAST = 6  # letters of what a pronoun takes up: not a preposition alone
 _MARCO = tuple(f"ms_marco_train_v2.1_{number}.json" for number in range(1, 6))
@@ -109,16 +108,14 @@ def bare(root: Path) -> Iterator[Placed]:
     """
     rng = random.Random(_SEED)  # noqa: S311 - chance, not secrecy
     groups = {letters(question): group for _, question, _, _, group in _qnli(root)}
-    for article in read_json(root / _XQUAD)["data"]:
-        for paragraph in article["paragraphs"]:
-            asked = paragraph["qas"]
-            texts = {each["id"]: each["answers"][0]["text"] for each in asked}
-            for each in asked:
-                question, right = each["question"], texts[each["id"]]
-                others = [t for t in texts.values() if t not in right and right not in t]
-                own = groups.get(letters(question), letters(paragraph["context"]))
-                if not others:
-                    continue
+    for _, paragraph in read_squad(root / XQUAD):
+        asked = paragraph["qas"]
+        texts = {each["id"]: each["answers"][0]["text"] for each in asked}
+        for each in asked:
+            question, right = each["question"], texts[each["id"]]
+            others = [t for t in texts.values() if t not in right and right not in t]
+            own = groups.get(letters(question), letters(paragraph["context"]))
+            if others:
                 name = "xquad", each["id"]
                 yield from _pair(name, question, right, rng.choice(others), group=own)
 

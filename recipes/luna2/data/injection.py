@@ -8,7 +8,7 @@ from typing import Any
 
 from moonlynx.judge.text import split_sentences
 
-from ...data.answers.base import read_csv, read_json, read_lines
+from ...data.answers.base import XQUAD, read_csv, read_json, read_lines, read_squad
 from .rows import SIDES, Placed, Side, letters, place
 from .splits import draw_side
 
@@ -137,12 +137,10 @@ def _written_carriers(root: Path, kind: str) -> Mapping[Side, list[list[tuple[st
         for found in (_carriers(root / "bipia", name),)
     ]
     if kind == "text":
-        articles = read_json(root / "xquad_en" / "xquad.en.json")["data"]
         kinds.append(
             [
-                (article["title"], each["context"], each["qas"][0]["question"])
-                for article in articles
-                for each in article["paragraphs"]
+                (title, each["context"], each["qas"][0]["question"])
+                for title, each in read_squad(root / XQUAD)
                 if len(each["context"]) <= _LONGEST
             ]
         )
