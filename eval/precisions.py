@@ -17,7 +17,7 @@ from .benchmarks import Benchmark, BenchmarkError
 from .compare import Difference, compare
 from .intervals import Interval, Value, wilson
 from .markdown import UNDEFINED, table
-from .provenance import File
+from .provenance import File, peak_bytes
 from .report import Judged
 from .run import Settings, judge_benchmark, verdict_file
 
@@ -69,7 +69,7 @@ def _judge(load: Callable[[], Benchmark], spec: Spec, output: Path, how: Setting
         raise BenchmarkError(str(error)) from None
     path = verdict_file(output, str(spec)).with_suffix(_PEAK)
     # A run that resumes may do no more than load the model.
-    if peak := max(_peak() or 0, _read_peak(path) or 0):
+    if peak := max(peak_bytes() or 0, _read_peak(path) or 0):
         with written_whole(path) as draft:
             draft.write_text(f"{peak}\n", encoding="utf-8")
     return judged
@@ -77,14 +77,6 @@ def _judge(load: Callable[[], Benchmark], spec: Spec, output: Path, how: Setting
 
 def _read_peak(path: Path) -> int | None:
     return int(path.read_text(encoding="utf-8")) if path.exists() else None
-
-
-def _peak() -> int | None:
-    """Return the most bytes of memory that this process had, as Linux tells; else None."""
-    status = Path("/proc/self/status")
-    lines = status.read_text(encoding="utf-8").splitlines() if status.exists() else []
-    found = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
-    return 1024 * int(found[0]) if found else None
 
 
 def measure(

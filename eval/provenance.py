@@ -118,3 +118,11 @@ def cpu_facts() -> dict[str, str]:
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     pairs = (line.partition(":") for line in lines)
     return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def peak_bytes() -> int | None:
+    """Return the most bytes of memory that this process had, as Linux tells; else None."""
+    status = Path("/proc/self/status")
+    lines = status.read_text(encoding="utf-8").splitlines() if status.exists() else []
+    found = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
+    return 1024 * int(found[0]) if found else None

@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -10,6 +10,7 @@ from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.terminal.messages import echo
 
 from ..runs import find_recipe, read_run
+from .fitting import Fitting
 from .settings import Quantised, Run
 
 _NEEDED = ("accelerate", "datasets", "peft", "torch", "transformers", "trl")
@@ -20,6 +21,9 @@ BaseOption = Annotated[
 ]
 DryRunOption = Annotated[
     bool, typer.Option("--dry-run", help="Show memory and time that the run will take, and stop.")
+]
+TrialOption = Annotated[
+    bool, typer.Option("--trial", help="The same, measured: by three steps on this machine.")
 ]
 
 
@@ -37,6 +41,23 @@ def open_run(recipe: str, folder: Path, kind: type[AnyRun], base: str | None) ->
     return path.stem, run if base is None else run.model_copy(
         update={"base": base, "revision": None}
     )
+
+
+def show_plan(run: Run, tokenizer: Any, fitting: Fitting, *, trial: bool) -> None:
+    """Say what a run will take; with `trial`, also what it would by steps that are tried here.
+
+    Raises:
+        BaseNotUsable: the base is not available.
+        NothingToTrainOn: no row is short enough to try.
+        DoesNotFit: the longest rows do not fit into a GPU's memory.
+    """
+    from .estimate import describe
+
+    echo(describe(run, fitting))
+    if trial:
+        from .trial import try_run
+
+        echo(str(try_run(run, tokenizer, fitting)))
 
 
 def export_gguf(

@@ -120,7 +120,7 @@ def estimate(run: Run, shape: Shape, lengths: Sequence[Length]) -> Estimate:
         memory=(weights + gradients + optimizer + activations) / _GB,
         steps=run.steps(len(lengths)),
         tokens=total,
-        hours=_operations(run, shape, lengths) * run.epochs / peak / 3600,
+        hours=operations(run, shape, lengths) * run.epochs / peak / 3600,
     )
 
 
@@ -151,7 +151,7 @@ def _activation_bytes(run: Run, shape: Shape, longest: int) -> float:
     return tokens * kept + min(tokens, _TILE_TOKENS) * _TILE_WIDTH * width + casts
 
 
-def _operations(run: Run, shape: Shape, lengths: Sequence[Length]) -> float:
+def operations(run: Run, shape: Shape, lengths: Sequence[Length]) -> float:
     """Return one epoch's operations: 2 a weight forward, 2 for inputs' and weights' gradients.
 
     With attention's own products (causal, so half of them), and once more forward for what

@@ -7,7 +7,7 @@ import typer
 
 from moonlynx.judge.terminal.messages import echo
 
-from ..chat.command import BaseOption, DryRunOption, open_run
+from ..chat.command import BaseOption, DryRunOption, TrialOption, open_run, show_plan
 from ..runs import show_log
 from .settings import LynxRun
 
@@ -51,9 +51,10 @@ def _train_bundled(
     out: OutOption = None,
     base: BaseOption = None,
     dry_run: DryRunOption = False,
+    trial: TrialOption = False,
     log_to: TrackerOption = "none",
 ) -> None:
-    _train(str(context.info_name), rows, validation, out, base, dry_run, log_to)
+    _train(str(context.info_name), rows, validation, out, base, dry_run, trial, log_to)
 
 
 def _train(
@@ -63,6 +64,7 @@ def _train(
     out: OutOption = None,
     base: BaseOption = None,
     dry_run: DryRunOption = False,
+    trial: TrialOption = False,
     log_to: TrackerOption = "none",
 ) -> None:
     """Fine-tune a chat model into a judge that reasons, from a YAML file."""
@@ -70,7 +72,6 @@ def _train(
     # These import torch, which the other commands start without.
     from moonlynx.halubench.records import read_rows
 
-    from ..chat.estimate import describe
     from ..chat.model import load_tokenizer
     from ..chat.sft import MODEL, TRACKERS
     from .chats import fit
@@ -81,8 +82,9 @@ def _train(
             f"{log_to!r} is none of {', '.join(TRACKERS)}", param_hint="log-to"
         )
     trained_on = read_rows(rows)
-    if dry_run:
-        echo(describe(run, fit(trained_on, run, load_tokenizer(run))))
+    if dry_run or trial:
+        tokenizer = load_tokenizer(run)
+        show_plan(run, tokenizer, fit(trained_on, run, tokenizer), trial=trial)
         return
     show_log()
     out = out or Path("runs") / name

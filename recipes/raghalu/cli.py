@@ -9,7 +9,7 @@ import typer
 from moonlynx.judge.backends.base import MissingExtra
 from moonlynx.judge.terminal.messages import echo
 
-from ..chat.command import BaseOption, DryRunOption, open_run
+from ..chat.command import BaseOption, DryRunOption, TrialOption, open_run, show_plan
 from ..runs import show_log
 
 _DECODER = Path(__file__).parent / "decoder"
@@ -67,20 +67,22 @@ def add_commands(app: typer.Typer) -> None:
         ] = None,
         base: BaseOption = None,
         dry_run: DryRunOption = False,
+        trial: TrialOption = False,
     ) -> None:
         """Fine-tune a chat model to print the label of a sentence."""
         from .decoder.settings import DecoderRun
 
         name, run = open_run(recipe, _DECODER, DecoderRun, base)
         # These import torch, which the other commands start without.
-        from ..chat.estimate import describe
+        from ..chat.model import load_tokenizer
         from ..chat.sft import MODEL
         from .brand import read_brand
         from .decoder.sft import fit_sentences, train
 
         sentences = read_brand(rows)
-        if dry_run:
-            echo(describe(run, fit_sentences(run, sentences)))
+        if dry_run or trial:
+            fitting = fit_sentences(run, sentences)
+            show_plan(run, load_tokenizer(run), fitting, trial=trial)
             return
         show_log()
         out = out or Path("runs") / f"raghalu-{name}"

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import jsonschema
@@ -13,11 +14,13 @@ from moonlynx.judge.contract.types import BadInput, MoonlynxError
 from moonlynx.judge.judges.lynx import REPLY_KEYS, reply_schema
 from moonlynx.judge.prompts.parsing import parse_lynx
 from moonlynx.recipes import lynx
+from moonlynx.recipes.chat import trial
 from moonlynx.recipes.chat.estimate import estimate, read_shape
-from moonlynx.recipes.chat.fitting import Length, NothingToTrainOn
+from moonlynx.recipes.chat.fitting import Fitting, Length, NothingToTrainOn
 from moonlynx.recipes.chat.model import adapters, load_model, load_tokenizer
 from moonlynx.recipes.chat.record import read_record
 from moonlynx.recipes.chat.sft import arguments_of, build_trainer
+from moonlynx.recipes.chat.trial import try_run
 from moonlynx.recipes.lynx import sft
 from moonlynx.recipes.lynx.chats import chat_of, fit, preferences_of, shuffle_labels
 from moonlynx.recipes.lynx.settings import LynxRun
@@ -286,6 +289,48 @@ def test_the_command_trains(tiny_llama, rows_file, tmp_path, monkeypatch):
     refused = moonlynx(*command, "--log-to", "paper")
     assert refused.exit_code == 2
     assert "'paper' is none of none, tensorboard, wandb" in refused.output
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("changes", [{}, {"preference": {"beta": 0.5}}], ids=["sft", "dpo"])
+def test_a_trial_takes_three_steps_and_leaves_nothing(tiny_llama, tmp_path, monkeypatch, changes):
+    run = tiny(tiny_llama, max_length=2000, epochs=100, warmup_steps=1, **changes)
+    rows = [*pairs(2), row(90, words=99)]
+    tokenizer = load_tokenizer(run)
+    fitting = fit(rows, run, tokenizer)
+    monkeypatch.chdir(tmp_path)
+    found = try_run(run, tokenizer, fitting)
+    assert found.memory > 0.1
+    # The rows are nearly alike, so the time of the whole goes by its steps.
+    whole = found.seconds * run.epochs * len(fitting.chats) / run.batch / 3600
+    assert found.hours == pytest.approx(whole, rel=1.0)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(NothingToTrainOn, match="within 2000 tokens"):
+        try_run(run, tokenizer, Fitting([], [], []))
+
+
+@pytest.mark.heavy
+def test_the_command_tries_a_run(tiny_llama, rows_file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"base": str(tiny_llama)}))
+    said = succeed("train", "lynx", "mine.yaml", "--rows", rows_file, "--trial")
+    assert "steps over" in said
+    assert re.search(r"tried here: [\d.]+ seconds a step, about \S+ hours in all; .* GB", said)
+    assert not Path("runs").exists()
+
+
+@pytest.mark.heavy
+def test_rows_that_do_not_fit_a_gpu_are_named(tiny_llama, monkeypatch):
+    import torch
+
+    def build(*_):
+        raise torch.OutOfMemoryError("tried to allocate 9 GiB")
+
+    monkeypatch.setattr(trial, "build_trainer", build)  # no GPU is full here
+    run = tiny(tiny_llama)
+    tokenizer = load_tokenizer(run)
+    with pytest.raises(trial.DoesNotFit, match="rows_at_once: 4 of the longest rows do not fit"):
+        try_run(run, tokenizer, fit(ROWS, run, tokenizer))
 
 
 @pytest.mark.heavy
