@@ -53,7 +53,7 @@ def answer_items(answers: Sequence[LabelledAnswer], reader: Reader) -> list[Item
             new=new,
         )
         for index, answer in enumerate(answers)
-        for number, (claim, windows, new) in enumerate(reader.claims(answer.example))
+        for number, (claim, windows, new, _) in enumerate(reader.claims(answer.example))
     ]
 
 

@@ -56,7 +56,7 @@ class Reader:
         found = self.claims(example)
         unknown = unmarked and len(found) > 1
         marked = [(span.start, span.end) for span in example.spans or ()]
-        for claim, windows, new in found:
+        for claim, windows, new, _ in found:
             own = tuple(
                 (max(start, claim.start) - claim.start, min(end, claim.end) - claim.start)
                 for start, end in marked

@@ -20,6 +20,7 @@ from .windows import ClaimWindows
 Support = Literal["claim", "min", "lowest-3"]
 AnswerScore = Literal["max", "noisy-or", "noisy-or-root", "mean-top2"]
 _LOWEST = 3
+_LEAST = 1e-4  # support and its opposite are given to four decimals
 _SHORT = 3  # characters of a token over which two marked runs are joined
 
 
@@ -60,6 +61,26 @@ def claim_support(
     else:
         support = float(np.sort(best)[:_LOWEST].mean())
     return ClaimSupport(support, best, window)
+
+
+def blend(windows: ClaimSupport, closest: ClaimSupport, weight: float) -> ClaimSupport:
+    """Mix what two readings of a claim found, in log-odds; `weight` is that of the second."""
+
+    def mixed(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
+        odds = (1 - weight) * _log_odds(first) + weight * _log_odds(second)
+        return np.asarray(0.5 + 0.5 * np.tanh(odds / 2))
+
+    conflict = windows.conflict
+    if conflict is not None and closest.conflict is not None:
+        conflict = float(mixed(np.array(conflict), np.array(closest.conflict)))
+    support = float(mixed(np.array(windows.support), np.array(closest.support)))
+    tokens = mixed(windows.tokens, closest.tokens)
+    return ClaimSupport(support, tokens, windows.window, conflict)
+
+
+def _log_odds(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    p = p.clip(_LEAST, 1 - _LEAST)
+    return np.asarray(np.log(p / (1 - p)))
 
 
 def answer_score(claims: Sequence[float], form: AnswerScore) -> float:
@@ -122,9 +143,6 @@ def _word(text: str, start: int, end: int, first: int, last: int) -> tuple[int, 
         while end < last and text[end].isalnum():
             end += 1
     return start, end
-
-
-_LEAST = 1e-4  # support and its opposite are given to four decimals
 
 
 class SupportModel(Record):

@@ -35,6 +35,9 @@ class LunaConfig(Record):
     claim: Annotated[StrictInt, Field(ge=1)] = Limits().claim
     # inputs for a claim whose context does not fit into one; 0 reads the whole context
     windows: Count = 1
+    # weight of the block that fits a claim best, read by itself, beside the windows: this times the
+    # share of the claim's words that it holds; 0 does not read it
+    closest: Probability = 0.0
     # a claim's support: "claim" by the encoder's own head, "min" its least supported token (the
     # paper's eq. 4), "lowest-3" the mean of its three
     aggregation: Support = "claim"
@@ -57,6 +60,11 @@ class LunaConfig(Record):
                 "beside lead and claim; make it longer, or those shorter"
             )
         return self
+
+    @property
+    def reading(self) -> str:
+        """Return what is read with a claim, as a judge's version says it."""
+        return f"w{self.windows}" + (f"-c{self.closest:g}" if self.closest else "")
 
     @property
     def limits(self) -> Limits:

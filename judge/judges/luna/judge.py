@@ -14,7 +14,14 @@ from ...contract.types import Evidence, Example, JudgeInfo, Relation, SentenceKi
 from ...decision.lengths import Threshold
 from ...text import Piece, stems_of
 from ..findings import Finding, clip, to_verdict
-from .aggregate import ClaimSupport, answer_score, claim_support, probabilities, unsupported_ranges
+from .aggregate import (
+    ClaimSupport,
+    answer_score,
+    blend,
+    claim_support,
+    probabilities,
+    unsupported_ranges,
+)
 from .blocks import Block
 from .claims import Claim
 from .config import LunaConfig
@@ -55,7 +62,7 @@ class LunaJudge(Stepped):
     ) -> None:
         """Join the parts; `tokenizer` is as `load_tokenizer` returns it."""
         super().__init__()
-        version = f"{config.version}-w{config.windows}-{encoder.version}"
+        version = f"{config.version}-{config.reading}-{encoder.version}"
         self.info = JudgeInfo(name=config.name, version=version)
         self.languages = config.languages
         self._encoder = encoder
@@ -78,7 +85,7 @@ class LunaJudge(Stepped):
         tokens = 0
         for example in examples:
             portion.append(_Prepared(example, (yield from self.read(example))))
-            tokens += sum(len(w.ids) for one in portion[-1].claims for w in one.windows)
+            tokens += sum(len(w.ids) for one in portion[-1].claims for w in one.read)
             if tokens >= _TOKENS:
                 verdicts += yield from self._judge(portion, len(verdicts))
                 portion, tokens = [], 0
@@ -93,6 +100,7 @@ class LunaJudge(Stepped):
             self._tokenizer,
             self._config.limits,
             self._config.windows,
+            closest=self._config.closest > 0,
         )
 
     def _judge(self, portion: Sequence[_Prepared], done: int) -> Steps:
@@ -101,7 +109,7 @@ class LunaJudge(Stepped):
         supports: list[_Supported] = []
         for part in _parts(claims):
             outputs: dict[int, EncoderOutput] = {}
-            readings = [self._reading(claim, w) for claim in part for w in claim.windows]
+            readings = [self._reading(claim, w) for claim in part for w in claim.read]
             # Sorted by length, for encoders that read several at once.
             order = sorted(range(len(readings)), key=lambda index: len(readings[index].ids))
             for first in range(0, len(order), self._encoder.at_once):
@@ -133,7 +141,7 @@ class LunaJudge(Stepped):
         return verdicts
 
     def _reading(self, claim: ClaimWindows, window: Window) -> Reading:
-        own, _, new = claim
+        own, _, new, _ = claim
         return assemble(
             window.ids.tolist(),
             own.lead_ids.tolist(),
@@ -150,14 +158,21 @@ class LunaJudge(Stepped):
         own = [next(pairs) for _ in claim.windows]
         if not own:
             return None, 0
-        found = claim_support(*claim_logits(own), self._config.aggregation)
+        tokens = sum(len(reading.ids) for reading, _ in own)
+        found = self._join(own)
+        if claim.closest is not None:
+            alone = next(pairs)
+            tokens += len(alone[0].ids)
+            found = blend(found, self._join([alone]), self._config.closest * claim.closest.share)
         fitted = self._config.support.support(found.support, claim)
-        logit = own[found.window][1].conflict
-        conflict = (
-            None if logit is None else float(probabilities(np.array([logit], dtype=np.float32))[0])
-        )
-        found = found._replace(support=fitted, conflict=conflict)
-        return found, sum(len(r.ids) for r, _ in own)
+        return found._replace(support=fitted), tokens
+
+    def _join(self, read: Sequence[tuple[Reading, EncoderOutput]]) -> ClaimSupport:
+        found = claim_support(*claim_logits(read), self._config.aggregation)
+        logit = read[found.window][1].conflict
+        if logit is None:
+            return found
+        return found._replace(conflict=float(probabilities(np.array([logit], dtype=np.float32))[0]))
 
 
 def _parts(claims: Sequence[ClaimWindows]) -> Iterator[list[ClaimWindows]]:
@@ -166,7 +181,7 @@ def _parts(claims: Sequence[ClaimWindows]) -> Iterator[list[ClaimWindows]]:
     tokens = 0
     for claim in claims:
         part.append(claim)
-        tokens += sum(len(window.ids) for window in claim.windows)
+        tokens += sum(len(window.ids) for window in claim.read)
         if tokens >= _TOKENS:
             yield part
             part, tokens = [], 0
@@ -194,7 +209,7 @@ def write_verdict(
     """
     scores = [None if support is None else round(1.0 - support.support, 4) for support in supports]
     worst: dict[str, float] = {}
-    for (claim, _, _), score in zip(claims, scores, strict=True):
+    for (claim, *_), score in zip(claims, scores, strict=True):
         if score is not None:
             text = " ".join(claim.text.casefold().split())
             worst[text] = max(score, worst.get(text, score))
@@ -203,7 +218,7 @@ def write_verdict(
     failed = bool(read) and raw_score >= threshold.at(len(read))
     bar = min(threshold.at(1), max(read)) if failed else math.inf
     findings = []
-    for (claim, windows, _), support, score in zip(claims, supports, scores, strict=True):
+    for (claim, windows, *_), support, score in zip(claims, supports, scores, strict=True):
         piece = Piece(claim.start, claim.end, example.answer[claim.start : claim.end])
         if support is None or score is None:
             findings.append(Finding(piece, None))
@@ -227,7 +242,7 @@ def write_verdict(
         else:
             evidence = _evidence(claim, windows[support.window].blocks, "support")
         findings.append(Finding(piece, score, said, evidence, tuple(marked), kind))
-    usage = Usage(input_tokens=input_tokens, windows=sum(len(one.windows) for one in claims))
+    usage = Usage(input_tokens=input_tokens, windows=sum(len(one.read) for one in claims))
     verdict = to_verdict(example, judge, findings, bar, usage)
     return verdict.model_copy(update={"raw_score": raw_score})
 

@@ -1,4 +1,8 @@
-"""Which parts of the context a claim is read with: all of it, or the blocks that fit it best."""
+"""Which parts of the context a claim is read with: all of it, or the blocks that fit it best.
+
+Beside a passage that speaks of other things too, a near-copy with one wrong word passes for
+supported more easily than beside the one sentence that it copies: the closest block, by itself.
+"""
 
 from collections.abc import Generator, Sequence
 from functools import cached_property
@@ -28,12 +32,26 @@ class Window(NamedTuple):
     text: str  # their texts, joined by blanks
 
 
+class Closest(NamedTuple):
+    """The block that fits a claim best, to be read by itself."""
+
+    window: Window
+    share: float  # of the claim's content words that it holds, in (0, 1]
+
+
 class ClaimWindows(NamedTuple):
     """What of the documents a claim is read with."""
 
     claim: Claim  # of the answer
     windows: tuple[Window, ...]  # at least one, or none where the claim is empty
     new: tuple[NewWord, ...]  # words of the claim that are nowhere in the documents
+    # None where it is not asked for, holds no word of the claim, or is all that a window holds
+    closest: Closest | None = None
+
+    @property
+    def read(self) -> tuple[Window, ...]:
+        """Return all windows that are read, the closest block last."""
+        return self.windows if self.closest is None else (*self.windows, self.closest.window)
 
 
 def read_claims(
@@ -43,6 +61,8 @@ def read_claims(
     tokenizer: Tokenizer,
     limits: Limits,
     windows: int,
+    *,
+    closest: bool = False,
 ) -> Generator[None, None, list[ClaimWindows]]:
     """Cut the answer into claims, in order, and find the windows to read each with.
 
@@ -55,6 +75,7 @@ def read_claims(
         tokenizer: the encoder's, as `load_tokenizer` returns it.
         limits: how many tokens an input and its parts may have.
         windows: as for `choose_windows`.
+        closest: whether the block that fits a claim best is read by itself, too.
     """
     longest = premise_room(limits, limits.lead, limits.claim) // 2
     blocks: list[Block] = []
@@ -66,7 +87,7 @@ def read_claims(
     reader = _Context(blocks, question)
     found: list[ClaimWindows] = []
     for claim in split_claims(question, answer, tokenizer, limits):
-        found.append(reader.read(claim, limits, windows))
+        found.append(reader.read(claim, limits, windows, closest=closest))
         if len(found) % _PIECE == 0:
             yield
     return found
@@ -88,11 +109,28 @@ class _Context:
         alignment = Alignment(stems, documents, self._lengths.tolist())
         return alignment, _QUESTION * alignment.score(stems_of(self._question))
 
-    def read(self, claim: Claim, limits: Limits, windows: int) -> ClaimWindows:
+    def read(self, claim: Claim, limits: Limits, windows: int, *, closest: bool) -> ClaimWindows:
         if claim.empty:
             return ClaimWindows(claim, (), ())
         chosen = self._windows(claim, limits, windows)
-        return ClaimWindows(claim, chosen, new_words(claim.text, self._stems))
+        return ClaimWindows(
+            claim,
+            chosen,
+            new_words(claim.text, self._stems),
+            self._closest(claim, chosen) if closest else None,
+        )
+
+    def _closest(self, claim: Claim, windows: Sequence[Window]) -> Closest | None:
+        words = set(stems_of(claim.text))
+        if not words or not self._blocks:
+            return None
+        alignment, asked = self._alignment
+        best = int(np.argmax(alignment.score(words) + asked))
+        share = len(words.intersection(self._blocks[best].stems)) / len(words)
+        read = [block for window in windows for block in window.blocks]
+        if not share or (len(read) == 1 and read[0] is self._blocks[best]):
+            return None
+        return Closest(self._window([best]), share)
 
     def _windows(self, claim: Claim, limits: Limits, windows: int) -> tuple[Window, ...]:
         room = premise_room(limits, len(claim.lead_ids), len(claim.ids))

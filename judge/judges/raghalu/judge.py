@@ -46,7 +46,7 @@ class RagHaluJudge(LunaJudge):
         # The encoder has a version of its own.
         fitted = heads.model_dump_json(exclude={"luna"})
         own = hashlib.sha256(fitted.encode("utf-8")).hexdigest()[:12]
-        version = f"{heads.version}-{own}-w{config.windows}-{encoder.version}"
+        version = f"{heads.version}-{own}-{config.reading}-{encoder.version}"
         support = config.support if heads.support is None else heads.support
         own_config = config.model_copy(update={"answer": "max", "support": support})
         super().__init__(

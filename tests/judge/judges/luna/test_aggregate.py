@@ -5,7 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moonlynx.judge.judges.luna.aggregate import answer_score, claim_support, unsupported_ranges
+from moonlynx.judge.judges.luna.aggregate import (
+    answer_score,
+    blend,
+    claim_support,
+    unsupported_ranges,
+)
 
 LOGITS = np.array([[2.0, -1.0, 0.0, -3.0], [-2.0, 1.0, 0.0, -4.0]], dtype=np.float32)
 CLAIMS = np.array([0.5, -0.5], dtype=np.float32)
@@ -29,6 +34,20 @@ def test_a_claims_support(form, support):
     # Each token counts by the window that speaks most for it (eq. 3).
     assert found.tokens == pytest.approx([sigmoid(x) for x in (2, 1, 0, -3)])
     assert found.window == 0
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
+def test_two_readings_are_mixed_in_log_odds(weight):
+    first = claim_support(LOGITS, CLAIMS, "claim")._replace(conflict=sigmoid(-2))
+    second = claim_support(LOGITS[1:], CLAIMS[1:], "claim")._replace(conflict=sigmoid(4))
+    found = blend(first, second, weight)
+    assert found.support == pytest.approx(sigmoid((1 - weight) * 0.5 - weight * 0.5))
+    assert found.conflict == pytest.approx(sigmoid(-2 * (1 - weight) + 4 * weight))
+    pairs = zip((2, 1, 0, -3), (-2, 1, 0, -4), strict=True)
+    assert found.tokens == pytest.approx([sigmoid((1 - weight) * a + weight * b) for a, b in pairs])
+    assert blend(first._replace(conflict=None), second, weight).conflict is None
+    certain = blend(first._replace(support=1.0), second._replace(support=0.0), weight)
+    assert 0 < certain.support < 1
 
 
 @pytest.mark.parametrize(

@@ -84,6 +84,26 @@ def test_the_input_is_premise_lead_and_claim_and_is_counted(make, parts):
     assert types[first:].all()
 
 
+def test_the_closest_block_counts_by_the_words_that_it_has(make):
+    context = ("The river is wide. It was made in 1950.", "The tower opened in 1932.")
+    answer = "The tower opened in 1950."
+    example = EXAMPLE.model_copy(update={"context": context, "answer": answer})
+    beside, blended = make(aggregation="claim"), make(aggregation="claim", closest=0.6)
+    # Both years are in the documents; in the sentence of the tower there is one.
+    (first,), (second,) = beside([example]), blended([example])
+    assert second.raw_score > first.raw_score
+    assert (first.usage.windows, second.usage.windows) == (1, 2)
+    assert second.usage.input_tokens == sum(
+        len(ids) for inputs in blended._encoder.inputs for ids, _ in inputs
+    )
+    assert second.judge.version == f"tiny-w1-c0.6-{blended._encoder.version}"
+    # One block is its own window.
+    alone = example.model_copy(update={"context": context[1:]})
+    same = [judge([alone])[0] for judge in (beside, blended)]
+    assert same[0].raw_score == same[1].raw_score
+    assert same[1].usage.windows == 1
+
+
 def test_the_threshold_is_the_configurations_or_the_one_given(make):
     assert make(threshold=0.99)([EXAMPLE])[0].score == "PASS"
     assert make(threshold=0.0)([EXAMPLE])[0].sentences[1].label == "UNSUPPORTED"

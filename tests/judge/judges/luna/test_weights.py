@@ -4,6 +4,7 @@ import shutil
 import pytest
 
 from moonlynx.judge.backends.base import BackendError
+from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import Example, JudgeInfo
 from moonlynx.judge.files.stored import load_record, save_record
 from moonlynx.judge.judges.luna import weights as module
@@ -37,6 +38,9 @@ def test_the_registry_makes_the_judge(folder):
     assert verdict.score == "FAIL"
     assert [span.text for span in verdict.spans] == ["bridge was green"]
     assert load_judge(f"luna:{folder}@onnx?windows=0").info.version.startswith("tiny-w0-")
+    assert "-w1-c0.5-" in load_judge(f"luna:{folder}?closest=0.5").info.version
+    with pytest.raises(SpecError, match="closest=2: must be from 0 to 1"):
+        load_judge(f"luna:{folder}?closest=2")
     assert load_judge(f"luna:{folder}?threshold=1")([EXAMPLE])[0].score == "PASS"
 
 

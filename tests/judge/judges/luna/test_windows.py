@@ -18,8 +18,10 @@ LONGEST = premise_room(LIMITS, LIMITS.lead, LIMITS.claim) // 2
 NOISE = [f"Fact {number} is about a thing of no use." for number in range(40)]
 
 
-def read(tokenizer, claim, documents, windows=1, question=""):
-    return finish(read_claims(question, claim, documents, tokenizer, LIMITS, windows))
+def read(tokenizer, claim, documents, windows=1, question="", *, closest=False):
+    return finish(
+        read_claims(question, claim, documents, tokenizer, LIMITS, windows, closest=closest)
+    )
 
 
 def test_short_contexts_and_records_are_read_as_they_are(tokenizer):
@@ -60,6 +62,20 @@ def test_the_question_helps_to_choose_and_no_word_or_token_is_no_fault(tokenizer
     assert (window.text, len(window.ids)) == ("", 0)
 
 
+def test_the_block_that_fits_best_is_read_by_itself(tokenizer):
+    documents = ["The bridge is red. It is wide.", "The tower opened in 1932. It is tin."]
+    claim = "The tower opened in 1950."
+    (one,) = read(tokenizer, claim, documents, closest=True)
+    assert (one.closest.window.text, one.closest.share) == ("The tower opened in 1932.", 2 / 3)
+    assert [window.text for window in one.read] == [" ".join(documents), documents[1][:25]]
+    assert len(read(tokenizer, claim, documents)[0].read) == 1
+    # Nothing would be new in it, or nothing is in it, or there is nothing.
+    for nothing in ([documents[1][:25]], ["It is wide. It is red."], [], ["\u200b"]):
+        assert read(tokenizer, claim, nothing, closest=True)[0].closest is None
+    (asked,) = read(tokenizer, "It is so.", documents, question="What of the tower?", closest=True)
+    assert asked.closest is None
+
+
 def test_a_document_is_tokenised_once(tokenizer):
     document = "A river that no other test reads. It is wide."
     first = list(read_blocks(document, 0, tokenizer, LONGEST))
@@ -95,7 +111,7 @@ def test_every_claim_is_read_and_windows_are_kept(tokenizer, context, answer, wi
     blocks = list(
         chain(*(read_blocks(text, i, tokenizer, LONGEST) for i, text in enumerate(context)))
     )
-    for claim, chosen, _ in read(tokenizer, answer, context, windows):
+    for claim, chosen, *_ in read(tokenizer, answer, context, windows):
         assert bool(chosen) != claim.empty
         assert not windows or len(chosen) <= windows
         room = premise_room(LIMITS, len(claim.lead_ids), len(claim.ids))
