@@ -56,6 +56,7 @@ def try_run(run: Run, tokenizer: Any, fitting: Fitting) -> Trial:
         DoesNotFit: the longest rows do not fit into a GPU's memory.
     """
     import torch
+    from transformers import PrinterCallback
 
     if not fitting.chats:
         raise NothingToTrainOn(f"none of the rows can be trained on within {run.max_length} tokens")
@@ -68,12 +69,14 @@ def try_run(run: Run, tokenizer: Any, fitting: Fitting) -> Trial:
             "warmup_steps": 0,
             "save_strategy": "no",
             "train_sampling_strategy": "sequential",
+            "disable_tqdm": True,
         }
         chats = [fitting.chats[index] for index in order]
         on_gpu = run.hardware.gpus > 0 and torch.cuda.is_available()
         clock = _clock_class()(on_gpu)
         try:
             trainer = build_trainer(run, tokenizer, chats, (), arguments)
+            trainer.remove_callback(PrinterCallback)  # losses of no use
             trainer.add_callback(clock)
             trainer.train()
         except torch.OutOfMemoryError as error:

@@ -315,6 +315,7 @@ def test_the_command_tries_a_run(tiny_llama, rows_file, tmp_path, monkeypatch):
     Path("mine.yaml").write_text(yaml.safe_dump(TINY | {"base": str(tiny_llama)}))
     said = succeed("train", "lynx", "mine.yaml", "--rows", rows_file, "--trial")
     assert "steps over" in said
+    assert "loss" not in said
     assert re.search(r"tried here: [\d.]+ seconds a step, about \S+ hours in all; .* GB", said)
     assert not Path("runs").exists()
 
