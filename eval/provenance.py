@@ -114,15 +114,17 @@ def processor() -> str:
 
 def cpu_facts() -> dict[str, str]:
     """Return what Linux says of the last core, by its own names; nothing on other systems."""
-    path = Path("/proc/cpuinfo")
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    pairs = (line.partition(":") for line in lines)
-    return {key.strip(): value.strip() for key, _, value in pairs}
+    return _facts(Path("/proc/cpuinfo"))
 
 
 def peak_bytes() -> int | None:
     """Return the most bytes of memory that this process had, as Linux tells; else None."""
-    status = Path("/proc/self/status")
-    lines = status.read_text(encoding="utf-8").splitlines() if status.exists() else []
-    found = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
-    return 1024 * int(found[0]) if found else None
+    peak = _facts(Path("/proc/self/status")).get("VmHWM")  # in kB
+    return None if peak is None else 1024 * int(peak.split()[0])
+
+
+def _facts(path: Path) -> dict[str, str]:
+    """Read lines of `name: value`, the last of a name; nothing where there is no such file."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    pairs = (line.partition(":") for line in lines)
+    return {key.strip(): value.strip() for key, _, value in pairs}

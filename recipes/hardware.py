@@ -44,6 +44,11 @@ class Energy(Record):
     how: str
 
 
+def world_size() -> int:
+    """Return how many processes train side by side, as `accelerate launch` sets it."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
 def find_hardware() -> Hardware:
     """Describe what torch trains on here: the GPUs of this run, or the cores it computes with."""
     import torch
@@ -53,7 +58,7 @@ def find_hardware() -> Hardware:
         return Hardware(
             name=torch.cuda.get_device_name(),
             unit="GPU",
-            count=int(os.environ.get("WORLD_SIZE", "1")),  # as `accelerate launch` sets it
+            count=world_size(),
             watts=watts,
             watts_from=source,
         )

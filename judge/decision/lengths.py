@@ -20,7 +20,7 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal, NamedTuple, Protocol, Self, get_args, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from pydantic import Field, StrictInt, model_validator
 
 from ..contract.types import Count, Finite, Record, Verdict, wrong
@@ -177,7 +177,7 @@ def _fit_bands(
 
     logs = np.log(rows.claims)
     slope = _slope(rows, logs)
-    level = balance(_log_odds(rows.scores) - slope * logs, rows.failed)
+    level = balance(log_odds(rows.scores) - slope * logs, rows.failed)
     band = np.searchsorted(starts, rows.claims, side="right") - 1
     found = []
     for number in range(len(starts)):
@@ -208,13 +208,14 @@ def _slope(rows: Rows, logs: NDArray[np.float64]) -> float:
     model = LogisticRegression(C=100)
     by_length = model.fit(logs[:, None], rows.failed).predict_proba(logs[:, None])
     weights = 1 / by_length[np.arange(len(logs)), rows.failed.astype(int)]
-    read = np.stack([_log_odds(rows.scores), logs], axis=1)
+    read = np.stack([log_odds(rows.scores), logs], axis=1)
     score, length = model.fit(read, rows.failed, sample_weight=weights / weights.mean()).coef_[0]
     return max(0.0, float(-length / score))
 
 
-def _log_odds(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    inside = np.clip(scores, _EDGE, 1 - _EDGE)
+def log_odds(scores: ArrayLike) -> NDArray[np.float64]:
+    """Return log(p / (1 - p)) of scores in [0, 1], finite at both ends."""
+    inside = np.clip(np.asarray(scores, dtype=np.float64), _EDGE, 1 - _EDGE)
     return np.log(inside / (1 - inside))
 
 

@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -43,7 +43,7 @@ def open_run(recipe: str, folder: Path, kind: type[AnyRun], base: str | None) ->
     )
 
 
-def show_plan(run: Run, tokenizer: Any, fitting: Fitting, *, trial: bool) -> None:
+def show_plan(run: Run, fitting: Fitting, *, trial: bool) -> None:
     """Say what a run will take; with `trial`, also what it would by steps that are tried here.
 
     Raises:
@@ -57,7 +57,7 @@ def show_plan(run: Run, tokenizer: Any, fitting: Fitting, *, trial: bool) -> Non
     if trial:
         from .trial import try_run
 
-        echo(str(try_run(run, tokenizer, fitting)))
+        echo(str(try_run(run, fitting)))
 
 
 def export_gguf(

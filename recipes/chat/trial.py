@@ -1,6 +1,5 @@
 """What a run takes on this machine, by three steps of it that leave nothing behind."""
 
-import os
 import random
 import time
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import Any, NamedTuple
 from moonlynx.eval.provenance import peak_bytes
 from moonlynx.judge.contract.types import MoonlynxError
 
+from ..hardware import world_size
 from .estimate import operations, read_shape
 from .fitting import Fitting, NothingToTrainOn
+from .model import load_tokenizer
 from .settings import Run
 from .sft import arguments_of, build_trainer
 
@@ -44,7 +45,7 @@ class Trial(NamedTuple):
         )
 
 
-def try_run(run: Run, tokenizer: Any, fitting: Fitting) -> Trial:
+def try_run(run: Run, fitting: Fitting) -> Trial:
     """Train three steps with a run's settings, and throw them away.
 
     The first reads the longest rows and shows the memory. The others read rows by chance and show
@@ -60,8 +61,7 @@ def try_run(run: Run, tokenizer: Any, fitting: Fitting) -> Trial:
 
     if not fitting.chats:
         raise NothingToTrainOn(f"none of the rows can be trained on within {run.max_length} tokens")
-    world = int(os.environ.get("WORLD_SIZE", "1"))  # as `accelerate launch` sets it
-    step = run.rows_at_once * run.accumulate * world
+    step = run.rows_at_once * run.accumulate * world_size()
     order = _order(fitting, step, run.seed)
     with TemporaryDirectory() as folder:
         arguments = arguments_of(run, Path(folder), measured=False, tracker="none") | {
@@ -75,7 +75,7 @@ def try_run(run: Run, tokenizer: Any, fitting: Fitting) -> Trial:
         on_gpu = run.hardware.gpus > 0 and torch.cuda.is_available()
         clock = _clock_class()(on_gpu)
         try:
-            trainer = build_trainer(run, tokenizer, chats, (), arguments)
+            trainer = build_trainer(run, load_tokenizer(run), chats, (), arguments)
             trainer.remove_callback(PrinterCallback)  # losses of no use
             trainer.add_callback(clock)
             trainer.train()

@@ -83,8 +83,7 @@ def _train(
         )
     trained_on = read_rows(rows)
     if dry_run or trial:
-        tokenizer = load_tokenizer(run)
-        show_plan(run, tokenizer, fit(trained_on, run, tokenizer), trial=trial)
+        show_plan(run, fit(trained_on, run, load_tokenizer(run)), trial=trial)
         return
     show_log()
     out = out or Path("runs") / name

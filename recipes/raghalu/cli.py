@@ -74,15 +74,13 @@ def add_commands(app: typer.Typer) -> None:
 
         name, run = open_run(recipe, _DECODER, DecoderRun, base)
         # These import torch, which the other commands start without.
-        from ..chat.model import load_tokenizer
         from ..chat.sft import MODEL
         from .brand import read_brand
         from .decoder.sft import fit_sentences, train
 
         sentences = read_brand(rows)
         if dry_run or trial:
-            fitting = fit_sentences(run, sentences)
-            show_plan(run, load_tokenizer(run), fitting, trial=trial)
+            show_plan(run, fit_sentences(run, sentences), trial=trial)
             return
         show_log()
         out = out or Path("runs") / f"raghalu-{name}"

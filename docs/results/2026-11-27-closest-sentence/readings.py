@@ -19,7 +19,7 @@ from moonlynx.eval.metrics import auroc
 from moonlynx.judge.backends.encoder import load_encoder
 from moonlynx.judge.contract.steps import finish
 from moonlynx.judge.contract.types import Example
-from moonlynx.judge.judges.luna.aggregate import answer_score
+from moonlynx.judge.judges.luna.aggregate import ClaimSupport, answer_score, blend
 from moonlynx.judge.judges.luna.judge import LunaJudge
 from moonlynx.judge.judges.luna.weights import open_weights
 from moonlynx.recipes.data.mixes import Mix
@@ -71,8 +71,8 @@ def score(claims, weight, form):
     for support, closest in claims:
         if closest is not None:
             alone, share = closest
-            odds = [np.log(p / (1 - p)) for p in np.clip([support, alone], 1e-4, 1 - 1e-4)]
-            support = 1 / (1 + np.exp(-np.dot([1 - weight * share, weight * share], odds)))
+            pair = (ClaimSupport(each, np.empty(0), 0) for each in (support, alone))
+            support = blend(*pair, weight * share).support
         scores.append(1 - support)
     return answer_score(scores, form)
 

@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ...backends.encoder import TokenType
 from ...contract.types import Finite, Record
+from ...decision.lengths import log_odds
 from ...text import content_tokens
 from .windows import ClaimWindows
 
 Support = Literal["claim", "min", "lowest-3"]
 AnswerScore = Literal["max", "noisy-or", "noisy-or-root", "mean-top2"]
 _LOWEST = 3
-_LEAST = 1e-4  # support and its opposite are given to four decimals
 _SHORT = 3  # characters of a token over which two marked runs are joined
 
 
@@ -34,7 +34,7 @@ class ClaimSupport(NamedTuple):
     conflict: float | None = None
 
 
-def probabilities(logits: NDArray[np.float32]) -> NDArray[np.float64]:
+def probabilities(logits: NDArray[np.floating]) -> NDArray[np.float64]:
     """Return the sigmoid of each logit."""
     # tanh, unlike exp, does not overflow.
     half: NDArray[np.float64] = 0.5 + 0.5 * np.tanh(logits.astype(np.float64) / 2)
@@ -66,21 +66,14 @@ def claim_support(
 def blend(windows: ClaimSupport, closest: ClaimSupport, weight: float) -> ClaimSupport:
     """Mix what two readings of a claim found, in log-odds; `weight` is that of the second."""
 
-    def mixed(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-        odds = (1 - weight) * _log_odds(first) + weight * _log_odds(second)
-        return np.asarray(0.5 + 0.5 * np.tanh(odds / 2))
+    def mixed(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
+        return probabilities((1 - weight) * log_odds(first) + weight * log_odds(second))
 
     conflict = windows.conflict
     if conflict is not None and closest.conflict is not None:
-        conflict = float(mixed(np.array(conflict), np.array(closest.conflict)))
-    support = float(mixed(np.array(windows.support), np.array(closest.support)))
-    tokens = mixed(windows.tokens, closest.tokens)
-    return ClaimSupport(support, tokens, windows.window, conflict)
-
-
-def _log_odds(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    p = p.clip(_LEAST, 1 - _LEAST)
-    return np.asarray(np.log(p / (1 - p)))
+        conflict = float(mixed(conflict, closest.conflict))
+    support = float(mixed(windows.support, closest.support))
+    return ClaimSupport(support, mixed(windows.tokens, closest.tokens), windows.window, conflict)
 
 
 def answer_score(claims: Sequence[float], form: AnswerScore) -> float:
@@ -143,6 +136,9 @@ def _word(text: str, start: int, end: int, first: int, last: int) -> tuple[int, 
         while end < last and text[end].isalnum():
             end += 1
     return start, end
+
+
+_LEAST = 1e-4  # support and its opposite are given to four decimals
 
 
 class SupportModel(Record):

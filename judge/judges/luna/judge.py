@@ -155,17 +155,15 @@ class LunaJudge(Stepped):
         self, claim: ClaimWindows, pairs: Iterator[tuple[Reading, EncoderOutput]]
     ) -> _Supported:
         """Join what the encoder found in the next windows, which are the claim's."""
-        own = [next(pairs) for _ in claim.windows]
-        if not own:
+        read = [next(pairs) for _ in claim.read]
+        if not read:
             return None, 0
-        tokens = sum(len(reading.ids) for reading, _ in own)
-        found = self._join(own)
+        found = self._join(read[: len(claim.windows)])
         if claim.closest is not None:
-            alone = next(pairs)
-            tokens += len(alone[0].ids)
-            found = blend(found, self._join([alone]), self._config.closest * claim.closest.share)
+            weight = self._config.closest * claim.closest.share
+            found = blend(found, self._join(read[-1:]), weight)
         fitted = self._config.support.support(found.support, claim)
-        return found._replace(support=fitted), tokens
+        return found._replace(support=fitted), sum(len(r.ids) for r, _ in read)
 
     def _join(self, read: Sequence[tuple[Reading, EncoderOutput]]) -> ClaimSupport:
         found = claim_support(*claim_logits(read), self._config.aggregation)

@@ -93,6 +93,13 @@ def read_claims(
     return found
 
 
+class _Fit(NamedTuple):
+    """How well each block fits a claim."""
+
+    words: frozenset[str]  # stems of the claim's content words
+    scores: NDArray[np.float64]  # with the question's words, shape (blocks,)
+
+
 class _Context:
     """The blocks of an example's context; their words are indexed only where that is needed."""
 
@@ -112,33 +119,29 @@ class _Context:
     def read(self, claim: Claim, limits: Limits, windows: int, *, closest: bool) -> ClaimWindows:
         if claim.empty:
             return ClaimWindows(claim, (), ())
-        chosen = self._windows(claim, limits, windows)
+        room = premise_room(limits, len(claim.lead_ids), len(claim.ids))
+        crowded = windows > 0 and self._lengths.sum() > room
+        fit = self._fit(claim) if crowded or closest else None
+        scores = fit.scores if fit and crowded else None
+        chosen = choose_windows(self._lengths, scores, room, windows)
         return ClaimWindows(
             claim,
-            chosen,
+            tuple(map(self._window, chosen)),
             new_words(claim.text, self._stems),
-            self._closest(claim, chosen) if closest else None,
+            self._closest(fit, chosen) if fit and closest else None,
         )
 
-    def _closest(self, claim: Claim, windows: Sequence[Window]) -> Closest | None:
-        words = set(stems_of(claim.text))
-        if not words or not self._blocks:
-            return None
+    def _fit(self, claim: Claim) -> _Fit:
         alignment, asked = self._alignment
-        best = int(np.argmax(alignment.score(words) + asked))
-        share = len(words.intersection(self._blocks[best].stems)) / len(words)
-        read = [block for window in windows for block in window.blocks]
-        if not share or (len(read) == 1 and read[0] is self._blocks[best]):
-            return None
-        return Closest(self._window([best]), share)
+        words = frozenset(stems_of(claim.text))
+        return _Fit(words, alignment.score(words) + asked)
 
-    def _windows(self, claim: Claim, limits: Limits, windows: int) -> tuple[Window, ...]:
-        room = premise_room(limits, len(claim.lead_ids), len(claim.ids))
-        scores = None
-        if windows and self._lengths.sum() > room:
-            alignment, asked = self._alignment
-            scores = alignment.score(stems_of(claim.text)) + asked
-        return tuple(map(self._window, choose_windows(self._lengths, scores, room, windows)))
+    def _closest(self, fit: _Fit, chosen: list[list[int]]) -> Closest | None:
+        if not fit.words or not self._blocks:
+            return None
+        best = int(fit.scores.argmax())
+        share = len(fit.words.intersection(self._blocks[best].stems)) / len(fit.words)
+        return Closest(self._window([best]), share) if share and chosen != [[best]] else None
 
     def _window(self, indices: Sequence[int]) -> Window:
         blocks = tuple(self._blocks[index] for index in indices)

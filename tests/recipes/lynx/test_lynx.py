@@ -296,17 +296,16 @@ def test_the_command_trains(tiny_llama, rows_file, tmp_path, monkeypatch):
 def test_a_trial_takes_three_steps_and_leaves_nothing(tiny_llama, tmp_path, monkeypatch, changes):
     run = tiny(tiny_llama, max_length=2000, epochs=100, warmup_steps=1, **changes)
     rows = [*pairs(2), row(90, words=99)]
-    tokenizer = load_tokenizer(run)
-    fitting = fit(rows, run, tokenizer)
+    fitting = fit(rows, run, load_tokenizer(run))
     monkeypatch.chdir(tmp_path)
-    found = try_run(run, tokenizer, fitting)
+    found = try_run(run, fitting)
     assert found.memory > 0.1
     # The rows are nearly alike, so the time of the whole goes by its steps.
     whole = found.seconds * run.epochs * len(fitting.chats) / run.batch / 3600
     assert found.hours == pytest.approx(whole, rel=1.0)
     assert not list(tmp_path.iterdir())
     with pytest.raises(NothingToTrainOn, match="within 2000 tokens"):
-        try_run(run, tokenizer, Fitting([], [], []))
+        try_run(run, Fitting([], [], []))
 
 
 @pytest.mark.heavy
@@ -329,9 +328,9 @@ def test_rows_that_do_not_fit_a_gpu_are_named(tiny_llama, monkeypatch):
 
     monkeypatch.setattr(trial, "build_trainer", build)  # no GPU is full here
     run = tiny(tiny_llama)
-    tokenizer = load_tokenizer(run)
+    fitting = fit(ROWS, run, load_tokenizer(run))
     with pytest.raises(trial.DoesNotFit, match="rows_at_once: 4 of the longest rows do not fit"):
-        try_run(run, tokenizer, fit(ROWS, run, tokenizer))
+        try_run(run, fitting)
 
 
 @pytest.mark.heavy
