@@ -4,6 +4,7 @@ The judges are one model, the first the reference, as a checkpoint in 32 bits be
 4 bits and its GGUF files. Each is run in a process of its own, whose peak of memory is then its.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -34,7 +35,8 @@ class Precision(NamedTuple):
         agreement: share of rows with the reference's verdict.
         tokens_per_second: read and written, the model's loading aside.
         peak_bytes: of the process that judged; None where the system does not tell.
-        file_bytes: of the weights, None where they are not files here.
+        file_bytes: of the weights, those under adapters included; None where they are not files
+            here.
     """
 
     spec: str
@@ -113,11 +115,21 @@ def _measure(
 
 
 def _file_bytes(spec: Spec) -> int | None:
+    """Return the size of a judge's weights; of adapters, with those of the model under them."""
     path = Path(spec.model) if isinstance(spec, JudgeSpec) and spec.model else None
     if path is None or not path.exists():
         return None
-    files = path.glob("*.safetensors") if path.is_dir() else [path]
-    return sum(file.stat().st_size for file in files)
+    if path.is_file():
+        return path.stat().st_size
+    own = _weights_bytes(path)
+    if not (settings := path / "adapter_config.json").is_file():
+        return own
+    base = json.loads(settings.read_text(encoding="utf-8"))["base_model_name_or_path"]
+    return own + _weights_bytes(Path(base)) if Path(base).is_dir() else None
+
+
+def _weights_bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.glob("*.safetensors"))
 
 
 def render(rows: Sequence[Precision], benchmark: Benchmark) -> str:

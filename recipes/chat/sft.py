@@ -141,5 +141,8 @@ def arguments_of(run: Run, out: Path, *, measured: bool, tracker: str) -> dict[s
         "save_total_limit": 1,
         "logging_steps": 1,
         "report_to": tracker,
+        # Rows of one length are read together, or half of what is computed is padding. (Preferences
+        # are two sequences each, whose length the sampler does not know.)
+        "train_sampling_strategy": "random" if run.preference else "group_by_length",
         "seed": run.seed,
     }

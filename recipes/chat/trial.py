@@ -2,6 +2,7 @@
 
 import random
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -96,11 +97,15 @@ def try_run(run: Run, fitting: Fitting) -> Trial:
 
 
 def _order(fitting: Fitting, step: int, seed: int) -> list[int]:
-    """Return the rows of the steps: the longest, then rows by chance."""
-    longest = sorted(range(len(fitting.chats)), key=lambda index: -fitting.lengths[index].tokens)
-    longest = (longest * step)[:step]  # there may be fewer rows than a step reads
+    """Return the rows of the steps: the longest, then rows by chance, like beside like."""
+
+    def by_length(rows: Iterable[int]) -> list[int]:
+        return sorted(rows, key=lambda index: -fitting.lengths[index].tokens)
+
+    rows = range(len(fitting.chats))
+    longest = (by_length(rows) * step)[:step]  # there may be fewer rows than a step reads
     draw = random.Random(seed)  # noqa: S311 - chance, not secrecy
-    return longest + draw.choices(range(len(fitting.chats)), k=step * (_STEPS - 1))
+    return longest + by_length(draw.choices(rows, k=step * (_STEPS - 1)))
 
 
 def _clock_class() -> type[Any]:

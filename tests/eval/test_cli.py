@@ -3,8 +3,10 @@ import re
 
 import pytest
 
+from moonlynx.eval.precisions import _file_bytes
 from moonlynx.eval.records import Report
 from moonlynx.eval.run import verdict_file
+from moonlynx.judge.contract.spec import parse_spec
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.registry import load_judge
 
@@ -169,3 +171,17 @@ def test_precisions_are_compared_with_the_first(evaluate, tmp_path):
     assert evaluate("--precisions")[0] == 2
     code, _, err = evaluate("--judge", "lynx:/nowhere@transformers", "--precisions")
     assert (code, "there is no model at /nowhere" in err) == (2, True)
+
+
+def test_the_size_of_adapters_is_that_of_their_base_as_well(tmp_path):
+    base, adapters = tmp_path / "base", tmp_path / "adapters"
+    for folder, size in ((base, 700), (adapters, 30)):
+        folder.mkdir()
+        (folder / "model.safetensors").write_bytes(bytes(size))
+    judge = parse_spec(f"lynx:{adapters}@transformers")
+    assert _file_bytes(judge) == 30
+    settings = adapters / "adapter_config.json"
+    settings.write_text(json.dumps({"base_model_name_or_path": str(base)}))
+    assert _file_bytes(judge) == 730
+    settings.write_text(json.dumps({"base_model_name_or_path": "ORG/MODEL"}))
+    assert _file_bytes(judge) is None, "part of it is not a file here"

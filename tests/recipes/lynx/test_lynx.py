@@ -234,6 +234,22 @@ def pairs(count):
 
 
 @pytest.mark.heavy
+def test_rows_of_one_length_are_read_together(tiny_llama, tmp_path):
+    import torch
+
+    run = tiny(tiny_llama, max_length=2000, batch=8, rows_at_once=4, method="lora", lora=LORA)
+    rows = [row(number, words=100 if number % 2 else 3) for number in range(64)]
+    tokenizer = load_tokenizer(run)
+    arguments = arguments_of(run, tmp_path, measured=False, tracker="none")
+    trainer = build_trainer(run, tokenizer, fit(rows, run, tokenizer).chats, (), arguments)
+    masks = [batch["attention_mask"] for batch in trainer.get_train_dataloader()]
+    assert len(masks) == 16
+    assert len({mask.shape[1] for mask in masks}) > 1
+    read, padded = (sum(int(size(mask)) for mask in masks) for size in (torch.sum, torch.numel))
+    assert read / padded > 0.9
+
+
+@pytest.mark.heavy
 def test_preferences_are_learned(tiny_llama, tmp_path):
     run = tiny(tiny_llama, preference={"beta": 0.5}, epochs=10, learning_rate=3e-4)
     done = train(run, list(pairs(2)), [], tmp_path)
