@@ -24,6 +24,8 @@ def test_the_recipes_that_there_are_and_the_papers_settings():
     assert {name: read_run(find_recipe(name, settings.RECIPES), Run).mix for name in RECIPES} == {
         "base": "shipped",
         "base-continued": "shipped",
+        "base-gpu": "shipped",
+        "base-surrounded": "shipped",
         "deberta-v3-large": "shipped",
         "luna-paper": "research",
         "mini": "shipped",
