@@ -1,7 +1,7 @@
 """From the command line to a deployment, the judge that asks it, and what both are in words."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from moonlynx.judge.contract.spec import JudgeSpec, Spec, parse_spec
@@ -17,17 +17,21 @@ def choose(
 ) -> tuple[Deployment, Spec]:
     """Return the deployment to serve, and the spec of the judge that asks it by its URL.
 
-    A judge's model takes the place of the deployment's; one of `luna2` is the head's. A judge with
-    a backend, or a cascade, stays as it is. Without a name, there is a deployment for any model.
+    A judge's model is one of the deployment's adapters, or takes the place of its model; one of
+    `luna2` is the head's. A judge with a backend, or a cascade, stays as it is. Without a name,
+    there is a deployment for any model.
     """
     # A judge whose model is still to be found a place.
     bare = spec if isinstance(spec, JudgeSpec) and spec.backend is None else None
     if name is not None:
         deployment = read_deployment(name)
         if deployment.lora is not None and spec is None:
-            heads = ", ".join(deployment.lora.adapters)
-            raise DeploymentError(f"name the head that judges: --judge {HEADS}:HEAD, of {heads}")
-        if bare is not None and bare.model is not None and bare.name != HEADS:
+            names = ", ".join(deployment.lora.adapters)
+            raise DeploymentError(
+                f"name the adapter that judges: --judge {HEADS}:NAME or lynx:NAME, of {names}"
+            )
+        known = (None, *_adapters(deployment))
+        if bare is not None and bare.model not in known and bare.name != HEADS:
             deployment = with_shape(changed(deployment, model=bare.model, served_name=""))
     elif bare is not None and bare.name != HEADS:
         deployment = _for_model(bare.model or LYNX_MODEL)
@@ -48,8 +52,11 @@ def metric_of(deployment: Deployment, name: str) -> str:
     spec = parse_spec(name)
     if not isinstance(spec, JudgeSpec) or spec.name != HEADS or spec.backend is not None:
         return name
-    heads = deployment.lora.adapters if deployment.lora else {}
-    return str(_head(deployment, spec)) if spec.model in heads else name
+    return str(_head(deployment, spec)) if spec.model in _adapters(deployment) else name
+
+
+def _adapters(deployment: Deployment) -> Mapping[str, str]:
+    return deployment.lora.adapters if deployment.lora else {}
 
 
 def _for_model(model: str) -> Deployment:
@@ -64,7 +71,8 @@ def _for_model(model: str) -> Deployment:
 def _asking(deployment: Deployment, judge: JudgeSpec) -> JudgeSpec:
     # As many at once as vLLM takes; few tries, since it is up or it is gone.
     options = {"concurrency": str(deployment.requests), "retries": "2", **judge.options}
-    return replace(judge, model=deployment.name, backend=deployment.url, options=options)
+    name = judge.model if judge.model in _adapters(deployment) else deployment.name
+    return replace(judge, model=name, backend=deployment.url, options=options)
 
 
 def _head(deployment: Deployment, judge: JudgeSpec) -> JudgeSpec:
