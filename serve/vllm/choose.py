@@ -17,7 +17,7 @@ def choose(
 ) -> tuple[Deployment, Spec]:
     """Return the deployment to serve, and the spec of the judge that asks it by its URL.
 
-    A judge's model is one of the deployment's adapters, or takes the place of its model; one of
+    A judge's model is the deployment's or one of its adapters, or takes the model's place; one of
     `luna2` is the head's. A judge with a backend, or a cascade, stays as it is. Without a name,
     there is a deployment for any model.
     """
@@ -30,7 +30,7 @@ def choose(
             raise DeploymentError(
                 f"name the adapter that judges: --judge {HEADS}:NAME or lynx:NAME, of {names}"
             )
-        known = (None, *_adapters(deployment))
+        known = (None, deployment.name, *_adapters(deployment))
         if bare is not None and bare.model not in known and bare.name != HEADS:
             deployment = with_shape(changed(deployment, model=bare.model, served_name=""))
     elif bare is not None and bare.name != HEADS:

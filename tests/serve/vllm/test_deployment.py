@@ -123,7 +123,6 @@ def test_an_adapter_of_the_deployment_judges_by_its_name():
 @pytest.mark.parametrize(
     ("judge", "name", "gpus", "kind", "message"),
     [
-        (None, "luna2-l4", None, DeploymentError, "--judge luna2:NAME or lynx:NAME, of context_adh"),
         ("lynx:m@http://far:1/v1", None, 8, DeploymentError, "as in --judge lynx:MODEL"),
         (None, "lynx-9b", None, DeploymentError, "'lynx-9b', and no file; known: luna2-a100, "),
         ("lynx", "lynx-8b", 5, DeploymentError, "5 cannot share 32 heads"),

@@ -2,12 +2,14 @@ import httpx
 import pytest
 
 from moonlynx import Example, load_judge
+from moonlynx.judge.contract.spec import parse_spec
 from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.metrics.loading import load_metric
+from moonlynx.serve.vllm.choose import choose
 
 from ...conftest import START_LIMIT
 from ..loopback import EXAMPLE
-from .real import moonlynx_serve, needs_vllm, until_ready, write_deployment
+from .real import MODEL, moonlynx_serve, needs_vllm, until_ready, write_deployment
 
 pytestmark = [pytest.mark.heavy, needs_vllm]
 
@@ -30,6 +32,7 @@ def gateway(tiny_llama, heads, tmp_path_factory):
         assert http.get("/readyz").json()["error"]["message"] == "vLLM is starting"
         http.early = http.post("/v1/judge", json=EXAMPLE)
         until_ready(server, address, log)
+        http.deployment = str(path)
         yield http
 
 
@@ -47,3 +50,16 @@ def test_heads_judge_and_measure_as_they_do_in_this_process(gateway, heads):
         (here,) = load_metric(f"luna2:{heads[name]}@transformers")([MetricInput(**TEXT)])
         assert found["error"] is None
         assert found["labels"] == pytest.approx(here.labels, abs=1e-3)
+
+
+def test_an_adapter_of_a_chat_model_judges_by_its_name(gateway):
+    """Of the same vLLM: a random adapter on a random model, so that only its scores differ."""
+    raw = {}
+    for name in ("toxicity", MODEL):
+        wanted = parse_spec(f"lynx:{name}?reply=score")
+        deployment, asking = choose(wanted, gateway.deployment, None)
+        assert (deployment.served_name, asking.model) == (MODEL, name)
+        (verdict,) = load_judge(str(asking))([Example.from_row(EXAMPLE)])
+        assert verdict.error is None
+        raw[name] = verdict.raw_score
+    assert raw["toxicity"] != raw[MODEL]
