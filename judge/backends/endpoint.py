@@ -172,7 +172,10 @@ class Endpoint:
             async with asyncio.timeout(self._timeout):
                 response = await client.post(path, json=payload)
         except TimeoutError:
-            message = f"no reply from {self._url} within {self._timeout:g} seconds"
+            message = (
+                f"no reply from {self._url} within {self._timeout:g} seconds; "
+                "where it needs longer, say so as in ?timeout=600"
+            )
             raise Failure("timeout", message, passing=True) from None
         except httpx.HTTPError as error:
             raise Failure(

@@ -43,7 +43,6 @@ class Stage(Record):
 
     # pair sets (`pairs`) with the most pairs to take of each
     pairs: dict[str, Amount] = Field(default_factory=dict)
-    surrounded: Share = 0  # of these, whose premise is set among others of its set (`surround`)
     # sets of labelled answers (`answers`) with the most claims to take of each; 0 takes all
     answers: dict[str, Amount] = Field(default_factory=dict)
     judged: tuple[Judged, ...] = ()  # files of another judge's verdicts

@@ -23,7 +23,6 @@ from .items import Item
 from .labelled import read_labelled
 from .reader import Reader
 from .settings import Stage
-from .surround import surround
 
 _RIGHT_PER_WRONG = 2.5  # claims of one set
 
@@ -40,8 +39,6 @@ def stage_items(stage: Stage, mix: Mix, root: Path, reader: Reader, seed: int) -
     mix.check(stage.pairs, stage.answers, stage.right)
     rng = random.Random(seed)  # noqa: S311 - chance, not secrecy
     items = load_pairs(root, stage.pairs, seed) if stage.pairs else []
-    if stage.surrounded:  # a stage without has the draws that it always had
-        items = surround(items, stage.surrounded, rng)
     answers = {name: mix.training(name, root) for name in stage.answers}
     for name, cap in stage.answers.items():
         items += _balance(_read(answers[name], reader, None, rng), cap or None, rng)

@@ -25,7 +25,6 @@ def test_the_recipes_that_there_are_and_the_papers_settings():
         "base": "shipped",
         "base-continued": "shipped",
         "base-gpu": "shipped",
-        "base-surrounded": "shipped",
         "deberta-v3-large": "shipped",
         "luna-paper": "research",
         "mini": "shipped",
