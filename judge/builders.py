@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .backends.chat import load_chat_backend
-from .backends.options import Reader, one_of, preset, read_options, read_own, share, whole
+from .backends.options import Reader, one_of, preset, read_options, read_own, whole
 from .contract.base import Judge
 from .contract.spec import JudgeSpec, SpecError
 
@@ -155,12 +155,11 @@ def _needed(spec: JudgeSpec) -> str:
 
 def _luna(spec: JudgeSpec, threshold: float | None) -> Judge:
     from .backends.encoder import load_encoder
+    from .judges.luna.config import READERS
     from .judges.luna.judge import LunaJudge
     from .judges.luna.weights import open_weights
 
-    options = read_options(
-        spec.name, spec.options, {"windows": whole(0), "closest": share, "preset": preset}
-    )
+    options = read_options(spec.name, spec.options, {**READERS, "preset": preset})
     chosen = options.pop("preset", None)
     folder = open_weights(spec.model, spec.backend)
     config = folder.config.model_copy(update=options)

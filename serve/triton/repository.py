@@ -12,10 +12,10 @@ from pydantic import ValidationError
 import moonlynx
 from moonlynx.judge.backends.local import hash_files
 from moonlynx.judge.backends.onnx_encoder import MODEL
-from moonlynx.judge.backends.options import read_options, share, whole
+from moonlynx.judge.backends.options import read_options
 from moonlynx.judge.contract.spec import CascadeSpec, parse_spec
 from moonlynx.judge.contract.types import MoonlynxError
-from moonlynx.judge.judges.luna.config import CONFIG_FILE, LunaConfig
+from moonlynx.judge.judges.luna.config import CONFIG_FILE, READERS, LunaConfig
 from moonlynx.judge.judges.luna.inputs import find_specials
 from moonlynx.judge.judges.luna.weights import (
     CALIBRATION,
@@ -80,7 +80,7 @@ def _read_weights(judge_name: str, window: int | None) -> tuple[WeightsFolder, L
     spec = parse_spec(judge_name)
     if isinstance(spec, CascadeSpec) or spec.name != "luna" or spec.backend not in (None, "onnx"):
         raise ExportError(f"{judge_name}: only luna on ONNX can be exported, as in luna:FOLDER")
-    options = read_options("luna in Triton", spec.options, {"windows": whole(0), "closest": share})
+    options = read_options("luna in Triton", spec.options, READERS)
     weights = open_weights(spec.model, "onnx")
     config = weights.config.model_copy(update=options)
     if window is None or window == config.window:

@@ -1,9 +1,11 @@
 """What a trained Luna is read with: `luna.json`, beside its weights."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictInt, StringConstraints, model_validator
 
+from ...backends.options import Reader, share, whole
 from ...contract.types import Count, MoonlynxError, Probability, Record, wrong
 from .aggregate import AnswerScore, Support, SupportModel
 from .inputs import Limits, premise_room
@@ -13,6 +15,10 @@ _LEAST_PREMISE = 16  # tokens
 _Version = Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z][0-9A-Za-z._-]*$")]
 
 _Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}$")]
+
+
+READERS: Mapping[str, Reader] = {"windows": whole(0), "closest": share}
+"""Options in a judge's name that take the place of a field of `LunaConfig`."""
 
 
 class LunaError(MoonlynxError, ValueError):
