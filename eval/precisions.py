@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from moonlynx.judge.backends.pretrained import has_adapters
 from moonlynx.judge.batch.judging import read_timings, read_verdicts
 from moonlynx.judge.contract.spec import JudgeSpec, Spec, parse_spec
 from moonlynx.judge.contract.types import MoonlynxError, Verdict
@@ -115,21 +116,21 @@ def _measure(
 
 
 def _file_bytes(spec: Spec) -> int | None:
-    """Return the size of a judge's weights; of adapters, with those of the model under them."""
-    path = Path(spec.model) if isinstance(spec, JudgeSpec) and spec.model else None
-    if path is None or not path.exists():
-        return None
-    if path.is_file():
-        return path.stat().st_size
-    own = _weights_bytes(path)
-    if not (settings := path / "adapter_config.json").is_file():
+    """Return the size of a judge's weights; None where they are not files here."""
+    return _weights_bytes(spec.model) if isinstance(spec, JudgeSpec) and spec.model else None
+
+
+def _weights_bytes(model: str) -> int | None:
+    """Return the size of a file of weights, or of a folder's with those under its adapters."""
+    path = Path(model)
+    if not path.is_dir():
+        return path.stat().st_size if path.exists() else None
+    own = sum(file.stat().st_size for file in path.glob("*.safetensors"))
+    if not has_adapters(path):
         return own
-    base = json.loads(settings.read_text(encoding="utf-8"))["base_model_name_or_path"]
-    return own + _weights_bytes(Path(base)) if Path(base).is_dir() else None
-
-
-def _weights_bytes(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.glob("*.safetensors"))
+    settings = json.loads((path / "adapter_config.json").read_text(encoding="utf-8"))
+    under = _weights_bytes(settings["base_model_name_or_path"])
+    return None if under is None else own + under
 
 
 def render(rows: Sequence[Precision], benchmark: Benchmark) -> str:

@@ -180,6 +180,7 @@ def test_the_size_of_adapters_is_that_of_their_base_as_well(tmp_path):
         (folder / "model.safetensors").write_bytes(bytes(size))
     judge = parse_spec(f"lynx:{adapters}@transformers")
     assert _file_bytes(judge) == 30
+    (adapters / "model.safetensors").rename(adapters / "adapter_model.safetensors")
     settings = adapters / "adapter_config.json"
     settings.write_text(json.dumps({"base_model_name_or_path": str(base)}))
     assert _file_bytes(judge) == 730

@@ -21,6 +21,7 @@ from .windows import ClaimWindows
 Support = Literal["claim", "min", "lowest-3"]
 AnswerScore = Literal["max", "noisy-or", "noisy-or-root", "mean-top2"]
 _LOWEST = 3
+_LEAST = 1e-4  # support and its opposite are given to four decimals
 _SHORT = 3  # characters of a token over which two marked runs are joined
 
 
@@ -136,9 +137,6 @@ def _word(text: str, start: int, end: int, first: int, last: int) -> tuple[int, 
         while end < last and text[end].isalnum():
             end += 1
     return start, end
-
-
-_LEAST = 1e-4  # support and its opposite are given to four decimals
 
 
 class SupportModel(Record):

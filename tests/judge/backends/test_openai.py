@@ -164,7 +164,7 @@ def test_a_reply_that_never_comes_is_a_timeout(server):
     over.set()
     assert (slow.finish, slow.error.code) == ("error", "timeout")
     assert slow.error.message.endswith(
-        "; where it needs longer, say so as in ?timeout=600 (tried 2 times)"
+        "within 0.5 seconds; where it needs longer, say so as in ?timeout=600 (tried 2 times)"
     )
     assert quick.text == "hi"
 
