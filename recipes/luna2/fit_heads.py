@@ -28,7 +28,7 @@ from .baselines import fit_logistic, targets_of
 from .features import FORMS, Read
 from .measure import Flags, fit_thresholds, flags_of
 
-VERSION = "3"
+VERSION = "4"
 _WORD_STRENGTH = 3.0  # inverse of the penalty
 _STATE_STRENGTHS = (0.001, 0.01, 0.1)  # of these the one with the least loss on validation rows
 _RANK = 256  # directions of the states that the regression is fitted in

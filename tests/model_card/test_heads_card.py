@@ -11,7 +11,7 @@ from moonlynx.judge.metrics.encoder.head import open_head, save_heads
 from moonlynx.model_card.heads import render_heads_card
 from moonlynx.model_card.results import CardError
 
-(RESULTS,) = (Path(__file__).parents[2] / "docs" / "results").glob("*-27-luna2-heads/results.json")
+(RESULTS,) = (Path(__file__).parents[2] / "docs" / "results").glob("*-28-luna2-heads/results.json")
 
 
 @pytest.fixture

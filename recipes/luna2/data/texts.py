@@ -1,5 +1,6 @@
 """Texts that are labelled by themselves: tone, toxicity, sexism, PII. The text is the output."""
 
+import random
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -8,7 +9,11 @@ from typing import Any, NamedTuple
 from ...data.answers.base import open_text, read_csv, read_json, read_tsv
 from .rows import Placed, Side, letters, place
 from .splits import draw_side
+from .written import fill, pair, read_written
 
+_COPIES = 8  # of each written text, filled and framed by chance
+_WRITTEN_SEED = 5
+_CALM = 0.08  # of the comments that are read as not toxic
 _SEED = 2947  # of 3,000 the one that leaves most rows of the rarest kind for training and testing
 _FILES = ("generated_large", "synth_dataset_v2")
 # Both files' names of a kind. Titles, ages, nationalities and the few driver's licences are left
@@ -74,12 +79,43 @@ def toxicity(root: Path) -> Iterator[Placed]:
         yield place("hate_davidson", fields[""], toxic, output=text, group=letters(text))
 
 
+def calm(root: Path) -> Iterator[Placed]:
+    """Yield comments of a tone that is neither anger nor annoyance, as not toxic; none is tested.
+
+    Nobody labelled them for it: few of them are toxic, and they are what people write every day,
+    of which the tweets have little.
+    """
+    rng = random.Random(_WRITTEN_SEED)  # noqa: S311 - chance, not secrecy
+    for row, side in tone(root):
+        if side != "test" and not row.labels & {"anger", "annoyance"} and rng.random() < _CALM:
+            key, text = str(row.input.id).partition("/")[2], row.input.output
+            yield place("goemotions", key, False, output=text, group=row.group, side=side)
+
+
 def sexism(root: Path) -> Iterator[Placed]:
     """Read EDOS's posts, on the sides of its own split."""
     for fields in read_csv(root / "sexism_edos" / "edos_labelled_aggregated.csv.gz"):
         text, sexist = fields["text"], fields["label_sexist"] == "sexist"
         key, group, side = fields["rewire_id"], letters(text), _EDOS[fields["split"]]
         yield place("sexism_edos", key, sexist, output=text, group=group, side=side)
+
+
+def written(name: str, _root: Path) -> Iterator[Placed]:
+    """Yield texts of a metric's written families, each beside a twin in the same frame."""
+    rng = random.Random(_WRITTEN_SEED)  # noqa: S311 - chance, not secrecy
+    content = read_written(name)
+    slots, seen = content["slots"], set()
+    for family, number, copy, twins in pair(content["text"], _COPIES):
+        side = draw_side(family, _WRITTEN_SEED)
+        frame = rng.choice(content["frames"])
+        for holds, template in twins.items():
+            said = fill(template, slots, rng)
+            text = fill(frame.replace("{text}", said[:1].upper() + said[1:]), slots, rng)
+            text = text[:1].upper() + text[1:]
+            if text not in seen:
+                seen.add(text)
+                key = f"{family}-{number}-{copy}-{str(holds).lower()}"
+                yield place("written", key, holds, output=text, group=family, side=side)
 
 
 class Presidio(NamedTuple):

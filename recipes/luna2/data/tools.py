@@ -78,7 +78,7 @@ def tool_selection(root: Path) -> Iterator[Placed]:
     Cases whose key calls a tool that is missing, or without a required argument, are left out.
     """
     rng = random.Random(_SEED)  # noqa: S311 - chance, not secrecy
-    cases = [case for case in read_cases(root) if _complete(case)]
+    cases = [case for case in read_cases(root) if complete(case)]
     maker = WrongCalls(cases, rng)
     for case in cases:
         right = write_calls(case.right()) if case.accepted else rng.choice(_NO_CALL)
@@ -110,7 +110,7 @@ class WrongCalls:
         self._values: dict[str, list[Any]] = defaultdict(list)
         for case in cases:
             for call in case.right():
-                types = _types(_tool(case, call["name"]))
+                types = _types(tool_of(case, call["name"]))
                 for name, value in call["arguments"].items():
                     self._values[types.get(name, "")].append(value)
 
@@ -133,7 +133,7 @@ class WrongCalls:
         calls = case.right()
         place = self._rng.randrange(len(calls))
         call = calls[place]
-        tool = _tool(case, call["name"])
+        tool = tool_of(case, call["name"])
         spoilt: Call | None
         if kind == "missing_argument":
             spoilt = self._without(call, tool)
@@ -181,7 +181,8 @@ class WrongCalls:
         return {"name": tool["name"], "arguments": arguments}
 
 
-def _complete(case: Case) -> bool:
+def complete(case: Case) -> bool:
+    """Return whether a case offers all tools that it wants called, and gives what they need."""
     tools = {tool["name"]: tool for tool in case.tools}
     return all(
         call["name"] in tools and set(required(tools[call["name"]])) <= call["arguments"].keys()
@@ -205,17 +206,18 @@ def _types(tool: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(schema.get("type", "")) for name, schema in properties.items()}
 
 
-def _tool(case: Case, name: str) -> Mapping[str, Any]:
+def tool_of(case: Case, name: str) -> Mapping[str, Any]:
+    """Return the tool of that name, one without parameters where the case has none."""
     found = next((tool for tool in case.tools if tool["name"] == name), None)
     return found if found is not None else {"name": name, "parameters": {}}
 
 
 def _settle_all(options: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    settled = {name: _settle(values) for name, values in options.items()}
+    settled = {name: settle(values) for name, values in options.items()}
     return {name: value for name, value in settled.items() if value is not _ABSENT}
 
 
-def _settle(values: Any) -> Any:
+def settle(values: Any) -> Any:
     """Return the first value that is not ""; those within it are lists of values themselves."""
     options = values if isinstance(values, list) else [values]
     value = next((each for each in options if each != ""), _ABSENT)
