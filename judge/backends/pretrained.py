@@ -162,7 +162,7 @@ def load_causal(model: str | Path, **options: Any) -> Any:
     those of the whole.
 
     Args:
-        model: a folder or a Hub id, of a model or of adapters on one.
+        model: a folder or a Hub id, of a model or of adapters on one, or a GGUF file.
         options: for Transformers' `from_pretrained`.
     """
     from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
@@ -172,7 +172,12 @@ def load_causal(model: str | Path, **options: Any) -> Any:
         return load_adapted(folder, **options).get_base_model()
     config = AutoConfig.from_pretrained(**source)
     kind = AutoModelForImageTextToText if can_see(config) else AutoModelForCausalLM
-    return kind.from_pretrained(**source, use_safetensors=True, **options)
+    network = kind.from_pretrained(**source, use_safetensors=True, **options)
+    if "gguf_file" in source:
+        # It is dequantised, but still says that it is not, and so could not be trained on.
+        network.hf_quantizer, network.is_quantized = None, False
+        del network.config.quantization_config
+    return network
 
 
 def has_adapters(folder: Path) -> bool:

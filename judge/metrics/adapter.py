@@ -13,7 +13,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from ..backends.base import BackendError, MissingExtra
+from ..backends.gguf import find_gguf
+from ..backends.hub import split_revision
 from ..backends.local import check_template, find_folder
+from ..backends.pretrained import source_of
 from ..contract.types import Finite, MoonlynxError, Probability, Record
 from ..files.stored import load_record
 from .definition import MetricDefinition
@@ -32,7 +35,7 @@ class Backbone(Record):
     """The model that a head was trained on.
 
     Attributes:
-        name: Hub id, or name of the folder.
+        name: Hub id or folder, of a GGUF file ORG/REPO/FILE.gguf or its path.
         sha256: of what `fingerprint` reads.
     """
 
@@ -81,22 +84,26 @@ def load_head_file(folder: Path) -> Head:
     return load_record(folder / HEAD, Head, HeadError, "name the folder of a trained head")
 
 
-def fingerprint(folder: Path) -> str:
+def fingerprint(place: Path) -> str:
     """Hash what tells one backbone from another: its configuration, and its weights' edges.
 
     Of each file of weights the size and a MiB at either end are read, not the gigabytes between: it
-    finds a mistaken model, not one made to pass for another.
+    finds a mistaken model, not one made to pass for another. A GGUF file, which holds its
+    configuration at its start, has the same fingerprint under any name.
 
     Raises:
         HeadError: the folder holds no model in safetensors.
     """
-    files = sorted(folder.glob(_WEIGHTS))
-    if not files or not (folder / "config.json").is_file():
-        raise HeadError(f"{folder} holds no model: it needs config.json and {_WEIGHTS}")
-    digest = hashlib.sha256((folder / "config.json").read_bytes())
+    if place.is_file():
+        files, digest = [place], hashlib.sha256()
+    else:
+        files = sorted(place.glob(_WEIGHTS))
+        if not files or not (place / "config.json").is_file():
+            raise HeadError(f"{place} holds no model: it needs config.json and {_WEIGHTS}")
+        digest = hashlib.sha256((place / "config.json").read_bytes())
     for file in files:
         size = file.stat().st_size
-        digest.update(f"{file.name}:{size}:".encode())
+        digest.update(f"{'' if place.is_file() else file.name}:{size}:".encode())
         with file.open("rb") as opened:
             digest.update(opened.read(_EDGE))
             opened.seek(max(_EDGE, size - _EDGE))
@@ -105,16 +112,18 @@ def fingerprint(folder: Path) -> str:
 
 
 def find_backbone(name: str) -> Path:
-    """Return the folder of a backbone, by path or Hub id; one from the Hub is downloaded once.
+    """Return the folder of a backbone, or its GGUF file; one from the Hub is downloaded once.
 
     Raises:
         BackendError: it is not there.
     """
+    if split_revision(name)[0].endswith(".gguf"):
+        return find_gguf("luna2", name)
     return find_folder("luna2", name, ("*.json", _WEIGHTS, "*.jinja", "tokenizer.model"))
 
 
-def load_tokenizer(folder: Path) -> Any:
-    """Load a tokenizer with a chat template.
+def load_tokenizer(place: Path) -> Any:
+    """Load the tokenizer with a chat template of a folder or a GGUF file.
 
     Raises:
         MissingExtra: transformers is missing.
@@ -125,10 +134,10 @@ def load_tokenizer(folder: Path) -> Any:
     except ImportError as error:
         raise MissingExtra("a tokenizer with a chat template", "transformers") from error
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        raise BackendError(f"cannot load the tokenizer of {folder}: {error}") from None
-    check_template(tokenizer, str(folder))
+        tokenizer = AutoTokenizer.from_pretrained(**source_of(str(place)))
+    except (OSError, ValueError, ImportError) as error:
+        raise BackendError(f"cannot load the tokenizer of {place}: {error}") from None
+    check_template(tokenizer, str(place))
     return tokenizer
 
 

@@ -44,7 +44,7 @@ def _train_head(
         str, typer.Option(help="One of moonlynx/recipes/luna2 by name, or a YAML file like them.")
     ] = "llama-3.2-3b",
     backbone: Annotated[
-        str | None, typer.Option(help="Hub id or folder, instead of the recipe's.")
+        str | None, typer.Option(help="Hub id, folder or GGUF file, instead of the recipe's.")
     ] = None,
     head: Annotated[
         Path | None,

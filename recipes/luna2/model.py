@@ -14,7 +14,7 @@ class BackboneNotUsable(MoonlynxError):
     """The model to train on cannot be loaded, or has none of the layers that adapters go on."""
 
 
-def load_with_adapter(run: Run, folder: Path) -> Any:
+def load_with_adapter(run: Run, backbone: Path) -> Any:
     """Load the backbone and put an adapter on it, new or a head's; nothing else is trained.
 
     Raises:
@@ -28,7 +28,9 @@ def load_with_adapter(run: Run, folder: Path) -> Any:
     if run.load == "nf4":
         options["quantization_config"] = nf4(dtype)
     try:
-        model = load_causal(folder, **options)
+        model = load_causal(backbone, **options)
+        if backbone.is_file():
+            model.name_or_path = ""  # beside a GGUF file PEFT would miss a model's configuration
         if run.checkpointing:
             model.enable_input_require_grads()  # or frozen embeddings would end the gradient
         if run.head is not None:
@@ -46,7 +48,7 @@ def load_with_adapter(run: Run, folder: Path) -> Any:
         torch.manual_seed(run.seed)
         return get_peft_model(model, adapter)
     except (OSError, ValueError, ImportError) as error:
-        raise BackboneNotUsable(f"backbone: cannot train on {folder}: {error}") from None
+        raise BackboneNotUsable(f"backbone: cannot train on {backbone}: {error}") from None
 
 
 def class_loss(logits: Any, targets: Any, weights: Any) -> Any:

@@ -25,7 +25,7 @@ class Lora(Record):
 class Run(Record):
     """One run: a head on a backbone."""
 
-    backbone: str  # Hub id or folder of the chat model that stays frozen
+    backbone: str  # Hub id, folder or GGUF file of the chat model that stays frozen
     # folder of a head on it that training continues, as with a few hundred new rows; null starts a
     # new one
     head: str | None = None

@@ -74,3 +74,6 @@ def test_a_fingerprint_tells_models_apart(tmp_path):
     assert fingerprint(tmp_path) == found
     weights.write_bytes(b"a" * ((3 << 20) - 1) + b"b")
     assert fingerprint(tmp_path) != found
+    file = tmp_path / "model.gguf"
+    file.write_bytes(b"a" * 9)
+    assert fingerprint(file) == fingerprint(file.rename(tmp_path / "other.gguf")) != found

@@ -13,6 +13,7 @@ from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
 from ...cases import cases, write_lines
 from ...command import succeed
+from ...tiny_gguf import write_gguf
 from .rows import PII, TOXICITY, boolean, multi_label, row, splits
 
 RUNS = sorted(path.stem for path in RECIPES.glob("*.yaml"))
@@ -75,6 +76,23 @@ def test_sixteen_rows_are_learned_by_heart(tiny_llama, tmp_path, load):
     config = json.loads((tmp_path / "head" / "adapter_config.json").read_text())
     assert (config["r"], config["lora_alpha"]) == (16, 16)
     assert not (tmp_path / "head" / "README.md").exists()
+
+
+@pytest.mark.heavy
+def test_a_gguf_file_is_a_backbone_and_another_model_than_what_it_was_made_of(tiny_llama, tmp_path):
+    pytest.importorskip("xllamacpp")
+    pytest.importorskip("gguf")
+    file, rows = write_gguf(tiny_llama, tmp_path / "tiny.gguf"), boolean()
+    train(tiny(file), TOXICITY, splits(rows), tmp_path)
+    head = tmp_path / "head"
+    assert load_head_file(head).backbone.name == str(file)
+    assert right_labels(head, rows) == 16
+    file.rename(tmp_path / "moved.gguf")
+    load_metric(f"luna2:{head}@transformers?backbone={tmp_path / 'moved.gguf'}")
+    with pytest.raises(HeadError, match="is another model"):
+        load_metric(f"luna2:{head}@transformers?backbone={tiny_llama}")
+    with pytest.raises(MoonlynxError, match=r"there is no model at .*tiny\.gguf"):
+        load_metric(f"luna2:{head}")
 
 
 @pytest.mark.heavy
