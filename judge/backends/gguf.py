@@ -16,6 +16,11 @@ _UNKNOWN, _CONTROL, _USER_DEFINED = 2, 3, 4  # kinds of tokens
 _FIRST_PART = re.compile(r"-00001-of-(?=\d{5}\.gguf\Z)")
 
 
+def is_gguf(model: str) -> bool:
+    """Return whether a model's name is that of a GGUF file, here or on the Hub."""
+    return split_revision(model)[0].endswith(".gguf")
+
+
 def find_gguf(backend: str, model: str | None) -> Path:
     """Return the file that `model` names: a path, or ORG/REPO/FILE.gguf[@REVISION] of the Hub.
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 from ..contract.spec import SpecError
 from ..contract.types import JudgeError
 from .base import BackendError, MissingExtra
-from .gguf import find_gguf
+from .gguf import find_gguf, is_gguf
 from .hub import split_revision
 from .local import find_folder
 from .options import Reader, one_of, whole
@@ -57,7 +57,7 @@ class Pretrained:
             import torch
             import transformers  # noqa: F401 (needed below)
 
-            if split_revision(model)[0].endswith(".gguf"):
+            if is_gguf(model):
                 import gguf  # noqa: F401 (likewise)
             if load in ("int8", "nf4"):
                 import bitsandbytes  # noqa: F401 (Transformers would say less well that it is missing)
@@ -195,7 +195,7 @@ def load_adapted(folder: Path, **options: Any) -> Any:
 
 def source_of(model: str) -> dict[str, Any]:
     """Return what tells Transformers' `from_pretrained` where a model is, be it in a GGUF file."""
-    if split_revision(model)[0].endswith(".gguf"):
+    if is_gguf(model):
         file = find_gguf("transformers", model)
         source = {"pretrained_model_name_or_path": str(file.parent), "gguf_file": file.name}
     else:

@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from ..backends.base import BackendError, MissingExtra
-from ..backends.gguf import find_gguf
-from ..backends.hub import split_revision
+from ..backends.gguf import find_gguf, is_gguf
 from ..backends.local import check_template, find_folder
 from ..backends.pretrained import source_of
 from ..contract.types import Finite, MoonlynxError, Probability, Record
@@ -94,16 +93,17 @@ def fingerprint(place: Path) -> str:
     Raises:
         HeadError: the folder holds no model in safetensors.
     """
+    digest = hashlib.sha256()
     if place.is_file():
-        files, digest = [place], hashlib.sha256()
+        named = [("", place)]
     else:
-        files = sorted(place.glob(_WEIGHTS))
-        if not files or not (place / "config.json").is_file():
+        named = [(file.name, file) for file in sorted(place.glob(_WEIGHTS))]
+        if not named or not (place / "config.json").is_file():
             raise HeadError(f"{place} holds no model: it needs config.json and {_WEIGHTS}")
-        digest = hashlib.sha256((place / "config.json").read_bytes())
-    for file in files:
+        digest.update((place / "config.json").read_bytes())
+    for name, file in named:
         size = file.stat().st_size
-        digest.update(f"{'' if place.is_file() else file.name}:{size}:".encode())
+        digest.update(f"{name}:{size}:".encode())
         with file.open("rb") as opened:
             digest.update(opened.read(_EDGE))
             opened.seek(max(_EDGE, size - _EDGE))
@@ -117,7 +117,7 @@ def find_backbone(name: str) -> Path:
     Raises:
         BackendError: it is not there.
     """
-    if split_revision(name)[0].endswith(".gguf"):
+    if is_gguf(name):
         return find_gguf("luna2", name)
     return find_folder("luna2", name, ("*.json", _WEIGHTS, "*.jinja", "tokenizer.model"))
 

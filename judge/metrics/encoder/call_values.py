@@ -29,7 +29,7 @@ _KINDS: Mapping[str, Callable[[Any], bool]] = {
 _PYTHON = {"float": "number", "dict": "object", "tuple": "array", "list": "array"}
 
 
-def stems(text: str) -> frozenset[str]:
+def stems_with_parts(text: str) -> frozenset[str]:
     """Return the stems of a text's content words, and of the words that a name is made of."""
     spaced = " ".join(_PARTS.findall(text)) if "_" in text or "." in text else text
     return frozenset(stems_of(f"{text} {spaced}"))
@@ -120,9 +120,10 @@ def misplaced(call: Call, properties: Mapping[str, Any], request: str) -> float:
         text = value if isinstance(value, str) else json.dumps(value)
         at = asked.find(text.casefold()) if text else -1
         if at >= 0:
-            before, after = asked[:at].split(), asked[at + len(text) :].split()
-            beside[name] = stems(" ".join([*before[-_NEAR:], *after[: _NEAR // 2]]))
-    said = {name: stems(f"{name} {_describe(properties.get(name))}") for name in beside}
+            before = asked[:at].rsplit(maxsplit=_NEAR)[-_NEAR:]
+            after = asked[at + len(text) :].split(maxsplit=_NEAR // 2)[: _NEAR // 2]
+            beside[name] = stems_with_parts(" ".join([*before, *after]))
+    said = {name: stems_with_parts(f"{name} {_describe(properties.get(name))}") for name in beside}
     wrong = 0
     for name, near in beside.items():
         others = [len(near & words) for other, words in said.items() if other != name]

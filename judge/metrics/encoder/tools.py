@@ -13,7 +13,7 @@ from .call_values import (
     misplaced,
     names_left_out,
     repeated,
-    stems,
+    stems_with_parts,
 )
 
 COUNTS = (
@@ -69,9 +69,10 @@ def read_call(one: MetricInput) -> tuple[str, tuple[float, ...]]:
     Where nothing is called, the text is the description of the tool that fits the request best.
     """
     offered = [_schema(tool) for tool in one.tools or ()]
-    asked = stems(one.input)
+    asked = stems_with_parts(one.input)
     fits = {
-        tool["name"]: len(asked & stems(_describe(tool))) / max(1, len(asked)) for tool in offered
+        tool["name"]: len(asked & stems_with_parts(_describe(tool))) / max(1, len(asked))
+        for tool in offered
     }
     best = max(fits.values(), default=0.0)
     known = {tool["name"]: tool for tool in offered}
@@ -80,13 +81,14 @@ def read_call(one: MetricInput) -> tuple[str, tuple[float, ...]]:
     if not calls:
         likely = max(fits, key=lambda name: fits[name], default=None)
         text = _describe(known[likely]) if likely is not None else ""
-        return text, (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, best, 0.0, few, *[0.0] * 7)
+        without_values = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, best, 0.0, few)
+        return text, (*without_values, *[0.0] * (len(COUNTS) - len(without_values)))
     rows, values = [], []
     for call in calls:
         tool = known.get(call["name"])
         fit = fits.get(call["name"], 0.0)
         other = max((share for name, share in fits.items() if name != call["name"]), default=0.0)
-        faults = _faults(call, tool, one.input)
+        faults = _faults(call, tool, one.input, asked)
         rows.append((0.0, float(tool is None), *faults, fit, 0.0, fit - other, few))
         properties = _properties(tool)
         values.append((disallowed(call, properties), misplaced(call, properties, one.input)))
@@ -102,14 +104,15 @@ def read_call(one: MetricInput) -> tuple[str, tuple[float, ...]]:
     return text, counts
 
 
-def _faults(call: Call, tool: Mapping[str, Any] | None, request: str) -> tuple[float, float, float]:
+def _faults(
+    call: Call, tool: Mapping[str, Any] | None, request: str, asked: frozenset[str]
+) -> tuple[float, float, float]:
     """Return shares of required arguments missing, unknown ones, and values not asked for."""
     given = call["arguments"]
     required, properties = _parameters(tool).get("required"), _properties(tool)
     required = required if isinstance(required, list) else []
     missing = sum(name not in given for name in required) / max(1, len(required))
     unknown = sum(name not in properties for name in given) / max(1, len(given))
-    asked = stems(request)
     flags = [_unasked(value, request, asked) for value in given.values()]
     unasked = [flag for flag in flags if flag is not None]
     return missing, unknown, sum(unasked) / max(1, len(unasked))
@@ -122,7 +125,7 @@ def _unasked(value: Any, request: str, asked: frozenset[str]) -> float | None:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if text.casefold() in request.casefold():
         return 0.0
-    words = stems(text)
+    words = stems_with_parts(text)
     return len(words - asked) / len(words) if words else None
 
 

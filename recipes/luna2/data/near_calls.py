@@ -4,11 +4,11 @@ Each case of BFCL comes once more, with its tools renamed or described in one se
 tools are, beside a right call in another of its accepted forms and one with a single fault.
 """
 
-import json
 import random
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -95,13 +95,17 @@ class NearlyRight:
     def _change(
         self, case: Case, calls: list[Call], change: Callable[[Any, Mapping[str, Any]], Any]
     ) -> list[Call] | None:
-        """Give one argument another value than those accepted; `change` returns None for none."""
+        """Give an argument a value that is not accepted.
+
+        `change` is given its value and schema, and returns the new value, or None if it has none.
+        """
         places = [(at, name) for at, call in enumerate(calls) for name in call["arguments"]]
         for at, name in self._rng.sample(places, len(places)):
             call = calls[at]
             value = change(call["arguments"][name], _schema(case, call, name))
             if value is not None and value not in case.accepted[at][1][name]:
-                return _replaced(calls, at, call["arguments"] | {name: value})
+                changed = call["arguments"] | {name: value}
+                return _replaced(calls, at, arguments=changed)
         return None
 
     def _other_number(self, case: Case, calls: list[Call]) -> list[Call] | None:
@@ -121,16 +125,14 @@ class NearlyRight:
     def _exchanged(self, case: Case, calls: list[Call]) -> list[Call] | None:
         for at, call in enumerate(calls):
             given, accepted = call["arguments"], case.accepted[at][1]
-            for one in given:
-                for other in given:
-                    if _alike(one, other):
-                        continue
-                    kinds = {_schema(case, call, name).get("type") for name in (one, other)}
-                    first, second = given[one], given[other]
-                    if len(kinds) > 1 or first == second or isinstance(first, dict | bool | list):
-                        continue
-                    if second not in accepted[one] and first not in accepted[other]:
-                        return _replaced(calls, at, given | {one: second, other: first})
+            for one, other in permutations(given, 2):
+                first, second = given[one], given[other]
+                kinds = {_schema(case, call, name).get("type") for name in (one, other)}
+                if _alike(one, other) or len(kinds) > 1 or isinstance(first, dict | bool | list):
+                    continue
+                if second not in accepted[one] and first not in accepted[other]:
+                    changed = given | {one: second, other: first}
+                    return _replaced(calls, at, arguments=changed)
         return None
 
     def _other_option(self, case: Case, calls: list[Call]) -> list[Call] | None:
@@ -157,9 +159,8 @@ class NearlyRight:
         new = self._rng.choice([f"{name}_value", f"the_{name}", f"{name}2", "query", "text"])
         if new in _properties(case, calls[at]):
             return None
-        return _replaced(
-            calls, at, {new if each == name else each: value for each, value in given.items()}
-        )
+        renamed = {new if each == name else each: value for each, value in given.items()}
+        return _replaced(calls, at, arguments=renamed)
 
     def _unknown_tool(self, case: Case, calls: list[Call]) -> list[Call] | None:
         at = self._rng.randrange(len(calls))
@@ -167,7 +168,7 @@ class NearlyRight:
         new = self._rng.choice([f"{name}_v2", f"do_{name}", f"{name}_all"])
         if any(tool["name"] == new for tool in case.tools):
             return None
-        return [*calls[:at], calls[at] | {"name": new}, *calls[at + 1 :]]
+        return _replaced(calls, at, name=new)
 
     def _left_out(self, _case: Case, calls: list[Call]) -> list[Call] | None:
         if len(calls) < 2 or calls[0] == calls[1]:
@@ -200,8 +201,8 @@ def _alike(one: str, other: str) -> bool:
     return first == second or len(first) == len(second) == 1
 
 
-def _replaced(calls: Sequence[Call], at: int, arguments: Mapping[str, Any]) -> list[Call]:
-    return [*calls[:at], calls[at] | {"arguments": dict(arguments)}, *calls[at + 1 :]]
+def _replaced(calls: Sequence[Call], at: int, **changes: Any) -> list[Call]:
+    return [*calls[:at], calls[at] | changes, *calls[at + 1 :]]
 
 
 def _properties(case: Case, call: Call) -> Mapping[str, Any]:
@@ -220,10 +221,10 @@ def _rename(case: Case, rng: random.Random) -> dict[str, str]:
     return names if len(set(whole)) == len(whole) else {}
 
 
-def _as_users_do(tool: Mapping[str, Any], names: Mapping[str, str], *, short: bool) -> Any:
-    """Rename a tool, and cut its description after the first sentence."""
+def _as_users_do(
+    tool: Mapping[str, Any], names: Mapping[str, str], *, short: bool
+) -> dict[str, Any]:
+    """Rename a tool, and where it is to be short cut its description after the first sentence."""
     first = _FIRST.match(tool.get("description", ""))
     described = {"description": first[0]} if short and first else {}
-    return (
-        json.loads(json.dumps({**tool, "name": names.get(tool["name"], tool["name"])})) | described
-    )
+    return {**tool, "name": names.get(tool["name"], tool["name"]), **described}

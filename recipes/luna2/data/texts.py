@@ -111,7 +111,6 @@ def written(name: str, _root: Path) -> Iterator[Placed]:
         for holds, template in twins.items():
             said = fill(template, slots, rng)
             text = fill(frame.replace("{text}", said[:1].upper() + said[1:]), slots, rng)
-            text = text[:1].upper() + text[1:]
             if text not in seen:
                 seen.add(text)
                 key = f"{family}-{number}-{copy}-{str(holds).lower()}"
