@@ -21,8 +21,8 @@ def card(
     weights: Annotated[
         Path,
         typer.Option(
-            help="Luna's weights with their training.json, `model` of a run of Lynx, or Luna-2's "
-            "heads on the encoder."
+            help="Luna's weights with their training.json, `model` of a run of Lynx, `head` of a "
+            "run of Luna-2, or Luna-2's heads on the encoder."
         ),
     ],
     run: Annotated[
@@ -35,26 +35,31 @@ def card(
     output: Annotated[Path, typer.Option(help="Markdown file for the card.")],
     report: Annotated[
         list[Path] | None,
-        typer.Option(help="Folder that `moonlynx eval` wrote; not for heads. Repeatable."),
+        typer.Option(help="Folder that `moonlynx eval` wrote; not for Luna-2. Repeatable."),
     ] = None,
 ) -> None:
     """Render the card of a weights folder from its training run and its evaluations."""
     # These import numpy, which other commands start without.
+    from moonlynx.judge.metrics.adapter import HEAD
     from moonlynx.recipes.chat import record as chat
     from moonlynx.recipes.luna import record as luna
     from moonlynx.recipes.luna.settings import Run
     from moonlynx.recipes.lynx.settings import LynxRun
     from moonlynx.recipes.runs import read_run
 
+    from .adapter import render_adapter_card
     from .card import render_card
     from .heads import render_heads_card
     from .lynx import render_lynx_card
     from .results import CardError, read_report
 
     reports = [read_report(folder) for folder in report or ()]
-    if run.name == _HEADS_RESULTS:
-        if reports:
-            raise CardError("the card of heads takes no --report: what was measured is in --run")
+    is_adapter = (weights / HEAD).is_file()
+    if reports and (is_adapter or run.name == _HEADS_RESULTS):
+        raise CardError("the card of heads takes no --report: what was measured is beside --run")
+    if is_adapter:
+        rendered = render_adapter_card(weights, run)
+    elif run.name == _HEADS_RESULTS:
         rendered = render_heads_card(weights, run)
     elif (weights.parent / chat.RECORD_FILE).is_file():
         record = chat.read_record(weights.parent)

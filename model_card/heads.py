@@ -11,9 +11,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from moonlynx.eval.markdown import table
 from moonlynx.judge.contract.types import first_fault
 from moonlynx.judge.files.stored import MANIFEST, Manifest, load_record
-from moonlynx.judge.metrics.adapter import HeadError
+from moonlynx.judge.metrics.adapter import WEAK, HeadError
 from moonlynx.judge.metrics.definition import load_definition
-from moonlynx.judge.metrics.encoder.head import WEAK, EncoderHead, Shares, open_head
+from moonlynx.judge.metrics.encoder.head import EncoderHead, Shares, open_head
 from moonlynx.recipes.luna2.data.licences import SETS
 from moonlynx.recipes.luna2.heads import OURS, TO_BEAT, write_value
 

@@ -32,6 +32,7 @@ _BASES = {
     "meta-llama/Llama-3.2-1B-Instruct": ("llama3.2", "Llama 3.2 Community License"),
     "Qwen/Qwen2.5-3B-Instruct": ("other", "Qwen Research License"),
     "Qwen/Qwen2.5-Coder-0.5B-Instruct": ("apache-2.0", "Apache-2.0"),
+    "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF": ("apache-2.0", "Apache-2.0"),
     "Qwen/Qwen2.5-Coder-1.5B-Instruct": ("apache-2.0", "Apache-2.0"),
     "HuggingFaceTB/SmolLM2-135M-Instruct": ("apache-2.0", "Apache-2.0"),
 }

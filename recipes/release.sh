@@ -82,6 +82,10 @@ step "$out/hub/luna-mini" copy "$root/judge/weights/luna-mini" luna-mini
 step "$out/hub/luna2-heads" copy "$root/judge/weights/luna2" luna2-heads
 results=$(ls -d "$root"/docs/results/*-luna2-heads/results.json | tail -1)
 moonlynx card --weights "$out/hub/luna2-heads" --run "$results" --output "$out/hub/luna2-heads/README.md"
+for adapter in "$root"/judge/weights/luna2-adapters/*/; do
+  name=luna2-$(basename "$adapter" | tr _ -)
+  step "$out/hub/$name" copy "$adapter" "$name"
+done
 for folder in ${LYNX:-} ${GGUF:-}; do
   name=$(basename "${folder%/model}")
   step "$out/hub/$name" copy "$folder" "$name"

@@ -108,7 +108,7 @@ def serve(
         typer.Option(
             metavar="NAME",
             help="A metric to serve at /v1/metrics, as in luna2:prompt_injection; all for those "
-            "that run here. Repeatable.",
+            "without torch. Repeatable.",
         ),
     ] = None,
     policy: Annotated[

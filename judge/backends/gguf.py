@@ -36,7 +36,7 @@ def find_gguf(backend: str, model: str | None) -> Path:
     if path.is_dir():
         raise BackendError(f"{path} is a folder; name the .gguf file in it")
     name, revision = split_revision(str(model))
-    inside = name.removeprefix(f"{repository(name)}/")
+    inside = _inside(name)
     if inside == name or not name.endswith(".gguf"):
         raise BackendError(f"there is no file {path}; a file of the Hub is ORG/REPO/FILE.gguf")
     place = f"{repository(name)}@{revision}" if revision else repository(name)
@@ -44,6 +44,17 @@ def find_gguf(backend: str, model: str | None) -> Path:
     if not (folder / inside).is_file():
         raise BackendError(f"{place} has no file {inside}, or it is not in the cache")
     return folder / inside
+
+
+def is_here(model: str) -> bool:
+    """Return whether the GGUF file that `model` names is a path here, or downloaded already."""
+    from huggingface_hub import try_to_load_from_cache
+
+    if Path(model).is_file():
+        return True
+    name, revision = split_revision(model)
+    found = try_to_load_from_cache(repository(name), _inside(name), revision=revision)
+    return isinstance(found, str)
 
 
 def read_header(path: Path) -> dict[str, Any]:
@@ -82,6 +93,11 @@ def bos_token(header: dict[str, Any]) -> str:
     tokens = header.get("tokenizer.ggml.tokens", [])
     place = header.get("tokenizer.ggml.bos_token_id", len(tokens))
     return str(tokens[place]) if place < len(tokens) else ""
+
+
+def _inside(name: str) -> str:
+    """Return a file's path in its repository; of a name of none, the name."""
+    return name.removeprefix(f"{repository(name)}/")
 
 
 def _value(file: BinaryIO, kind: int) -> Any:

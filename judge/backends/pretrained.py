@@ -172,7 +172,7 @@ def load_causal(model: str | Path, **options: Any) -> Any:
         return load_adapted(folder, **options).get_base_model()
     config = AutoConfig.from_pretrained(**source)
     kind = AutoModelForImageTextToText if can_see(config) else AutoModelForCausalLM
-    network = kind.from_pretrained(**source, use_safetensors=True, **options)
+    network = kind.from_pretrained(**source, config=config, use_safetensors=True, **options)
     if "gguf_file" in source:
         # It is dequantised, but still says that it is not, and so could not be trained on.
         network.hf_quantizer, network.is_quantized = None, False

@@ -2,13 +2,14 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
+from ..backends.gguf import is_here
 from ..batch.judging import BATCH_SIZE, batches, to_line
 from ..batch.metrics import (
     MetricRow,
@@ -21,10 +22,12 @@ from ..batch.metrics import (
 )
 from ..contract.types import ExitCode, MetricInput
 from ..files.atomic import keep_apart
+from ..metrics.adapter import WEAK, Backbone, load_head_file
 from ..metrics.definition import definitions, load_definition
 from ..metrics.encoder import EMBEDDED, heads_in
 from ..metrics.grounded import ADHERENCE
 from ..metrics.metric import Metric
+from ..metrics.shipped import EXTRA, missing_packages, open_adapter
 from ..rows.examples import describe
 from ..rows.fields import FieldMap
 from ..rows.formats import kept
@@ -40,7 +43,7 @@ def metric(
         str,
         typer.Argument(
             help="As in luna2:tone, luna2:FOLDER@transformers, chainpoll:prompt_injection@URL; "
-            "all for those that run here, each on the rows that have its fields."
+            "all for those without torch, each on the rows that have its fields."
         ),
     ],
     input_file: Annotated[
@@ -86,7 +89,7 @@ def metrics() -> None:
     """List the metrics that are defined, what each reads, and whether it runs here."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
-    table.add_column()
+    table.add_column(overflow="fold")  # a name of a model may be longer than the window
     heads = heads_in()
     for name in definitions():
         definition = load_definition(name)
@@ -103,19 +106,36 @@ def _where(name: str, heads: Sequence[str]) -> Iterator[str]:
     """Yield where a metric runs, and how well its head ranks texts of other sources."""
     if name == ADHERENCE:
         yield f"runs here: luna2:{name}, which is the judge luna"
-    elif name not in heads:
-        yield (
-            f"does not run here: fit a head (pip install 'moonlynx[train]', moonlynx train "
-            f"luna2-heads --anyway --metric {name}) or an adapter (moonlynx train luna2 {name}), "
-            f"or ask a chat model: luna2:{name}@transformers?backbone=MODEL"
-        )
-    else:
-        from ..metrics.encoder.head import WEAK, open_head
+    elif name in heads:
+        from ..metrics.encoder.head import open_head
 
         yield f"runs here: luna2:{name}"
-        for source, (auroc, low, high) in open_head(EMBEDDED, name).elsewhere.items():
-            weak = "; do not rely on it in texts unlike its own" if auroc < WEAK else ""
-            yield f"AUROC out of domain ({source}): {auroc:.2f} [{low:.2f}, {high:.2f}]{weak}"
+        yield from _out_of_domain(open_head(EMBEDDED, name).elsewhere)
+    else:
+        head = load_head_file(open_adapter(name))
+        yield from _needs(name, head.backbone)
+        yield from _out_of_domain(head.elsewhere)
+
+
+def _needs(name: str, backbone: Backbone) -> Iterator[str]:
+    """Yield what an adapter still needs here, and by which name it runs."""
+    missing = missing_packages()
+    if missing:
+        yield (
+            f"does not run here yet: its adapter ships, and {', '.join(missing)} are missing: "
+            f"pip install 'moonlynx[{EXTRA}]', then luna2:{name}"
+        )
+    else:
+        yield f"runs here: luna2:{name}, an adapter"
+    if not is_here(backbone.name):
+        size = f" ({backbone.size / 1e6:,.0f} MB)" if backbone.size else ""
+        yield f"its backbone {backbone.name}{size} is downloaded when it is first used"
+
+
+def _out_of_domain(elsewhere: Mapping[str, tuple[float, float, float]]) -> Iterator[str]:
+    for source, (auroc, low, high) in elsewhere.items():
+        weak = "; do not rely on it in texts unlike its own" if auroc < WEAK else ""
+        yield f"AUROC out of domain ({source}): {auroc:.2f} [{low:.2f}, {high:.2f}]{weak}"
 
 
 def _print_verdicts(

@@ -16,12 +16,14 @@ from ..backends.base import BackendError, MissingExtra
 from ..backends.gguf import find_gguf, is_gguf
 from ..backends.local import check_template, find_folder
 from ..backends.pretrained import source_of
-from ..contract.types import Finite, MoonlynxError, Probability, Record
+from ..contract.types import Count, Finite, MoonlynxError, Probability, Record
 from ..files.stored import load_record
 from .definition import MetricDefinition
 from .preflight import TokenMap
 
 HEAD = "luna2.json"
+WEAK = 0.7
+"""AUROC on other sources below which a head is not to be relied on there."""
 _EDGE = 1 << 20  # bytes read at each end of a file of weights
 _WEIGHTS = "*.safetensors"
 
@@ -36,9 +38,11 @@ class Backbone(Record):
     Attributes:
         name: Hub id or folder, of a GGUF file ORG/REPO/FILE.gguf or its path.
         sha256: of what `fingerprint` reads.
+        size: bytes to download; None where that was not asked.
     """
 
     name: str
+    size: Count | None = Field(default=None, exclude_if=lambda value: value is None)
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -62,6 +66,7 @@ class Head(Record):
         scaling: fitted on validation rows.
         thresholds: fitted on them too: P from which the positive class, or each label, holds.
         backbone: the model that the adapter is for.
+        elsewhere: AUROC with its 95 % interval on each source that no training row came from.
         version: of the weights, by their hash.
     """
 
@@ -71,6 +76,9 @@ class Head(Record):
     scaling: Scaling = Scaling()
     thresholds: dict[str, Probability] = Field(default_factory=dict)
     backbone: Backbone
+    elsewhere: dict[str, tuple[Probability, Probability, Probability]] = Field(
+        default_factory=dict, exclude_if=lambda value: not value
+    )
     version: str
 
 

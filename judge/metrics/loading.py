@@ -1,6 +1,6 @@
 """From a metric's name to the metric, in the grammar of judges' names.
 
-- `luna2:toxicity` — a head on the encoder of luna, where the metric ships with one.
+- `luna2:toxicity` — the head that ships: on the encoder of luna, or an adapter on its backbone.
 - `luna2:FOLDER@transformers` — a trained head on its backbone in this process (the default).
 - `luna2:FOLDER@vllm`, `luna2:FOLDER@URL` — the same by vLLM, offline or served.
 - `luna2:toxicity@transformers?backbone=MODEL` — the backbone prompted as it is, without a head:
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
+from ..backends.base import MissingExtra
 from ..backends.chat import load_chat_backend
 from ..backends.labels import LabelBackend, load_label_backend
 from ..backends.options import read_own, whole
@@ -22,9 +23,12 @@ from ..contract.types import JudgeInfo
 from .adapter import HEAD, HeadError, find_backbone, fingerprint, load_head_file, load_tokenizer
 from .chainpoll import POLLS, ChainPollMetric, prompt_of
 from .definition import load_definition
+from .disguised import DisguisedMetric
+from .encoder import heads_in
 from .metric import DecoderMetric, Metric
 from .preflight import PreflightError
 from .prompt import Prompter
+from .shipped import EXTRA, adapters_in, missing_packages, open_adapter
 
 NAME = "luna2"
 CHAINPOLL = "chainpoll"
@@ -64,8 +68,13 @@ def build_metric(spec: JudgeSpec) -> Metric:
     assert spec.model is not None
     folder = Path(spec.model).expanduser()
     is_head = (folder / HEAD).is_file()
-    if not is_head and spec.backend in (None, "onnx", "torch") and "backbone" not in spec.options:
-        return _load_embedded(spec.model, spec.backend, spec.options)
+    if not is_head and "backbone" not in spec.options:
+        if _is_embedded(spec):
+            return _load_embedded(spec.model, spec.backend, spec.options)
+        if spec.model in adapters_in():
+            if missing_packages():  # before its backbone is downloaded
+                raise MissingExtra(f"{NAME}:{spec.model}", EXTRA)
+            folder, is_head = open_adapter(spec.model), True
     backend = spec.backend or "transformers"
     options = dict(spec.options)
     backbone = options.pop("backbone", None)
@@ -80,9 +89,14 @@ def build_metric(spec: JudgeSpec) -> Metric:
     return _prompt_as_it_is(spec.model, backend, backbone, options)
 
 
+def _is_embedded(spec: JudgeSpec) -> bool:
+    """Return whether the name is that of a head on the encoder, or of no head that ships."""
+    ships_adapter = spec.model in adapters_in() and spec.model not in heads_in()
+    return spec.backend in ("onnx", "torch") or (spec.backend is None and not ships_adapter)
+
+
 def _load_embedded(name: str, backend: str | None, options: Mapping[str, str]) -> Metric:
     """Load the head that ships, with what some are joined with: formats, a text's other reading."""
-    from .encoder.disguised import DisguisedMetric
     from .encoder.metric import EncoderMetric
     from .encoder.pii import PiiMetric
 
@@ -91,20 +105,18 @@ def _load_embedded(name: str, backend: str | None, options: Mapping[str, str]) -
     if options:
         raise SpecError(f"{min(options)}: heads on the encoder take no options")
     head = EncoderMetric(name)
-    if name == "pii":
-        return PiiMetric(head)
-    return DisguisedMetric(head) if name == "prompt_injection" else head
+    return PiiMetric(head) if name == "pii" else _with_disguises(head)
+
+
+def _with_disguises(head: Metric) -> Metric:
+    return DisguisedMetric(head) if head.definition.name == "prompt_injection" else head
 
 
 def _load_trained(
     folder: Path, backend: str, backbone: str | None, options: dict[str, str]
-) -> DecoderMetric:
+) -> Metric:
     head = load_head_file(folder)
     name = backbone or head.backbone.name
-    try:
-        prompter = Prompter(head.definition, load_tokenizer(folder), head.tokens)
-    except PreflightError as error:
-        raise HeadError(f"{folder}: {error}") from None
     if not backend.startswith("http"):
         found = find_backbone(name)
         if fingerprint(found) != head.backbone.sha256:
@@ -113,8 +125,15 @@ def _load_trained(
                 "its own by ?backbone="
             )
         name = str(found)
+    # One that ships is without the tokenizer, which is several times its size.
+    has_tokenizer = (folder / "tokenizer_config.json").is_file()
+    tokenizer = load_tokenizer(folder if has_tokenizer else find_backbone(name))
+    try:
+        prompter = Prompter(head.definition, tokenizer, head.tokens)
+    except PreflightError as error:
+        raise HeadError(f"{folder}: {error}") from None
     labels = _bring_up(backend, name, options)
-    return DecoderMetric(
+    metric = DecoderMetric(
         JudgeInfo(name=f"{NAME}:{head.definition.name}", version=head.version),
         prompter,
         labels,
@@ -122,6 +141,7 @@ def _load_trained(
         head.scaling,
         head.thresholds,
     )
+    return _with_disguises(metric)
 
 
 def _prompt_as_it_is(

@@ -15,24 +15,27 @@ import numpy as np
 import typer
 
 from moonlynx.judge.batch.metrics import load_metrics
+from moonlynx.judge.metrics.definition import MetricDefinition
 from moonlynx.judge.metrics.metric import Metric
 from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
+from .baselines import majority
 from .cli import DataOption
 from .data import LabelledInput, load, read_rows
-from .measure import Figures, decide, measure, read_gold
+from .measure import Figures, System, decide, measure, read_gold
 
 _BATCH = 64
 
 
 class Scored(NamedTuple):
-    """Figures on rows with 95 % intervals, and how many had no verdict, by error code.
-
-    Those count as wrong, with an equal probability for every class.
-    """
+    """What a metric scores."""
 
     figures: Figures
+    majority: Figures  # of the answer that is right most often, whatever the text
     rows: int
+    sources: dict[str, int]  # rows of each source
+    # rows without a verdict, by error code. They count as wrong, with an equal probability for
+    # every class
     unscored: dict[str, int]
 
 
@@ -53,7 +56,20 @@ def score_metric(metric: Metric, rows: Sequence[LabelledInput]) -> Scored:
                 missing.append(index)
     said = decide(definition, probabilities, metric.thresholds)
     said[missing] = ~gold.flags[missing]
-    return Scored(measure(gold, (probabilities, said)), len(rows), dict(unscored))
+    return Scored(
+        figures=measure(gold, (probabilities, said)),
+        majority=measure(gold, _constant(rows, definition)),
+        rows=len(rows),
+        sources=dict(sorted(Counter(row.source for row in rows).items())),
+        unscored=dict(unscored),
+    )
+
+
+def _constant(rows: Sequence[LabelledInput], definition: MetricDefinition) -> System:
+    """Answer every row alike: the commonest class, or each label as most rows have it."""
+    shares = majority(definition, rows, rows)
+    commonest = np.arange(shares.shape[1]) == shares.argmax(axis=1)[:, None]  # one, of equals too
+    return shares, shares > 0.5 if definition.kind == "multi-label" else commonest
 
 
 app = typer.Typer()

@@ -8,6 +8,7 @@ import hashlib
 import json
 import logging
 import math
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -59,6 +60,8 @@ class Trained(NamedTuple):
 
     rows: int
     validation: int
+    sources: dict[str, int]  # training rows of each source, those left out too
+    sets: tuple[str, ...]  # the open sets that they are of, as `data.SETS` names them
     # training rows left out
     too_long: int
     blank: int
@@ -176,6 +179,8 @@ def train(run: Run, definition: MetricDefinition, splits: Splits, out: Path) -> 
     done = Trained(
         rows=len(learned.rows),
         validation=len(measured.rows),
+        sources=dict(sorted(Counter(row.source for row in splits.train).items())),
+        sets=splits.sets,
         too_long=learned.too_long,
         blank=learned.blank,
         trained_weights=trained,

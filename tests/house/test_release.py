@@ -105,7 +105,9 @@ def test_a_release_is_made_shown_and_signed(released):
     listed = json.loads(sbom.read_text())
     assert listed["metadata"]["component"]["name"] == "moonlynx"
     assert {"numpy", "onnxruntime", "tokenizers"} <= {one["name"] for one in listed["components"]}
-    names = ["luna", "luna-mini", "luna2-heads"] + ["halubench"] * bool(os.getenv("MOONLYNX_DATA"))
+    names = ["luna", "luna-mini", "luna2-heads", "luna2-prompt-injection"] + ["halubench"] * bool(
+        os.getenv("MOONLYNX_DATA")
+    )
     assert sorted(re.findall(r"^== org/(\S+)$", said, re.MULTILINE)) == sorted(names)
     assert said.count("model.sig") >= len(names)
     card = (folder / "out/hub/luna2-heads/README.md").read_bytes()

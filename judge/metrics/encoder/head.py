@@ -20,8 +20,6 @@ from .features import BUCKETS, Words, unit_length
 from .parts import Form
 from .states import Floats
 
-WEAK = 0.7
-"""AUROC on other sources below which a head is not to be relied on there."""
 _Base64 = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
 
 

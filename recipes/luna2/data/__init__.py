@@ -1,5 +1,6 @@
 """Labelled inputs of each metric: read from open sets or a user's file, and split by group."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from moonlynx.judge.contract.types import MoonlynxError
@@ -37,10 +38,15 @@ def load(metric: str, root: Path) -> Splits:
     """
     if metric not in SETS:
         raise UnknownMetric(f"no data for {metric!r}; there is for {', '.join(SETS)}")
+    here = {
+        name: each
+        for name, each in SETS[metric].items()
+        if each.folder is None or (root / each.folder).is_dir()
+    }
     placed = (
         Placed(read, "test" if each.use == "tested" else side)
-        for each in SETS[metric].values()
-        if each.folder is None or (root / each.folder).is_dir()
+        for each in here.values()
         for read, side in each.read(root)
     )
-    return split(placed, SEED)
+    learned = tuple(name for name, each in here.items() if each.use == "shipped")
+    return replace(split(placed, SEED), sets=learned)

@@ -4,7 +4,7 @@ import hashlib
 import random
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...data.answers import draw
 from .rows import SIDES, LabelledInput, Placed, Side
@@ -23,6 +23,7 @@ class Splits:
     validation: tuple[LabelledInput, ...]
     test: tuple[LabelledInput, ...]
     removed: int  # rows that were near-duplicates of one on another side
+    sets: tuple[str, ...] = ()  # the open sets that rows other than for testing may be of
 
 
 def draw_side(group: str, seed: int) -> Side:
@@ -66,11 +67,11 @@ def cap(splits: Splits, most: int | None) -> Splits:
     """
     if most is None:
         return splits
-    return Splits(
-        splits.train[:most],
-        splits.validation[: most // 4],
-        splits.test[:most],
-        splits.removed,
+    return replace(
+        splits,
+        train=splits.train[:most],
+        validation=splits.validation[: most // 4],
+        test=splits.test[:most],
     )
 
 

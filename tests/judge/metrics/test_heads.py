@@ -9,9 +9,9 @@ from moonlynx.judge.files.stored import MANIFEST
 from moonlynx.judge.judges.luna import weights as luna
 from moonlynx.judge.metrics.adapter import HeadError
 from moonlynx.judge.metrics.definition import DefinitionError, load_definition
+from moonlynx.judge.metrics.disguised import DisguisedMetric
 from moonlynx.judge.metrics.encoder import EMBEDDED
 from moonlynx.judge.metrics.encoder import metric as module
-from moonlynx.judge.metrics.encoder.disguised import DisguisedMetric
 from moonlynx.judge.metrics.encoder.features import BUCKETS, Words, hash_words
 from moonlynx.judge.metrics.encoder.head import (
     EncoderHead,

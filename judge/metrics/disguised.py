@@ -1,10 +1,10 @@
-"""A metric that also reads what a text hides: the head of prompt injection on both readings."""
+"""A metric that also reads what a text hides: a head of prompt injection on both readings."""
 
 from collections.abc import Sequence
 
-from ...contract.types import MetricInput, MetricVerdict
-from ...text.disguises import undisguise
-from .metric import EncoderMetric
+from ..contract.types import MetricInput, MetricVerdict
+from ..text.disguises import undisguise
+from .metric import Metric
 
 _VERSION = "plain1"
 
@@ -12,7 +12,7 @@ _VERSION = "plain1"
 class DisguisedMetric:
     """Judges an input as it stands and as a model takes it; the worse of the two counts."""
 
-    def __init__(self, head: EncoderMetric) -> None:
+    def __init__(self, head: Metric) -> None:
         """Take the head of a boolean metric."""
         assert head.definition.positive is not None
         self._head = head
