@@ -33,9 +33,10 @@ def describe_installation() -> Iterator[str]:
     for backend, packages in _BACKENDS.items():
         listed = ", ".join(f"{name} {_version(name) or 'missing'}" for name in packages)
         yield f"backend {backend}: {listed}"
-    for folder in sorted(path for path in _WEIGHTS.iterdir() if path.is_dir()):
-        files = load_record(folder / MANIFEST, Manifest, MoonlynxError).files
-        yield f"weights {folder.name}: " + ", ".join(
+    for manifest in sorted(_WEIGHTS.rglob(MANIFEST)):
+        folder = manifest.parent
+        files = load_record(manifest, Manifest, MoonlynxError).files
+        yield f"weights {folder.relative_to(_WEIGHTS).as_posix()}: " + ", ".join(
             f"{name} {found[:12]}" + (" (not as released)" if found != sha256 else "")
             for name, sha256 in files.items()
             if (found := sha256_file(folder / name))
