@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from moonlynx.eval.markdown import table
 from moonlynx.judge.backends.hub import repository
-from moonlynx.judge.contract.types import first_fault
-from moonlynx.judge.files.stored import sha256_file
+from moonlynx.judge.files.stored import load_record, sha256_file
 from moonlynx.judge.metrics.adapter import WEAK, Head, load_head_file
 from moonlynx.recipes.luna2.data.licences import SETS
 from moonlynx.recipes.luna2.heads import write_value
 from moonlynx.recipes.luna2.settings import Run
 
 from .card import files_table, fill
+from .heads import INDEXED, index
 from .lynx import licence_of
 from .release import CARD
 from .results import CardError
 
 if TYPE_CHECKING:
-    from huggingface_hub import EvalResult, ModelCard, ModelCardData
+    from huggingface_hub import ModelCard, ModelCardData
 
 TEMPLATE = Path(__file__).with_name("adapter.md")
 _TRAINED, _SCORED = "trained.json", "scored"
+_ANEW = "train or score anew"
 _SHOWN = {"auroc": "AUROC", "f1_macro": "macro F1", "f1_rare": "F1 of the rarer", "ece": "ECE"}
-_INDEXED = {"f1_macro": ("f1", "macro F1"), "auroc": ("roc_auc", "AUROC")}
-Kept = TypeVar("Kept", bound=BaseModel)
 
 
 class Claimed(BaseModel):
@@ -82,10 +81,12 @@ def render_adapter_card(folder: Path, run: Path) -> ModelCard:
         MissingExtra: jinja2 is not installed.
     """
     head = load_head_file(folder)
-    settings = _read(run, Claimed).run
-    trained = _read(run.with_name(_TRAINED), Trained)
+    settings = load_record(run, Claimed, CardError, _ANEW).run
+    trained = load_record(run.with_name(_TRAINED), Trained, CardError, _ANEW)
     scored = {
-        path.stem.removeprefix(_SCORED).lstrip("-") or "test": _read(path, Scored)
+        path.stem.removeprefix(_SCORED).lstrip("-") or "test": load_record(
+            path, Scored, CardError, _ANEW
+        )
         for path in sorted(run.parent.glob(f"{_SCORED}*.json"))
     }
     _check(head, scored, run.parent)
@@ -117,16 +118,6 @@ def render_adapter_card(folder: Path, run: Path) -> ModelCard:
         files=files_table(folder, {path.name: sha256_file(path) for path in paths}),
     )
     return ModelCard(text)
-
-
-def _read(path: Path, kind: type[Kept]) -> Kept:
-    try:
-        return kind.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise CardError(f"cannot read {path}: {error.strerror}") from None
-    except ValidationError as error:
-        field, message = first_fault(error, "file")
-        raise CardError(f"{path}: {field}: {message}; train or score anew") from None
 
 
 def _check(head: Head, scored: Mapping[str, Scored], folder: Path) -> None:
@@ -171,24 +162,7 @@ def _metadata(head: Head, base: str, trained: Trained, test: Scored) -> ModelCar
         tags=["guardrails", "moonlynx"],
         base_model=base,
         datasets=list(trained.sets or trained.sources),
-        metrics=[kind for kind, _ in _INDEXED.values()],
+        metrics=[kind for kind, _ in INDEXED.values()],
         model_name=f"luna2-{head.definition.name}",
-        eval_results=list(_indexed(head.definition.name, test)),
+        eval_results=list(index(head.definition.name, test.sources, test.figures)),
     )
-
-
-def _indexed(metric: str, test: Scored) -> Iterator[EvalResult]:
-    from huggingface_hub import EvalResult
-
-    data = ", ".join(test.sources)
-    for figure, (kind, title) in _INDEXED.items():
-        yield EvalResult(
-            task_type="text-classification",
-            task_name=metric,
-            dataset_type=data,
-            dataset_name=data,
-            dataset_split="test",
-            metric_type=kind,
-            metric_name=title,
-            metric_value=round(test.figures[figure][0], 4),
-        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 TEMPLATE = Path(__file__).with_name("heads.md")
 _NAME = "luna2-heads"
-_INDEXED = {"f1_macro": ("f1", "macro F1"), "auroc": ("roc_auc", "macro AUROC")}
+INDEXED = {"f1_macro": ("f1", "macro F1"), "auroc": ("roc_auc", "macro AUROC")}
+"""Figures that a card's model index holds, with the Hub's word and the title."""
 
 
 class Fitted(BaseModel):
@@ -112,7 +113,7 @@ def _cells(head: EncoderHead, found: Fitted) -> list[str]:
     says = amount + ", ".join(definition.classes if head.kind == "boolean" else head.outputs)
     ours, theirs = found.figures[OURS], found.figures[TO_BEAT]
     held = ", ".join(f"{name} {bar:.2f}" for name, bar in sorted(head.thresholds.items()))
-    scores = [write_value(each[name]) for name in _INDEXED for each in (ours, theirs)]
+    scores = [write_value(each[name]) for name in INDEXED for each in (ours, theirs)]
     return [f"`luna2:{head.metric}`", says, *scores, held or "the likeliest class"]
 
 
@@ -154,18 +155,27 @@ def _metadata(
         pipeline_tag="text-classification",
         tags=["guardrails", "pii", "tone", "tool-calling"],
         datasets=sets,
-        metrics=[kind for kind, _ in _INDEXED.values()],
+        metrics=[kind for kind, _ in INDEXED.values()],
         model_name=_NAME,
-        eval_results=[each for head in heads for each in _indexed(head.metric, found[head.metric])],
+        eval_results=[
+            each
+            for head in heads
+            for each in index(head.metric, _shipped(head.metric), found[head.metric].figures[OURS])
+        ],
     )
 
 
-def _indexed(metric: str, found: Fitted) -> Iterator[EvalResult]:
+def index(
+    metric: str,
+    sets: Iterable[str],
+    figures: Mapping[str, tuple[float | None, float | None, float | None]],
+) -> Iterator[EvalResult]:
+    """Yield a metric's figures on test rows of those sets, as the Hub's model index has them."""
     from huggingface_hub import EvalResult
 
-    data = ", ".join(_shipped(metric))
-    for figure, (kind, title) in _INDEXED.items():
-        value = found.figures[OURS][figure][0]
+    data = ", ".join(sets)
+    for figure, (kind, title) in INDEXED.items():
+        value = figures[figure][0]
         assert value is not None  # a head of which it is not known does not ship
         yield EvalResult(
             task_type="text-classification",

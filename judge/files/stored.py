@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import StringConstraints, ValidationError
+from pydantic import BaseModel, StringConstraints, ValidationError
 
 from ..contract.types import Count, MoonlynxError, Record, Text, first_fault
 
 MANIFEST = "manifest.json"
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-Kept = TypeVar("Kept", bound=Record)
+Kept = TypeVar("Kept", bound=BaseModel)
 
 
 class Manifest(Record):

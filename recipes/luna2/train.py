@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from moonlynx.judge.backends.base import BackendError
+from moonlynx.judge.backends.local import hash_files
 from moonlynx.judge.backends.transformers_labels import ADAPTER_WEIGHTS
 from moonlynx.judge.contract.types import MoonlynxError, Record
 from moonlynx.judge.files.stored import save_record
@@ -302,5 +303,11 @@ def _save(model: Any, tokenizer: Any, head: Head, folder: Path) -> None:
     model.save_pretrained(str(folder), state_dict=halves, save_embedding_layers=False)
     (folder / "README.md").unlink(missing_ok=True)  # PEFT's form of a card, to be filled in
     tokenizer.save_pretrained(folder)
-    version = hashlib.sha256((folder / ADAPTER_WEIGHTS).read_bytes()).hexdigest()[:12]
+    save_head(head, folder)
+
+
+def save_head(head: Head, folder: Path) -> str:
+    """Write `luna2.json` beside an adapter's weights, whose hash is the version; return that."""
+    version = hash_files(folder / ADAPTER_WEIGHTS)
     save_record(head.model_copy(update={"version": version}), folder / HEAD)
+    return version

@@ -95,7 +95,7 @@ class NearlyRight:
     def _change(
         self, case: Case, calls: list[Call], change: Callable[[Any, Mapping[str, Any]], Any]
     ) -> list[Call] | None:
-        """Give an argument a value that is not accepted.
+        """Replace an argument's value by one that is not accepted.
 
         `change` is given its value and schema, and returns the new value, or None if it has none.
         """
