@@ -13,7 +13,7 @@ from moonlynx.judge.backends.hub import repository
 from moonlynx.judge.files.stored import load_record, sha256_file
 from moonlynx.judge.metrics.adapter import WEAK, Head, load_head_file
 from moonlynx.recipes.luna2.data.licences import SETS
-from moonlynx.recipes.luna2.heads import write_value
+from moonlynx.recipes.luna2.measure import Figure, write_value
 from moonlynx.recipes.luna2.settings import Run
 
 from .card import files_table, fill
@@ -61,8 +61,8 @@ class Scored(BaseModel):
     """What `moonlynx.recipes.luna2.score` wrote into a `scored*.json`, likewise."""
 
     metric: Judged
-    figures: dict[str, tuple[float, float, float]]
-    majority: dict[str, tuple[float, float, float]]
+    figures: dict[str, Figure]
+    majority: dict[str, Figure]
     rows: int
     sources: dict[str, int]
 
@@ -111,7 +111,7 @@ def render_adapter_card(folder: Path, run: Path) -> ModelCard:
         weak=[
             name
             for name, each in scored.items()
-            if name != "test" and each.figures["auroc"][0] < WEAK
+            if name != "test" and (found := each.figures["auroc"][0]) is not None and found < WEAK
         ],
         sources=", ".join(f"{name} {rows:,}" for name, rows in trained.sources.items()),
         data_table=_data(head.definition.name, trained.sets),

@@ -15,7 +15,8 @@ from moonlynx.judge.metrics.adapter import WEAK, HeadError
 from moonlynx.judge.metrics.definition import load_definition
 from moonlynx.judge.metrics.encoder.head import EncoderHead, Shares, open_head
 from moonlynx.recipes.luna2.data.licences import SETS
-from moonlynx.recipes.luna2.heads import OURS, TO_BEAT, write_value
+from moonlynx.recipes.luna2.heads import OURS, TO_BEAT
+from moonlynx.recipes.luna2.measure import Figure, write_value
 
 from .card import files_table, fill
 from .results import CardError
@@ -35,8 +36,8 @@ class Fitted(BaseModel):
     # training rows and test rows
     fitted: int
     rows: int
-    # of each system, by name: value, low and high end of the 95 % interval
-    figures: dict[str, dict[str, tuple[float | None, float | None, float | None]]]
+    # of each system, by name
+    figures: dict[str, dict[str, Figure]]
     ships: bool  # whether the head beat what it had to
     # the head's, by which it is known
     shares: Shares
@@ -168,15 +169,19 @@ def _metadata(
 def index(
     metric: str,
     sets: Iterable[str],
-    figures: Mapping[str, tuple[float | None, float | None, float | None]],
+    figures: Mapping[str, Figure],
 ) -> Iterator[EvalResult]:
-    """Yield a metric's figures on test rows of those sets, as the Hub's model index has them."""
+    """Yield a metric's figures on test rows of those sets, as the Hub's model index has them.
+
+    One that is undefined is not in the index.
+    """
     from huggingface_hub import EvalResult
 
     data = ", ".join(sets)
     for figure, (kind, title) in INDEXED.items():
         value = figures[figure][0]
-        assert value is not None  # a head of which it is not known does not ship
+        if value is None:
+            continue
         yield EvalResult(
             task_type="text-classification",
             task_name=metric,

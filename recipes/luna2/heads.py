@@ -38,6 +38,9 @@ from .measure import (
     gains,
     measure,
     read_gold,
+    short,
+    without_nan,
+    write_value,
 )
 from .names import fit_names
 
@@ -89,9 +92,7 @@ def run_heads(
         path = done / f"{metric}.json"
         if not path.exists():
             head, found = run_metric(metric, data, kept, most)
-            # What is undefined is null: JSON has no NaN.
-            found = json.loads(json.dumps(found), parse_constant=lambda _: None)
-            content = {"found": found, "head": head.model_dump(mode="json")}
+            content = {"found": without_nan(found), "head": head.model_dump(mode="json")}
             with written_whole(path) as draft:
                 draft.write_text(json.dumps(content, allow_nan=False), encoding="utf-8")
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -203,7 +204,7 @@ def _figures(figures: Mapping[str, Any], paper: float | None) -> str:
         for system, found in figures.items()
     ]
     if paper is not None:
-        rows.append(["paper, 3B decoder, other rows", f"F1 {_short(paper)}", "", "", ""])
+        rows.append(["paper, 3B decoder, other rows", f"F1 {short(paper)}", "", "", ""])
     return _table(["", *FIGURES.values()], rows)
 
 
@@ -232,17 +233,3 @@ def _sources(results: Mapping[str, Any]) -> str:
     )
     header = ["metric", "source", "rows", "head: AUROC", "TF-IDF: AUROC"]
     return f"### By source\n\n{_table(header, rows)}"
-
-
-def write_value(figure: tuple[float | None, float | None, float | None]) -> str:
-    """Return a figure's text with its interval."""
-    value, low, high = figure
-    if value is None:  # as the AUROC of rows of one class
-        return "undefined"
-    if low is None or high is None:
-        return _short(value)
-    return f"{_short(value)} [{_short(low)}, {_short(high)}]"
-
-
-def _short(value: float) -> str:
-    return f"{value:.3f}".replace("0.", ".", 1)

@@ -4,8 +4,10 @@ Every kind of metric is measured in one form: a column for each class or label. 
 both classes are columns, so its macro F1 is the mean over them, and its AUROC the same in either.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +43,9 @@ def flags_of(definition: MetricDefinition, rows: Sequence[LabelledInput]) -> Fla
 
 Figures = dict[str, tuple[float, float, float]]
 """Value, low and high of each figure: `auroc`, `f1_macro`, `f1_rare`, `ece`; NaN if undefined."""
+
+Figure = tuple[float | None, float | None, float | None]
+"""A figure as JSON holds it: value, low and high end of the 95 % interval; null if undefined."""
 
 System = tuple[Floats, Flags]
 """P of every class, and the classes that are said to hold, both of shape (rows, columns)."""
@@ -95,6 +100,11 @@ def gains(gold: Gold, ours: System, theirs: System) -> Figures:
     return _with_intervals({name: mine[name] - other[name] for name in mine})
 
 
+def without_nan(found: Any) -> Any:
+    """Return results as JSON holds them: what is undefined is null, since JSON has no NaN."""
+    return json.loads(json.dumps(found), parse_constant=lambda _: None)
+
+
 def _with_intervals(figures: dict[str, Floats]) -> Figures:
     return {name: (float(each[0]), *middle(each[1:])) for name, each in figures.items()}
 
@@ -138,3 +148,18 @@ def _ece(flags: Flags, probabilities: Floats, weights: Floats) -> Floats:
 
 def _f1(holds: Flags, said: Flags) -> float:
     return 2 * float((holds & said).sum()) / max(1, int(holds.sum() + said.sum()))
+
+
+def write_value(figure: Figure) -> str:
+    """Return a figure's text with its interval."""
+    value, low, high = figure
+    if value is None:  # as the AUROC of rows of one class
+        return "undefined"
+    if low is None or high is None:
+        return short(value)
+    return f"{short(value)} [{short(low)}, {short(high)}]"
+
+
+def short(value: float) -> str:
+    """Return a share's text, without the zero before its point."""
+    return f"{value:.3f}".replace("0.", ".", 1)

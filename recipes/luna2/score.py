@@ -22,7 +22,7 @@ from moonlynx.judge.terminal.messages import echo, errors_as_messages
 from .baselines import majority
 from .cli import DataOption
 from .data import LabelledInput, load, read_rows
-from .measure import Figures, System, decide, measure, read_gold
+from .measure import Figures, System, decide, measure, read_gold, without_nan
 
 _BATCH = 64
 
@@ -105,7 +105,7 @@ def score(
         echo(f"{figure:10} {shown}")
     echo(f"{done.rows} rows, unscored: {done.unscored or 'none'}", err=True)
     if output is not None:
-        found = {"metric": metric.info.model_dump(), **done._asdict()}
+        found = {"metric": metric.info.model_dump(), **without_nan(done._asdict())}
         output.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
 

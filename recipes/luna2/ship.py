@@ -68,12 +68,13 @@ def _read_elsewhere(given: str) -> tuple[str, tuple[float, float, float]]:
     """Read AUROC and its interval from what `score` wrote."""
     source, _, file = given.partition("=")
     try:
-        value, low, high = json.loads(Path(file).read_bytes())["figures"]["auroc"]
+        found = json.loads(Path(file).read_bytes())["figures"]["auroc"]
+        value, low, high = (round(each, 4) for each in found)
     except (OSError, ValueError, KeyError, TypeError):
         raise typer.BadParameter(
-            f"--elsewhere {given}: give SOURCE=FILE that `score` wrote"
+            f"--elsewhere {given}: give SOURCE=FILE that `score` wrote of rows of both classes"
         ) from None
-    return source, (round(value, 4), round(low, 4), round(high, 4))
+    return source, (value, low, high)
 
 
 def _write(head: Path, shipped: Head, out: Path) -> str:

@@ -108,6 +108,29 @@ def test_figures_of_another_adapter_are_refused(copied):
         render_adapter_card(copied / "head", copied / "run.json")
 
 
+def test_what_is_undefined_is_null_and_is_told(copied, trained, tmp_path):
+    _, file, rows = trained
+    found = [json.loads(line) for line in rows.read_text(encoding="utf-8").splitlines()]
+    one_class = [row for row in found if row["labels"] == found[0]["labels"]]
+    quiet = write_lines(tmp_path / "quiet.jsonl", *one_class)
+    output = copied / "scored-quiet.json"
+    options = [f"luna2:{copied / 'head'}", "--data", str(quiet), "--output", str(output)]
+    done = CliRunner().invoke(score, options)
+    assert done.exit_code == 0, done.output
+    assert json.loads(output.read_text())["figures"]["auroc"] == [None, None, None]
+
+    text = str(render_adapter_card(copied / "head", copied / "run.json"))
+    assert re.search(r"^\| quiet +\| adapter +\| +8 \| +undefined ", text, re.MULTILINE)
+
+    given = [copied / "head", "--backbone", file, "--out", tmp_path, "--elsewhere", f"q={output}"]
+    done = CliRunner().invoke(ship, list(map(str, given)))
+    assert done.exit_code == 2
+    assert "rows of both classes" in " ".join(done.output.split())
+    output.replace(copied / "scored.json")  # the index leaves it out
+    index = render_adapter_card(copied / "head", copied / "run.json").data.eval_results
+    assert {each.metric_type for each in index} == {"f1"}
+
+
 @pytest.fixture
 def copied(scored, tmp_path):
     from shutil import copytree
