@@ -9,6 +9,11 @@ def moonlynx(*arguments, app=whole, **options):
     return CliRunner().invoke(app, [*map(str, arguments)], **options)
 
 
+def flat(text):
+    """Return a message on one line, without the frame whose width breaks it anywhere."""
+    return " ".join(text.replace("│", " ").split())
+
+
 def succeed(*arguments, app=whole):
     """Run a command that must end well; return all that it prints."""
     result = moonlynx(*arguments, app=app)

@@ -10,7 +10,7 @@ from moonlynx.eval.frontier import STEPS, Answers, FrontierReport, draw_frontier
 from moonlynx.eval.outcomes import Gold
 
 from ..cases import write_lines
-from ..command import moonlynx
+from ..command import flat, moonlynx
 from ..judge.test_conformance import REPLY
 from ..labelled_data import needs_data
 
@@ -75,7 +75,7 @@ def test_a_second_judge_that_knows_more_where_the_first_is_unsure_gains(outcomes
 
 def run(*arguments):
     result = moonlynx("frontier", *arguments)
-    return result.exit_code, " ".join((result.stderr + str(result.exception or "")).split())
+    return result.exit_code, flat(result.stderr + str(result.exception or ""))
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from ...command import moonlynx
+from ...command import flat, moonlynx
 from .test_judge import CONTEXT, EXAMPLES, GROUNDED, HALLUCINATED
 
 BOTH = f"{GROUNDED} {HALLUCINATED}"
@@ -87,4 +87,4 @@ def test_a_row_that_cannot_be_read_has_its_error_in_its_place(tmp_path):
 def test_wrong_usage_is_said(arguments, says):
     done = correct("--input", EXAMPLES, *arguments)
     assert done.exit_code != 0
-    assert says in " ".join(f"{done.output} {done.exception}".replace("│", " ").split())
+    assert says in flat(f"{done.output} {done.exception}")

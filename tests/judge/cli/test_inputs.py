@@ -11,6 +11,7 @@ from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.files.journal import RunMismatch
 from moonlynx.judge.rows.fields import FieldMap
 
+from ...command import flat
 from ..metrics.test_rows import Loudness
 
 LABELLED = Path(__file__).parents[3] / "judge" / "examples" / "labelled.jsonl"
@@ -32,7 +33,7 @@ def run(monkeypatch, capsysbinary):
             if stdin is not None:
                 sys.stdin.close()
         printed = capsysbinary.readouterr()
-        return code, printed.out, " ".join(printed.err.decode().split())
+        return code, printed.out, flat(printed.err.decode())
 
     return call
 

@@ -12,7 +12,7 @@ from moonlynx.judge.contract.types import BadInput, MoonlynxError
 from moonlynx.judge.files.atomic import Unusable
 
 from ...cases import cases
-from ...command import moonlynx
+from ...command import flat, moonlynx
 
 EXAMPLES = Path(__file__).parents[3] / "judge" / "examples" / "answers.jsonl"
 LABELLED = EXAMPLES.with_name("labelled.jsonl")
@@ -119,7 +119,7 @@ def test_wrong_usage_ends_with_2_and_a_message(
 ):
     monkeypatch.chdir(tmp_path)
     code, _, err = command_line("judge", *arguments)
-    shown = " ".join(err.replace("│", " ").split())
+    shown = flat(err)
     assert code == 2
     assert says in shown
     assert "Traceback" not in shown

@@ -15,7 +15,7 @@ from moonlynx.judge.judges.lynx import LynxJudge
 from moonlynx.judge.registry import load_judge
 
 from ...cases import cases
-from ...command import moonlynx
+from ...command import flat, moonlynx
 from ...fitting import Scoring, fit
 
 EXAMPLE = Example(context="The bridge opened in 1932.", answer="It opened in 1950.")
@@ -128,11 +128,11 @@ def test_the_command_line_leaves_rows_unscored(fitted):
     both = ("--judge", f"{judge[1]}&abstain=0.2", *judge[2:], "--abstain-at", "0.1")
     code, _, error = judge_command(*both)
     assert code == 2
-    assert "not both" in " ".join(error.split())
+    assert "not both" in flat(error)
     cascade = ("--judge", "cascade(token-similarity,lynx)", "--input", ROWS)
     code, _, error = judge_command(*cascade, "--abstain-at", "0.1")
     assert code == 2
-    assert "not with a cascade" in " ".join(error.split())
+    assert "not with a cascade" in flat(error)
 
 
 def test_a_run_that_abstains_is_not_mixed_with_one_that_does_not(fitted, tmp_path):

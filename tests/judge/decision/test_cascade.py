@@ -16,7 +16,7 @@ from moonlynx.judge.judges.lynx import LynxJudge
 from moonlynx.judge.registry import load_judge
 
 from ...cases import cases
-from ...command import moonlynx
+from ...command import flat, moonlynx
 from ..test_conformance import POLICY, REPLY
 
 FIRST = TokenSimilarity()
@@ -211,7 +211,7 @@ def rows(tmp_path):
 
 def run(*arguments):
     result = moonlynx(*arguments)
-    shown = " ".join((result.stderr + str(result.exception or "")).split())
+    shown = flat(result.stderr + str(result.exception or ""))
     return result.exit_code, result.stdout, shown
 
 

@@ -9,7 +9,7 @@ from moonlynx.judge.rows.examples import read_rows
 from moonlynx.judge.rows.fields import read_example
 
 from ...cases import cases
-from ...command import moonlynx
+from ...command import flat, moonlynx
 
 ASKED = Path(__file__).parents[1] / "asked" / "messages.jsonl"
 ROWS = [
@@ -86,7 +86,7 @@ def test_the_evidence_names_the_tools_call_on_the_command_line(tmp_path):
     assert json.loads(piped.stdout) == verdict
     refused = moonlynx(*one, tmp_path / "talk.json", "--answer", "No.")
     assert refused.exit_code == 2
-    assert "--messages goes alone" in " ".join(refused.stderr.split())
+    assert "--messages goes alone" in flat(refused.stderr)
 
 
 def test_evidence_without_names_has_no_source():

@@ -18,7 +18,7 @@ from moonlynx.recipes.luna2.ship import app as ship
 from moonlynx.recipes.luna2.train import train
 
 from ...cases import write_lines
-from ...command import moonlynx
+from ...command import flat, moonlynx
 from ...tiny_gguf import write_gguf
 from .rows import TOXICITY, boolean, splits
 from .test_train import tiny
@@ -125,7 +125,7 @@ def test_what_is_undefined_is_null_and_is_told(copied, trained, tmp_path):
     given = [copied / "head", "--backbone", file, "--out", tmp_path, "--elsewhere", f"q={output}"]
     done = CliRunner().invoke(ship, list(map(str, given)))
     assert done.exit_code == 2
-    assert "rows of both classes" in " ".join(done.output.replace("│", "").split())
+    assert "rows of both classes" in flat(done.output)
     output.replace(copied / "scored.json")  # the index leaves it out
     index = render_adapter_card(copied / "head", copied / "run.json").data.eval_results
     assert {each.metric_type for each in index} == {"f1"}
@@ -161,4 +161,4 @@ def test_what_ships_judges_as_it_did_without_its_tokenizer(scored, trained, tmp_
     wrong = [*options[:-1], f"found={tmp_path / 'none.json'}"]
     done = CliRunner().invoke(ship, list(map(str, wrong)))
     assert done.exit_code == 2
-    assert "give SOURCE=FILE" in " ".join(done.output.split())
+    assert "give SOURCE=FILE" in flat(done.output)
