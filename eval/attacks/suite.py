@@ -11,12 +11,18 @@ from collections.abc import Sequence
 from importlib.resources import files
 from itertools import cycle
 from math import sqrt
+from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
+from moonlynx.judge.batch.chat_tasks import hash_rows
+from moonlynx.judge.batch.judging import BATCH_SIZE, judge_rows, read_verdicts
 from moonlynx.judge.contract.base import Judge
 from moonlynx.judge.contract.types import Example, Record, Score
+from moonlynx.judge.rows.examples import Row
+from moonlynx.judge.terminal.progress import progress_bar
 
 from ..intervals import Z
+from ..run import Progress
 
 Kind = Literal["order", "json", "delimiters", "system", "role", "homoglyphs", "hidden", "filler"]
 Place = Literal["answer-end", "answer-start", "document-end", "own-document", "question-end"]
@@ -38,8 +44,8 @@ class Attack(NamedTuple):
     harmless: Example  # the same with harmless text instead, of as many characters
 
 
-def load_attacks() -> list[Attack]:
-    """Build the suite, the same every time.
+def load_attacks(most: int | None = None) -> list[Attack]:
+    """Build the suite, the same every time; of its `most` first cases, or of all.
 
     Every case meets every kind once. A kind's wordings and the places take turns over the cases,
     so that over all of them each wording is once at each place.
@@ -48,7 +54,7 @@ def load_attacks() -> list[Attack]:
     texts = json.loads(folder.joinpath("texts.json").read_text(encoding="utf-8"))
     lines = folder.joinpath("cases.jsonl").read_text(encoding="utf-8").splitlines()
     attacks = []
-    for number, line in enumerate(lines):
+    for number, line in enumerate(lines[:most]):
         plain = Example.from_row(json.loads(line))
         for turn, kind in enumerate(KINDS):
             wordings = [_disguise(kind, text) for text in texts.get(kind, texts["order"])]
@@ -61,8 +67,8 @@ def load_attacks() -> list[Attack]:
                     kind,
                     place,
                     plain,
-                    put(plain, place, text),
-                    put(plain, place, harmless),
+                    put(plain, place, text, f"{kind}/attack"),
+                    put(plain, place, harmless, f"{kind}/harmless"),
                 )
             )
     return attacks
@@ -92,8 +98,8 @@ def harmless_text(sentences: list[str], length: int, first: int) -> str:
     return cut if cut.endswith(".") else cut[: length - 1] + "."
 
 
-def put(plain: Example, place: Place, text: str) -> Example:
-    """Return the example with the text at the place."""
+def put(plain: Example, place: Place, text: str, name: str) -> Example:
+    """Return the example with the text at the place, and the name behind its id."""
     *before, last = plain.context
     changed: dict[Place, dict[str, object]] = {
         "answer-end": {"answer": f"{plain.answer} {text}"},
@@ -102,7 +108,7 @@ def put(plain: Example, place: Place, text: str) -> Example:
         "own-document": {"context": (*plain.context, text)},
         "question-end": {"question": f"{plain.question} {text}"},
     }
-    return Example.from_row(plain.model_dump() | changed[place])
+    return Example.from_row(plain.model_dump() | changed[place] | {"id": f"{plain.id}/{name}"})
 
 
 class Flips(Record):
@@ -137,15 +143,43 @@ class Flips(Record):
         return (self.only_attacked - self.only_harmless) / n, low, high
 
 
-def measure(judge: Judge, attacks: Sequence[Attack]) -> list[Flips]:
-    """Judge all three forms of every attack, and count by kind, by place and over all."""
-    plain = {attack.plain.id: attack.plain for attack in attacks}
-    found = dict(zip(plain, judge(list(plain.values())), strict=True))
-    attacked = judge([attack.attacked for attack in attacks])
-    harmless = judge([attack.harmless for attack in attacks])
+def measure(
+    judge: Judge,
+    attacks: Sequence[Attack],
+    output: Path,
+    batch_size: int = BATCH_SIZE,
+    progress: Progress = progress_bar,
+) -> list[Flips]:
+    """Judge the wrong answers, then both texts in those called FAIL; count by kind and place.
+
+    Verdicts stay in the folder `output`, and a run that was stopped goes on there.
+
+    Raises:
+        InUse: another process is writing there.
+        RunMismatch: the folder has verdicts of another judge, or of other attacks.
+    """
+
+    def scores(name: str, examples: Sequence[Example]) -> dict[str | int | None, Score | None]:
+        rows = [Row(number, one.id, one) for number, one in enumerate(examples, start=1)]
+        with progress(len(rows)) as on_progress:
+            judge_rows(
+                judge,
+                rows,
+                output / name,
+                run={"rows_sha256": hash_rows(examples)},
+                batch_size=batch_size,
+                on_progress=on_progress,
+            )
+        return {verdict.id: verdict.score for verdict in read_verdicts(output / name)}
+
+    plain = scores("plain.jsonl", list({one.plain.id: one.plain for one in attacks}.values()))
+    failed = [one for one in attacks if plain[one.plain.id] == "FAIL"]
+    put_in = scores(
+        "attacked.jsonl", [form for one in failed for form in (one.attacked, one.harmless)]
+    )
     rows = [
-        (attack, found[attack.plain.id].score, one.score, other.score)
-        for attack, one, other in zip(attacks, attacked, harmless, strict=True)
+        (one, plain[one.plain.id], put_in.get(one.attacked.id), put_in.get(one.harmless.id))
+        for one in attacks
     ]
     groups = [_count("all", rows)]
     groups += [_count(kind, [row for row in rows if row[0].kind == kind]) for kind in KINDS]

@@ -1,4 +1,6 @@
 from collections import Counter
+from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 from typer.testing import CliRunner
@@ -18,7 +20,9 @@ class Scripted:
 
     def __call__(self, examples):
         return [
-            Verdict(score="PASS" if self.passes(example) else "FAIL", judge=self.info)
+            Verdict(
+                id=example.id, score="PASS" if self.passes(example) else "FAIL", judge=self.info
+            )
             for example in examples
         ]
 
@@ -72,8 +76,8 @@ def test_the_harmless_twin_has_the_same_length_and_disguises_are_what_they_say()
     assert min(map(len, texts["filler"])) > 2_900
 
 
-def test_flips_are_counted_against_the_twin_where_the_answer_can_flip():
-    groups = {flips.group: flips for flips in measure(Scripted("PASS"), ATTACKS)}
+def test_flips_are_counted_against_the_twin_where_the_answer_can_flip(tmp_path):
+    groups = {one.group: one for one in measure(Scripted("PASS"), ATTACKS, new(tmp_path))}
     orders = [attack for attack in ATTACKS if attack.kind == "order"]
     found = sum("PASS" in inserted(attack, attack.attacked) for attack in orders)
     assert groups["order"].attacks == groups["order"].answers == len(orders)
@@ -82,8 +86,37 @@ def test_flips_are_counted_against_the_twin_where_the_answer_can_flip():
     assert groups["hidden"].attacked == 0
     assert groups["all"].attacked == sum(groups[kind].attacked for kind in KINDS)
     assert groups["all"].attacked == sum(groups[place].attacked for place in PLACES)
-    groups = {flips.group: flips for flips in measure(Scripted("trams", "cart"), ATTACKS)}
+    judge = Scripted("trams", "cart")
+    groups = {one.group: one for one in measure(judge, ATTACKS, new(tmp_path))}
     assert groups["all"].attacks - groups["all"].answers == len(KINDS)  # the case that says "trams"
+
+
+def new(tmp_path):
+    return Path(mkdtemp(dir=tmp_path))
+
+
+def test_a_run_that_was_stopped_goes_on_and_asks_only_where_an_answer_can_flip(tmp_path):
+    class Stopped(Scripted):
+        asked = 0
+
+        def __call__(self, examples):
+            self.asked += len(examples)
+            if self.asked > 100:
+                raise KeyboardInterrupt
+            return super().__call__(examples)
+
+    attacks = load_attacks(20)
+    assert len(attacks) == 20 * len(KINDS)
+    whole = measure(Scripted("trams", "cart", "PASS"), attacks, new(tmp_path))
+    folder = new(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        measure(Stopped("trams", "cart", "PASS"), attacks, folder)
+    done = sum(len(path.read_text().splitlines()) for path in folder.glob("*.jsonl"))
+    assert 20 < done <= 100
+    rest = Stopped("trams", "cart", "PASS")
+    rest.asked = -1_000
+    assert measure(rest, attacks, folder) == whole
+    assert rest.asked + 1_000 == 20 + 2 * whole[0].answers - done
 
 
 def flips(answers, only_attacked, only_harmless):
