@@ -109,6 +109,23 @@ def among(words: Sequence[str], candidates: Iterable[tuple[str, float]]) -> list
     ]
 
 
+def share_of(
+    word: str, words: Sequence[str], candidates: Sequence[tuple[str, float]]
+) -> float | None:
+    """Return P(word) among the words, in [0, 1], where one of them begins; None where none does.
+
+    Args:
+        word: one of `words`.
+        words: as they would go on from the place.
+        candidates: for the place, each with its logprob.
+    """
+    weights = {
+        each: math.fsum(math.exp(value) for _, value in among([each], candidates)) for each in words
+    }
+    total = math.fsum(weights.values())
+    return weights[word] / total if total > 0.0 else None
+
+
 def log_softmax(candidates: Sequence[tuple[str, float]]) -> Iterator[tuple[str, float]]:
     """Yield the candidates with logprobs among themselves."""
     peak = max((value for _, value in candidates), default=0.0)

@@ -6,14 +6,13 @@ the JSON of context adherence are those of Luna-2's appendix. Plain prompts are 
 reasoning: Luna asks once for a boolean (section 5.2), Luna-2 for a single token (section 4).
 """
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
 from typing_extensions import override
 
-from ...backends.base import ChatReply, ChatRequest, ReplyToken
-from ...backends.replies import fault_of
+from ...backends.base import ChatReply, ChatRequest
+from ...backends.replies import fault_of, share_of
 from ...contract.types import Example, JudgeError, JudgeInfo, Turn, Verdict
 from ...prompts import messages
 from ...prompts.parsing import shorten
@@ -114,15 +113,7 @@ def _read_word(reply: ChatReply) -> float | JudgeError:
     word = reply.text.strip().rstrip(".").lower()
     if word not in ("true", "false"):
         return fault_in(f"the reply is neither true nor false: {shorten(reply.text)!r}")
-    found = _probability_of_false(reply.tokens[0]) if reply.tokens else None
+    top = reply.tokens[0].top if reply.tokens else ()
+    begun = [(text.strip().lower(), logprob) for text, logprob in top]
+    found = share_of("false", ("true", "false"), begun)
     return float(word == "false") if found is None else found
-
-
-def _probability_of_false(token: ReplyToken) -> float | None:
-    """Return P(false | true or false) at the token; None where neither begins with it."""
-    words = [(text.strip().lower(), math.exp(logprob)) for text, logprob in token.top]
-    true, false = (
-        sum(weight for begun, weight in words if begun and word.startswith(begun))
-        for word in ("true", "false")
-    )
-    return false / (true + false) if true + false > 0.0 else None

@@ -7,11 +7,12 @@ A.5.2).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 from typing_extensions import override
 
-from ...backends.base import ChatRequest
+from ...backends.base import ChatReply, ChatRequest
+from ...backends.replies import enum_places, share_of
 from ...contract.types import Example, JudgeError, JudgeInfo, Verdict
 from ...prompts import messages
 from ...text import Piece
@@ -29,12 +30,20 @@ _VERIFIABLE, _CAN_BE_VERIFIED = "raghalu-verifiable-v1", ("VERIFIABLE", "NO-INFO
 _MAX_TOKENS = 24  # of a label by its number, and as many for the rest
 
 
+class _Label(NamedTuple):
+    """What a sentence was called."""
+
+    word: str
+    second: float | None  # P(second label) beside the first, where the reply has logprobs
+
+
 @dataclass(frozen=True)
 class RagHaluPrompt(Method):
     """Labels the sentences that claim something by words, one or all of them in a call.
 
-    A sentence's score is 1 if UNSUPPORTED and 0 if SUPPORTED. With two labels, as with three,
-    sentences that plainly claim nothing are NO_INFO and not asked about.
+    A sentence's score is P(UNSUPPORTED) beside SUPPORTED where its label begins, in [0, 1]; where
+    the backend gives no logprobs, 1 if UNSUPPORTED and 0 if SUPPORTED. With two labels, as with
+    three, sentences that plainly claim nothing are NO_INFO and not asked about.
     """
 
     labels: Labels = 2  # 2 (SUPPORTED, UNSUPPORTED) or 3 (and NO-INFO)
@@ -44,7 +53,7 @@ class RagHaluPrompt(Method):
     @property
     @override
     def info(self) -> JudgeInfo:
-        version = f"{self._prompt}-{self.sentences}"
+        version = f"{self._prompt}-{self.sentences}-graded"
         if self.tiers == 2:
             version = f"{_VERIFIABLE}+{version}"
         return JudgeInfo(name=f"raghalu-prompt:{self.model}", version=version)
@@ -52,24 +61,28 @@ class RagHaluPrompt(Method):
     @override
     def talk(self, example: Example) -> Talk[Verdict]:
         asked = claims(example)
-        found: dict[Piece, str | JudgeError] = {}
+        found: dict[Piece, _Label | JudgeError] = {}
         if self.tiers == 2:
             found = yield from self._label(example, asked, _VERIFIABLE, _CAN_BE_VERIFIED)
-            asked = [piece for piece in asked if found[piece] == "VERIFIABLE"]
+            asked = [
+                piece
+                for piece, label in found.items()
+                if isinstance(label, _Label) and label.word == _CAN_BE_VERIFIED[0]
+            ]
         found |= yield from self._label(example, asked, self._prompt, self._allowed)
         findings = [_finding(piece, label) for piece, label in found.items()]
         return sentences_verdict(example, self.info, findings, self.threshold)
 
     def _label(
         self, example: Example, asked: Sequence[Piece], prompt: str, allowed: Sequence[str]
-    ) -> Talk[dict[Piece, str | JudgeError]]:
+    ) -> Talk[dict[Piece, _Label | JudgeError]]:
         """Ask for one of the labels for each sentence."""
         size = 1 if self.sentences == "one" else max(1, len(asked))
         groups = [asked[start : start + size] for start in range(0, len(asked), size)]
         requests = [_request(example, group, prompt, allowed) for group in groups]
         replies = (yield requests) if requests else []
         return {
-            piece: _read(labels, str(number), allowed)
+            piece: _read(labels, reply, str(number), allowed)
             for group, reply in zip(groups, replies, strict=True)
             for labels in [read_object(reply)]
             for number, piece in enumerate(group, 1)
@@ -92,21 +105,42 @@ def _request(
     example: Example, group: Sequence[Piece], prompt: str, allowed: Sequence[str]
 ) -> ChatRequest:
     facts = "\n".join(f"{number}. {body(piece)}" for number, piece in enumerate(group, 1))
-    label = {"type": "string", "enum": [*allowed]}
-    schema = keyed_schema({str(number): label for number in range(1, len(group) + 1)})
+    schema = _schema([str(number) for number in range(1, len(group) + 1)], allowed)
     max_tokens = _MAX_TOKENS * (1 + len(group))
-    return ChatRequest(messages(prompt, example, facts=facts), schema, max_tokens)
+    turns = messages(prompt, example, facts=facts)
+    return ChatRequest(turns, schema, max_tokens, logprobs=True)
 
 
-def _read(labels: Object, key: str, allowed: Sequence[str]) -> str | JudgeError:
+def _schema(keys: Sequence[str], allowed: Sequence[str]) -> dict[str, Any]:
+    return keyed_schema({key: {"type": "string", "enum": [*allowed]} for key in keys})
+
+
+def _read(
+    labels: Object, reply: ChatReply, key: str, allowed: Sequence[str]
+) -> _Label | JudgeError:
     text = read_text(labels, key)
     if isinstance(text, JudgeError):
         return text
-    label = text.strip().upper().replace("_", "-")
-    return label if label in allowed else fault_in(f"{text[:40]!r} is none of the labels")
+    word = text.strip().upper().replace("_", "-")
+    if word not in allowed:
+        return fault_in(f"{text[:40]!r} is none of the labels")
+    return _Label(word, _second(reply, key, allowed))
 
 
-def _finding(piece: Piece, label: str | JudgeError) -> Finding:
+def _second(reply: ChatReply, key: str, allowed: Sequence[str]) -> float | None:
+    """Return P(second label) among the first two at the token where the key's label begins."""
+    if not reply.tokens:
+        return None
+    places = enum_places(reply.tokens, reply.text, _schema([key], allowed))
+    for place, (first, second, *_) in places:
+        return share_of(second, (first, second), reply.tokens[place].top)
+    return None
+
+
+def _finding(piece: Piece, label: _Label | JudgeError) -> Finding:
     if isinstance(label, JudgeError):
         return Finding(piece, label)
-    return Finding(piece, _SCORES[label], f"was called {label} by the model")
+    score = _SCORES[label.word]
+    if score is not None and label.second is not None:
+        score = label.second
+    return Finding(piece, score, f"was called {label.word} by the model")

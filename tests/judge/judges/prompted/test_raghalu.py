@@ -1,9 +1,10 @@
 import re
+from math import log
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from moonlynx.judge.backends.base import ChatReply
+from moonlynx.judge.backends.base import ChatReply, ReplyToken
 from moonlynx.judge.judges.prompted.raghalu import RagHaluPrompt
 from moonlynx.judge.judges.talk import PromptedJudge
 from moonlynx.judge.prompts import load_prompt
@@ -34,7 +35,7 @@ def test_each_sentence_is_labelled(labels, sentences, calls):
     assert [span.text for span in verdict.spans] == ["It is made of tin."]
     assert verdict.usage.calls == len(backend.requests) == calls
     assert asking.info.name == "raghalu-prompt:m"
-    assert asking.info.version == f"raghalu-{labels}-label-v1-{sentences}"
+    assert asking.info.version == f"raghalu-{labels}-label-v1-{sentences}-graded"
 
 
 def test_the_third_label_is_no_info():
@@ -55,11 +56,49 @@ def test_of_two_tiers_the_first_sees_no_document_and_leaves_out_what_cannot_be_v
     (verdict,) = asking([EXAMPLE])
     assert [s.label for s in verdict.sentences] == ["NO_INFO", "SUPPORTED", "NO_INFO"]
     assert (verdict.score, verdict.usage.calls, len(backend.requests)) == ("PASS", 3, 3)
-    assert asking.info.version == "raghalu-verifiable-v1+raghalu-2-label-v1-one"
+    assert asking.info.version == "raghalu-verifiable-v1+raghalu-2-label-v1-one-graded"
     (verdict,) = judge(lambda _: {"1": "NO-INFO"}, tiers=2)[1]([EXAMPLE])
     assert (verdict.score, verdict.usage.calls) == ("PASS", 2)
     (verdict,) = judge(lambda _: {"1": "SUPPORTED"}, tiers=2)[1]([EXAMPLE])
     assert verdict.error.code == "unparsed"
+
+
+def spelled(labels, tops):
+    """Reply with labels by number, each in two tokens; `tops` has the first's alternatives."""
+    tokens = []
+    for (number, label), top in zip(labels.items(), tops, strict=True):
+        tokens.append(ReplyToken(f'{", " if tokens else "{"}"{number}": "', 0.0))
+        ranked = sorted(top.items(), key=lambda one: -one[1])
+        tokens.append(ReplyToken(label[:2], top[label[:2]], tuple(ranked)))
+        tokens.append(ReplyToken(f'{label[2:]}"', 0.0))
+    tokens.append(ReplyToken("}", 0.0))
+    return ChatReply("".join(token.text for token in tokens), "stop", tokens=tuple(tokens))
+
+
+def nats(**shares):
+    return {text: log(share) for text, share in shares.items()}
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_a_score_is_the_share_of_unsupported_beside_supported(labels):
+    said = {"1": "SUPPORTED", "2": "UNSUPPORTED"}
+    tops = [nats(SU=0.6, UN=0.2, NO=0.2), nats(SU=0.1, UN=0.3, S=0.1, _=0.5)]
+    options = {"labels": labels, "sentences": "many"}
+    (verdict,) = judge(lambda _: spelled(said, tops), **options)[1]([EXAMPLE])
+    assert [s.raw_score for s in verdict.sentences[1:]] == [0.25, 0.6]
+    assert (verdict.score, verdict.raw_score) == ("FAIL", 0.6)
+    (verdict,) = judge(lambda _: spelled(said, tops), **options, threshold=0.7)[1]([EXAMPLE])
+    assert (verdict.score, verdict.spans) == ("PASS", ())
+
+
+def test_without_alternatives_the_label_is_the_score():
+    said = {"1": "SUPPORTED", "2": "UNSUPPORTED"}
+    tops = [nats(SU=1.0), {"UN": -1.0}]
+    (verdict,) = judge(lambda _: spelled(said, tops), sentences="many")[1]([EXAMPLE])
+    assert [s.raw_score for s in verdict.sentences[1:]] == [0.0, 1.0]
+    lower = {number: label.lower() for number, label in said.items()}
+    (verdict,) = judge(lambda _: lower, sentences="many")[1]([EXAMPLE])
+    assert [s.raw_score for s in verdict.sentences[1:]] == [0.0, 1.0]
 
 
 CUT = (ChatReply('{"1": "SUPP', "length"), None, "truncated")
