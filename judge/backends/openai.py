@@ -1,7 +1,9 @@
 """Chat models behind an OpenAI-compatible endpoint: vLLM first, and compatible servers."""
 
 import codecs
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, ValidationError
@@ -17,6 +19,7 @@ _FINISH: dict[str | None, Finish] = {
     "length": "length",
     "content_filter": "refused",
 }
+_NO_LOGPROBS = re.compile(r"HTTP 4\d\d: .*logprobs", re.DOTALL)
 
 
 class OpenAIBackend:
@@ -31,20 +34,40 @@ class OpenAIBackend:
         self.name = name
         self._endpoint = endpoint
         self._model = model
+        self._gives_logprobs = True  # until it refuses a request for them
 
     def complete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Complete the requests; within a running event loop, in a thread of its own."""
         return wait_for(self.acomplete(requests))
 
     async def acomplete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
-        """Complete the requests without blocking the event loop."""
-        payloads = [{"model": self._model} | payload_of(request) for request in requests]
-        answers = await self._endpoint.post_all(
-            "/chat/completions", payloads, lambda response: read_completion(response.content)
-        )
+        """Complete the requests without blocking the event loop.
+
+        Where the endpoint refuses logprobs, the requests go without, now and from then on.
+        """
+        asked = [self._gives_logprobs and request.logprobs for request in requests]
+        answers = await self._post(requests)
+        refused = [index for index, answer in enumerate(answers) if asked[index] and _lacks(answer)]
+        if refused:
+            again = await self._post(
+                [replace(requests[index], logprobs=False) for index in refused]
+            )
+            for index, answer in zip(refused, again, strict=True):
+                answers[index] = answer
+            # A server may quote what was judged in a complaint about something else.
+            self._gives_logprobs = all(isinstance(answer, JudgeError) for answer in again)
         return [
             _no_reply(answer) if isinstance(answer, JudgeError) else answer for answer in answers
         ]
+
+    async def _post(self, requests: Sequence[ChatRequest]) -> list[ChatReply | JudgeError]:
+        if not self._gives_logprobs:
+            requests = [replace(request, logprobs=False) for request in requests]
+        return await self._endpoint.post_all(
+            "/chat/completions",
+            [{"model": self._model} | payload_of(request) for request in requests],
+            lambda response: read_completion(response.content),
+        )
 
 
 def load(url: str, model: str | None, options: Mapping[str, str]) -> OpenAIBackend:
@@ -132,6 +155,11 @@ def read_completion(answer: bytes | dict[str, Any]) -> ChatReply:
         output_tokens=usage.completion_tokens,
         tokens=_tokens(choice.logprobs, text),
     )
+
+
+def _lacks(answer: ChatReply | JudgeError) -> bool:
+    """Return whether a request was refused for its logprobs, which not every server knows."""
+    return isinstance(answer, JudgeError) and bool(_NO_LOGPROBS.match(answer.message))
 
 
 def _no_reply(error: JudgeError) -> ChatReply:

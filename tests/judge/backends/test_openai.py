@@ -133,6 +133,35 @@ def test_what_cannot_pass_is_an_error_and_not_tried_again(server, status, body, 
     assert len(server.requests) == 1
 
 
+REFUSALS = [
+    "property 'logprobs' is unsupported",
+    {"error": {"message": "This model does not support the 'logprobs' parameter."}},
+]
+
+
+@pytest.mark.parametrize("complaint", REFUSALS)
+def test_a_server_that_refuses_logprobs_is_asked_without_from_then_on(server, complaint):
+    server.answer = lambda body: (400, complaint) if "logprobs" in body else (200, completion())
+    backend = server.load()
+    replies = backend.complete([ask(logprobs=True), ask(), ask(logprobs=True)])
+    assert [(reply.text, reply.tokens) for reply in replies] == [("hi", None)] * 3
+    assert len(server.requests) == 5
+    backend.complete([ask(logprobs=True)])
+    assert "logprobs" not in server.requests[-1][1]
+    assert len(server.requests) == 6
+
+
+def test_a_complaint_that_quotes_the_word_leaves_logprobs_as_they_are(server):
+    server.answer = in_turn(
+        (400, "bad text: logprobs"), (400, "bad text: logprobs"), (200, completion())
+    )
+    backend = server.load()
+    (reply,) = backend.complete([ask("logprobs", logprobs=True)])
+    assert reply.error.message == "HTTP 400: bad text: logprobs"
+    backend.complete([ask(logprobs=True)])
+    assert server.requests[-1][1]["logprobs"] is True
+
+
 def test_the_server_is_given_the_time_it_asks_for(server):
     server.answer = in_turn((429, "", ("Retry-After", "0.3")), (200, completion()))
     start = time.monotonic()
