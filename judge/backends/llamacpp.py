@@ -87,7 +87,6 @@ class LlamaCppBackend:
         self._bos = bos_token(header)
         self._last: tuple[Turn, ...] | None = None
         self._lock = threading.Lock()
-        self._grammar = xllamacpp.json_schema_to_grammar
         try:
             self._server = xllamacpp.Server(
                 _parameters(xllamacpp, str(path), self._key, threads, self.positions, batch)
@@ -136,7 +135,7 @@ class LlamaCppBackend:
         if request.schema is not None:
             _check_schema(request.schema)
             del payload["response_format"]
-            payload["grammar"] = self._grammar(dict(request.schema) | {"x-guidance": _COMPACT})
+            payload["grammar"] = _grammar(request.schema)
         return payload | {"samplers": ["temperature"], "repeat_penalty": 1.0, "verbose": True}
 
     def _ask(self, payload: dict[str, Any]) -> dict[str, Any]:
@@ -194,8 +193,22 @@ class LlamaCppBackend:
                 return
 
 
-# As vLLM writes it under a schema, and as a judge is trained to.
-_COMPACT = {"whitespace_flexible": False}
+# A trained judge writes JSON without blanks, as vLLM does under a schema. A model that is only
+# prompted is used to one behind each colon and comma, and says other things where it cannot write
+# it: it chooses by the first.
+_FORMS: dict[str, dict[str, str]] = {
+    "compact": {},
+    "spaced": {"key_separator": ": ", "item_separator": ", "},
+}
+
+
+def _grammar(schema: Mapping[str, Any]) -> str:
+    """Return llguidance's grammar of the JSON that obeys the schema, in either form."""
+    rules = [f"%llguidance {{}}\nstart: {' | '.join(_FORMS)}"]
+    for name, separators in _FORMS.items():
+        options = {"whitespace_flexible": False, **separators}
+        rules.append(f"{name}: %json {json.dumps({**schema, 'x-guidance': options})}")
+    return "\n".join(rules)
 
 
 def _parameters(

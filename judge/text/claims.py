@@ -62,7 +62,7 @@ _SPELLED_OUT = (
 def _is_heading(sentence: str) -> bool:
     """Return whether the line is a heading that names its subject, and says nothing of it."""
     heading = _HEADING.fullmatch(sentence)
-    words = _WORD.findall((heading[1] or heading[2]).lower()) if heading else ()
+    words = _WORD.findall((heading[1] or heading[2] or "").lower()) if heading else ()
     return 0 < len(words) <= _HEADING_WORDS and not any(
         word in _SAYS or any(map(str.isdigit, word)) for word in words
     )

@@ -65,6 +65,10 @@ def test_a_claim_beside_a_phrase_is_not_excused(claim):
         assert not claims_nothing(f"{claim} {sentence}")
 
 
+def test_a_heading_without_a_word_is_read():
+    assert claims_nothing("# ") in (True, False)
+
+
 @pytest.mark.fuzz
 @given(prose | any_strings)
 def test_any_string_is_read(text):
