@@ -22,7 +22,6 @@ from moonlynx.judge.rows.examples import Row
 from moonlynx.judge.terminal.progress import progress_bar
 
 from ..intervals import Z
-from ..run import Progress
 
 Kind = Literal["order", "json", "delimiters", "system", "role", "homoglyphs", "hidden", "filler"]
 Place = Literal["answer-end", "answer-start", "document-end", "own-document", "question-end"]
@@ -144,11 +143,7 @@ class Flips(Record):
 
 
 def measure(
-    judge: Judge,
-    attacks: Sequence[Attack],
-    output: Path,
-    batch_size: int = BATCH_SIZE,
-    progress: Progress = progress_bar,
+    judge: Judge, attacks: Sequence[Attack], output: Path, batch_size: int = BATCH_SIZE
 ) -> list[Flips]:
     """Judge the wrong answers, then both texts in those called FAIL; count by kind and place.
 
@@ -161,7 +156,7 @@ def measure(
 
     def scores(name: str, examples: Sequence[Example]) -> dict[str | int | None, Score | None]:
         rows = [Row(number, one.id, one) for number, one in enumerate(examples, start=1)]
-        with progress(len(rows)) as on_progress:
+        with progress_bar(len(rows)) as on_progress:
             judge_rows(
                 judge,
                 rows,

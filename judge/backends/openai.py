@@ -47,7 +47,11 @@ class OpenAIBackend:
         """
         asked = [self._gives_logprobs and request.logprobs for request in requests]
         answers = await self._post(requests)
-        refused = [index for index, answer in enumerate(answers) if asked[index] and _lacks(answer)]
+        refused = [
+            index
+            for index, answer in enumerate(answers)
+            if asked[index] and _refuses_logprobs(answer)
+        ]
         if refused:
             again = await self._post(
                 [replace(requests[index], logprobs=False) for index in refused]
@@ -55,7 +59,7 @@ class OpenAIBackend:
             for index, answer in zip(refused, again, strict=True):
                 answers[index] = answer
             # A server may quote what was judged in a complaint about something else.
-            self._gives_logprobs = all(isinstance(answer, JudgeError) for answer in again)
+            self._gives_logprobs &= all(isinstance(answer, JudgeError) for answer in again)
         return [
             _no_reply(answer) if isinstance(answer, JudgeError) else answer for answer in answers
         ]
@@ -157,7 +161,7 @@ def read_completion(answer: bytes | dict[str, Any]) -> ChatReply:
     )
 
 
-def _lacks(answer: ChatReply | JudgeError) -> bool:
+def _refuses_logprobs(answer: ChatReply | JudgeError) -> bool:
     """Return whether a request was refused for its logprobs, which not every server knows."""
     return isinstance(answer, JudgeError) and bool(_NO_LOGPROBS.match(answer.message))
 

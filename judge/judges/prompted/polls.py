@@ -30,6 +30,7 @@ PLAIN_SCHEMA = keyed_schema({"supported": {"type": "boolean"}})
 _THINKING = 600  # tokens of a reply with its reasoning
 _SAYING = 32  # tokens of one without
 _TEMPERATURE = 1.0
+_WORDS = ("true", "false")
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,10 @@ def _read_word(reply: ChatReply) -> float | JudgeError:
     if fault := fault_of(reply):
         return fault
     word = reply.text.strip().rstrip(".").lower()
-    if word not in ("true", "false"):
+    if word not in _WORDS:
         return fault_in(f"the reply is neither true nor false: {shorten(reply.text)!r}")
     top = reply.tokens[0].top if reply.tokens else ()
-    begun = [(text.strip().lower(), logprob) for text, logprob in top]
-    found = share_of("false", ("true", "false"), begun)
+    words = [(text.strip().lower(), logprob) for text, logprob in top]
+    begun = [one for one in words if any(word.startswith(one[0]) for word in _WORDS)]
+    found = share_of("false", _WORDS, begun)
     return float(word == "false") if found is None else found

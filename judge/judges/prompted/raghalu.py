@@ -131,10 +131,11 @@ def _second(reply: ChatReply, key: str, allowed: Sequence[str]) -> float | None:
     """Return P(second label) among the first two at the token where the key's label begins."""
     if not reply.tokens:
         return None
-    places = enum_places(reply.tokens, reply.text, _schema([key], allowed))
-    for place, (first, second, *_) in places:
-        return share_of(second, (first, second), reply.tokens[place].top)
-    return None
+    found = next(enum_places(reply.tokens, reply.text, _schema([key], allowed)), None)
+    if found is None:
+        return None
+    place, (first, second, *_) = found
+    return share_of(second, (first, second), reply.tokens[place].top)
 
 
 def _finding(piece: Piece, label: _Label | JudgeError) -> Finding:
