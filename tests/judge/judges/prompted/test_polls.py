@@ -59,6 +59,7 @@ def word(text, *top):
         (" False.\n", 1.0),
         (word("true", ("true", math.log(0.6)), ("false", math.log(0.2)), ("x", -9.0)), 0.25),
         (word("false", (" F", math.log(0.3)), ("tr", math.log(0.1)), ("", -0.1)), 0.75),
+        (word("false", ("false", math.log(0.3)), ("truest", -0.2), ("true", math.log(0.1))), 0.75),
         (word("true", ("x", -0.1)), 0.0),
     ],
 )
