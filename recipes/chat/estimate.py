@@ -37,6 +37,7 @@ class Shape(NamedTuple):
     parameters: int
     linear: int  # parameters in the linear layers of the decoder's blocks
     adapters: int  # those of the run's adapters, 0 without
+    differentiated: int  # layers that the gradient passes, from the topmost down
 
 
 class Estimate(NamedTuple):
@@ -74,6 +75,9 @@ def read_shape(run: Run) -> Shape:
         for name, module in model.named_modules()
         if isinstance(module, torch.nn.Linear) and module is not model.get_output_embeddings()
     }
+    differentiated = config.num_hidden_layers
+    if run.lora is not None and run.lora.layers is not None:
+        differentiated = run.lora.layers
     return Shape(
         layers=config.num_hidden_layers,
         hidden=config.hidden_size,
@@ -81,7 +85,9 @@ def read_shape(run: Run) -> Shape:
         vocabulary=config.vocab_size,
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         linear=sum(module.weight.numel() for module in layers.values()),
-        adapters=_adapter_parameters(run, layers),
+        # The layers are alike.
+        adapters=_adapter_parameters(run, layers) * differentiated // config.num_hidden_layers,
+        differentiated=differentiated,
     )
 
 
@@ -144,7 +150,7 @@ def _activation_bytes(run: Run, shape: Shape, longest: int) -> float:
     if run.checkpointing:  # only each layer's input, and all of the one that is computed again
         kept += shape.layers * shape.hidden * (4.0 if whole else width)
     else:
-        kept *= shape.layers
+        kept *= shape.differentiated
         if whole and run.precision != "fp32":
             casts = width * shape.linear
     tokens = run.rows_at_once * longest
@@ -155,12 +161,13 @@ def operations(run: Run, shape: Shape, lengths: Sequence[Length]) -> float:
     """Return one epoch's operations: 2 a weight forward, 2 for inputs' and weights' gradients.
 
     With attention's own products (causal, so half of them), and once more forward for what
-    checkpoints drop. Frozen weights get no gradient.
+    checkpoints drop. Frozen weights get no gradient, nor does anything below the lowest adapter.
     """
-    passes = 2 + (run.method == "full") + run.checkpointing
+    share = shape.differentiated / shape.layers
+    passes = 1 + run.checkpointing + share * (1 + (run.method == "full"))
     layers = 2.0 * shape.linear * passes
     output = 2.0 * shape.hidden * shape.vocabulary * (2 + (run.method == "full"))
-    attention = 2.0 * shape.layers * shape.hidden * (3 + run.checkpointing)
+    attention = 2.0 * shape.layers * shape.hidden * (1 + run.checkpointing + 2 * share)
     return sum(
         tokens * (layers + attention * tokens) + scored * output for tokens, scored in lengths
     )

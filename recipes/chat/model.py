@@ -6,6 +6,7 @@ from typing import Any
 from moonlynx.judge.backends.pretrained import has_adapters, load_adapted, load_causal, nf4
 from moonlynx.judge.contract.types import MoonlynxError
 
+from ..runs import SettingsError
 from .settings import Run
 
 _PAD = ("<|finetune_right_pad_id|>", "<|reserved_special_token_0|>", "<pad>", "[PAD]")
@@ -89,17 +90,28 @@ def load_merged(folder: Path) -> tuple[Any, Any]:
     return network, tokenizer
 
 
-def adapters(run: Run) -> Any:
-    """Return PEFT's configuration of the run's adapters; None where all weights are trained."""
+def adapters(run: Run, depth: int) -> Any:
+    """Return PEFT's configuration of the run's adapters; None where all weights are trained.
+
+    Args:
+        run: the run.
+        depth: the layers of its base.
+
+    Raises:
+        SettingsError: the adapters are for more layers than the base has.
+    """
     if run.lora is None:
         return None
     from peft import LoraConfig
 
-    targets = run.lora.targets
+    targets, layers = run.lora.targets, run.lora.layers
+    if layers is not None and layers > depth:
+        raise SettingsError(f"lora.layers: {layers} is more than the {depth} layers of {run.base}")
     return LoraConfig(
         r=run.lora.rank,
         lora_alpha=run.lora.alpha,
         lora_dropout=run.lora.dropout,
         target_modules=targets if isinstance(targets, str) else list(targets),
+        layers_to_transform=None if layers is None else list(range(depth - layers, depth)),
         task_type="CAUSAL_LM",
     )

@@ -29,6 +29,14 @@ class Lora(Record):
     alpha: AtLeastOne = 128
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.05
     targets: tuple[str, ...] | Literal["all-linear"] = "all-linear"
+    # how many of the topmost layers get them, so that no gradient is computed below; null for all
+    layers: AtLeastOne | None = None
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        if self.layers is not None and self.targets == "all-linear":
+            raise wrong("layers: PEFT chooses layers only for targets that are named one by one")
+        return self
 
 
 class Preference(Record):

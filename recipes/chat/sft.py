@@ -99,16 +99,22 @@ def build_trainer(
     from trl.trainer.sft_config import SFTConfig
     from trl.trainer.sft_trainer import SFTTrainer
 
+    network = load_model(run)
     common = {
-        "model": load_model(run),
+        "model": network,
         "train_dataset": Dataset.from_list(list(chats)),
         "eval_dataset": Dataset.from_list(list(measured)) if measured else None,
         "processing_class": tokenizer,
-        "peft_config": adapters(run),
+        "peft_config": adapters(run, network.config.num_hidden_layers),
     }
-    if run.preference is None:
-        return SFTTrainer(args=SFTConfig(completion_only_loss=True, **arguments), **common)
-    return DPOTrainer(args=DPOConfig(beta=run.preference.beta, **arguments), **common)
+    if run.preference is not None:
+        return DPOTrainer(args=DPOConfig(beta=run.preference.beta, **arguments), **common)
+    trainer = SFTTrainer
+    if run.hardware.gpus == 0:
+        from .on_cpu import ReplyTrainer
+
+        trainer = ReplyTrainer
+    return trainer(args=SFTConfig(completion_only_loss=True, **arguments), **common)
 
 
 def arguments_of(run: Run, out: Path, *, measured: bool, tracker: str) -> dict[str, Any]:

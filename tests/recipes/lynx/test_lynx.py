@@ -178,6 +178,7 @@ def test_shuffled_labels_go_with_their_reasoning():
 
 
 LORA = {"rank": 8, "alpha": 16, "dropout": 0.0}
+TOPMOST = LORA | {"targets": ["q_proj", "v_proj", "up_proj"], "layers": 1}
 
 
 @pytest.mark.heavy
@@ -189,8 +190,9 @@ LORA = {"rank": 8, "alpha": 16, "dropout": 0.0}
         {"method": "lora", "lora": LORA, "learning_rate": 3e-2},
         {"method": "qlora", "lora": LORA, "learning_rate": 3e-2},
         {"reply": "score", "learning_rate": 3e-2},
+        {"method": "lora", "lora": TOPMOST, "learning_rate": 3e-2},
     ],
-    ids=["full", "lion", "lora", "qlora", "score"],
+    ids=["full", "lion", "lora", "qlora", "score", "topmost layer"],
 )
 def test_the_loss_falls(tiny_llama, tmp_path, changes):
     run = tiny(tiny_llama, epochs=6, max_length=2000, **changes)
@@ -281,6 +283,11 @@ def test_a_stopped_run_goes_on(tiny_llama, tmp_path):
         ({"warmup_steps": 6}, ROWS, "warmup_steps: 6 is no less than the 6 steps"),
         ({"max_length": 100}, ROWS, "none of 8 rows can be trained on within 100 tokens"),
         ({"base": "/nowhere/model"}, ROWS, "base: cannot load the tokenizer"),
+        (
+            {"method": "lora", "lora": TOPMOST | {"layers": 3}},
+            ROWS,
+            "lora.layers: 3 is more than the 2 layers of",
+        ),
     ],
 )
 def test_a_run_that_cannot_be_says_why(tiny_llama, tmp_path, changes, rows, message):
@@ -365,19 +372,48 @@ def test_the_estimate_counts_the_logits_that_trl_computes(tiny_llama, tmp_path):
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("method", ["full", "lora"])
-def test_the_estimate_of_what_weights_take_is_what_they_take(tiny_llama, tmp_path, method):
+@pytest.mark.parametrize("lora", [None, LORA])
+def test_a_cpu_learns_what_trl_would(tiny_llama, tmp_path, lora):
+    """The loss of a padded batch, and its gradients, are those of all logits."""
+    import torch
+    from trl.trainer.sft_trainer import SFTTrainer
+
+    run = tiny(tiny_llama, precision="fp32", method="lora" if lora else "full", lora=lora)
+    tokenizer = load_tokenizer(run)
+    chats = fit([row(1), row(2, words=3, label="FAIL")], run, tokenizer).chats
+    arguments = arguments_of(run, tmp_path, measured=False, tracker="none")
+    trainer = build_trainer(run, tokenizer, chats, [], arguments)
+    batch = next(iter(trainer.get_train_dataloader()))
+    assert len({int(one) for one in batch["attention_mask"].sum(dim=1)}) == 2
+    trained = [each for each in trainer.model.parameters() if each.requires_grad]
+
+    def learn(loss):
+        return loss, torch.autograd.grad(loss, trained)
+
+    for count in (None, torch.tensor(40)):
+        loss, gradients = learn(trainer.compute_loss(trainer.model, dict(batch), False, count))
+        whole, expected = learn(
+            SFTTrainer.compute_loss(trainer, trainer.model, dict(batch), False, count)
+        )
+        assert loss.item() == pytest.approx(whole.item(), rel=1e-4)
+        for one, other in zip(gradients, expected, strict=True):
+            assert torch.allclose(one, other, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("method", "lora"), [("full", None), ("lora", LORA), ("lora", TOPMOST)])
+def test_the_estimate_of_what_weights_take_is_what_they_take(tiny_llama, method, lora):
     """Weights, gradients and optimiser states are counted in the tensors of a real step."""
     import torch
 
-    run = tiny(tiny_llama, method=method, lora=LORA if method == "lora" else None)
+    run = tiny(tiny_llama, method=method, lora=lora)
     shape = read_shape(run)
     found = estimate(run, shape, [Length(100, 10)])
     model = load_model(run)
     if method == "lora":
         from peft import get_peft_model
 
-        model = get_peft_model(model, adapters(run))
+        model = get_peft_model(model, adapters(run, shape.layers))
     trained = [each for each in model.parameters() if each.requires_grad]
     optimizer = torch.optim.AdamW(trained)
     model(input_ids=torch.ones((1, 8), dtype=torch.long)).logits.sum().backward()

@@ -84,11 +84,13 @@ def most_held(base, tmp_path, **changes):
             self.held.__exit__(None, None, None)
 
     settings = {"batch": 1, "rows_at_once": 1, "epochs": 1, "warmup_steps": 0, "base": str(base)}
-    run = LynxRun.model_validate(TINY | settings | changes)
+    # A GPU's memory is estimated, so this is a GPU's trainer, if on a CPU.
+    hardware = TINY["hardware"] | {"gpus": 1}
+    run = LynxRun.model_validate(TINY | settings | changes | {"hardware": hardware})
     tokenizer = load_tokenizer(run)
     fitting = fit([row(1, words=60)], run, tokenizer)
     arguments = arguments_of(run, tmp_path, measured=False, tracker="none")
-    arguments |= {"save_strategy": "no"}
+    arguments |= {"save_strategy": "no", "use_cpu": True}
     trainer = build_trainer(run, tokenizer, fitting.chats, [], arguments)
     watch = Watch()
     trainer.add_callback(watch)

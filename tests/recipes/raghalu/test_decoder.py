@@ -90,7 +90,7 @@ def test_the_papers_run():
 
 def test_zero_one_shares_out_the_optimiser_alone():
     run = read_run(FOLDER / "mistral-7b.yaml", DecoderRun)
-    mistral = Shape(32, 4096, 14336, 32000, 7_241_732_096, 6_979_321_856, 0)
+    mistral = Shape(32, 4096, 14336, 32000, 7_241_732_096, 6_979_321_856, 0, 32)
     found = estimate(run, mistral, [Length(8000, 8000)])
     assert found.weights == found.gradients == pytest.approx(14.5, abs=0.1)
     assert found.optimizer == pytest.approx(12 * 7.24 / 8, abs=0.1)
