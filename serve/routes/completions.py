@@ -15,7 +15,7 @@ from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 
 from moonlynx.judge.contract.types import BadInput, Example, Text, Usage, Verdict
 from moonlynx.judge.judges.lynx import VERSION
@@ -53,7 +53,7 @@ class Message(_Lenient):
 class StreamOptions(_Lenient):
     """What a streamed completion brings beside the text."""
 
-    include_usage: bool = False
+    include_usage: StrictBool = False
 
 
 class ChatRequest(_Lenient):
@@ -61,9 +61,9 @@ class ChatRequest(_Lenient):
 
     model: Text = Field(description="As /v1/models names it.")
     messages: list[Message] = Field(min_length=1)
-    stream: bool = False
+    stream: StrictBool | None = False
     stream_options: StreamOptions | None = None
-    n: int | None = Field(default=None, ge=1, le=1)
+    n: StrictInt | None = Field(default=None, ge=1, le=1)
 
 
 def routes(service: Service) -> APIRouter:

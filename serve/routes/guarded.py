@@ -12,7 +12,7 @@ from functools import partial
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
 from starlette.exceptions import HTTPException
 
 from moonlynx.judge.contract.types import Probability
@@ -42,9 +42,9 @@ class GuardedChat(BaseModel):
     documents: WrittenDocuments
     halt_at: Probability = 0.5
     on_fail: OnFail = "block"
-    retries: int = Field(default=2, ge=1, le=5, description="With `retry`: times asked again.")
-    stream: bool = False
-    n: int | None = Field(default=None, ge=1, le=1)
+    retries: StrictInt = Field(default=2, ge=1, le=5, description="With `retry`: times asked again.")
+    stream: StrictBool | None = False
+    n: StrictInt | None = Field(default=None, ge=1, le=1)
 
     def growing(self) -> GrowingAnswer:
         """Return the answer to the last message, which is still empty."""

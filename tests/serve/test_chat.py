@@ -27,7 +27,9 @@ def chat(client):
 @pytest.mark.parametrize("row", [EXAMPLE, WRONG], ids=["pass", "fail"])
 @pytest.mark.parametrize("form", [json.dumps, lambda row: build_prompt(Example.from_row(row))])
 def test_both_forms_give_lynx_json(chat, row, form):
-    done = chat.chat.completions.create(**ask(form(row)), temperature=0, max_tokens=600)
+    done = chat.chat.completions.create(
+        **ask(form(row)), temperature=0, max_tokens=600, extra_body={"stream": None, "n": None}
+    )
     (verdict,) = load_judge(MODEL)([Example.from_row(row)])
     assert json.loads(done.choices[0].message.content) == verdict.to_lynx()
     assert done.choices[0].finish_reason == "stop"
