@@ -42,7 +42,9 @@ class GuardedChat(BaseModel):
     documents: WrittenDocuments
     halt_at: Probability = 0.5
     on_fail: OnFail = "block"
-    retries: StrictInt = Field(default=2, ge=1, le=5, description="With `retry`: times asked again.")
+    retries: StrictInt = Field(
+        default=2, ge=1, le=5, description="With `retry`: times asked again."
+    )
     stream: StrictBool | None = False
     n: StrictInt | None = Field(default=None, ge=1, le=1)
 

@@ -374,9 +374,11 @@ def test_the_estimate_counts_the_logits_that_trl_computes(tiny_llama, tmp_path):
 @pytest.mark.heavy
 @pytest.mark.parametrize("lora", [None, LORA])
 def test_a_cpu_learns_what_trl_would(tiny_llama, tmp_path, lora):
-    """The loss of a padded batch, and its gradients, are those of all logits."""
+    """Loss and gradients of packed rows are those of padded ones with all logits."""
     import torch
     from trl.trainer.sft_trainer import SFTTrainer
+
+    from moonlynx.recipes.chat.on_cpu import pack
 
     run = tiny(tiny_llama, precision="fp32", method="lora" if lora else "full", lora=lora)
     tokenizer = load_tokenizer(run)
@@ -384,7 +386,11 @@ def test_a_cpu_learns_what_trl_would(tiny_llama, tmp_path, lora):
     arguments = arguments_of(run, tmp_path, measured=False, tracker="none")
     trainer = build_trainer(run, tokenizer, chats, [], arguments)
     batch = next(iter(trainer.get_train_dataloader()))
-    assert len({int(one) for one in batch["attention_mask"].sum(dim=1)}) == 2
+    lengths = batch["attention_mask"].sum(dim=1).tolist()
+    assert lengths[0] != lengths[1]
+    packed = pack(batch["input_ids"], batch["attention_mask"], batch["labels"])
+    alike = (batch["input_ids"][0] == batch["input_ids"][1]).tolist().index(False)
+    assert packed.tokens.shape[1] == sum(lengths) - alike < sum(lengths) - 100
     trained = [each for each in trainer.model.parameters() if each.requires_grad]
 
     def learn(loss):
