@@ -77,7 +77,7 @@ def read_shape(run: Run) -> Shape:
     }
     differentiated = config.num_hidden_layers
     if run.lora is not None and run.lora.layers is not None:
-        differentiated = run.lora.layers
+        differentiated = min(differentiated, run.lora.layers)
     return Shape(
         layers=config.num_hidden_layers,
         hidden=config.hidden_size,

@@ -102,6 +102,8 @@ class Run(Record):
             raise wrong("lora goes with the methods lora and qlora")
         if self.method != "full" and (self.precision == "fp16" or self.sharding == "optimizer"):
             raise wrong("precision: fp16 and sharding: optimizer go with the method full")
+        if self.hardware.gpus == 0 and self.attention != "sdpa":
+            raise wrong(f"attention: on a CPU (hardware.gpus: 0) name sdpa, not {self.attention}")
         if self.batch % (self.rows_at_once * self.processes):
             raise wrong(
                 f"batch: {self.batch} rows are no multiple of rows_at_once ({self.rows_at_once}) "

@@ -35,6 +35,7 @@ BORDERS = (
     # To the packages of the extra `serve`: the command imports these only to serve.
     *("serve/app.py", "serve/server.py", "serve/service.py", "serve/http/", "serve/routes/"),
     *("serve/page/", "serve/queue/jobs.py", "serve/ray/graph.py"),
+    "recipes/chat/on_cpu.py",  # to TRL: training imports it only to train
 )
 # What core dependencies load by themselves where it is there: httpx, to read compressed answers and
 # to run under trio, and jsonschema, to check formats.
