@@ -28,28 +28,21 @@ class Packed(NamedTuple):
 
 def pack(ids: Tensor, real: Tensor, labels: Tensor) -> Packed:
     """Pack a batch that is padded at the right; `labels` are -100 where nothing is learned."""
-    lengths = real.sum(dim=1)
-    alike = (ids == ids[0]).all(dim=0) & real.all(dim=0) & (labels == -100).all(dim=0)
-    shared = int(alike.long().cumprod(dim=0).sum())
-    owners = [torch.full((shared,), -1)]
-    positions, before, learned = [torch.arange(shared)], [], []
-    start = shared
-    for row, length in enumerate(lengths.tolist()):
-        positions.append(torch.arange(shared, length))
-        owners.append(torch.full((length - shared,), row))
-        places = (labels[row, 1:] != -100).nonzero().flatten()
-        before.append(torch.where(places < shared, places, places - shared + start))
-        learned.append(labels[row, 1:][places])
-        start += length - shared
-    own = [ids[row, shared:length] for row, length in enumerate(lengths.tolist())]
-    owner, place = torch.cat(owners), torch.arange(start)
-    sees = (place[:, None] >= place) & ((owner == -1) | (owner[:, None] == owner))
+    alike = (ids == ids[0]) & real.bool() & (labels == -100)
+    shared = int(alike.all(dim=0).long().cumprod(dim=0).sum())
+    rows, columns = torch.meshgrid(*map(torch.arange, ids.shape), indexing="ij")
+    kept = real.bool() & ((rows == 0) | (columns >= shared))
+    owner = torch.where(columns < shared, -1, rows)[kept]
+    place = torch.arange(len(owner))
+    places = kept.flatten().cumsum(dim=0).view(ids.shape) - 1
+    places[:, :shared] = place[:shared]
+    learned = labels[:, 1:] != -100
     return Packed(
-        torch.cat([ids[0, :shared], *own])[None],
-        torch.cat(positions)[None],
-        sees[None, None],
-        torch.cat(before),
-        torch.cat(learned),
+        tokens=ids[kept][None],
+        positions=columns[kept][None],
+        sees=((place[:, None] >= place) & ((owner == -1) | (owner[:, None] == owner)))[None, None],
+        before=places[:, :-1][learned],
+        learned=labels[:, 1:][learned],
     )
 
 

@@ -115,7 +115,7 @@ def _read_word(reply: ChatReply) -> float | JudgeError:
     if word not in _WORDS:
         return fault_in(f"the reply is neither true nor false: {shorten(reply.text)!r}")
     top = reply.tokens[0].top if reply.tokens else ()
-    words = [(text.strip().lower(), logprob) for text, logprob in top]
-    begun = [one for one in words if any(word.startswith(one[0]) for word in _WORDS)]
+    said = [(text.strip().lower(), logprob) for text, logprob in top]
+    begun = [one for one in said if any(each.startswith(one[0]) for each in _WORDS)]
     found = share_of("false", _WORDS, begun)
     return float(word == "false") if found is None else found
