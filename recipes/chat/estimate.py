@@ -23,6 +23,7 @@ _KEPT_HIDDEN_BYTES = {"fp32": 34.0, "bf16": 31.0, "fp16": 31.0}
 _KEPT_INTERMEDIATE = 4
 # As measured of adapters in bf16 on 0.5B and 135M, with glibc told to keep freed memory.
 _ON_CPU = "; a CPU's process takes more (4.4 and 5.5 times as much was measured)"
+_ONCE = "; less, as what rows begin with in common is read once (--trial measures it)"
 # TRL 1.16 never holds all logits: its output layer works through them in tiles of this size.
 _TILE_TOKENS, _TILE_WIDTH = 4096, 32768
 
@@ -189,6 +190,6 @@ def describe(run: Run, fitting: Fitting) -> str:
             f"{_ON_CPU if run.hardware.gpus == 0 else ''}",
             f"{found.steps} steps over {found.tokens:,} tokens: about {found.hours:.1f} hours on "
             f"{run.processes} of {run.hardware.tflops:g} TFLOPS at "
-            f"{run.hardware.utilisation:.0%}",
+            f"{run.hardware.utilisation:.0%}{_ONCE if run.by_document else ''}",
         )
     )

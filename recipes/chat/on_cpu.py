@@ -7,7 +7,7 @@
 - No padding.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,15 +16,25 @@ from peft import PeftModel
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 from torch.utils.data import Sampler
+from transformers import AttentionInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from trl.trainer.sft_trainer import SFTTrainer
 
 
+class Row(NamedTuple):
+    """A row of a tree: l tokens, the last k of which no row before it has."""
+
+    path: Tensor  # (l,), places of its tokens
+    own: int  # k
+    sees: Tensor | None  # (k, l), whether one of the k attends to one of the l; None if k is l
+
+
 class Packed(NamedTuple):
-    """Rows as a tree, in one sequence of n tokens."""
+    """Rows as a tree, in one sequence of n tokens, each row's own behind those of the last."""
 
     tokens: Tensor  # (1, n)
     positions: Tensor  # (1, n), as if each row stood alone
-    sees: Tensor  # (1, 1, n, n), whether a token (the first n) attends to another
+    rows: list[Row]
     before: Tensor  # (m,), places of the tokens before those that are learned
     learned: Tensor  # (m,), these
 
@@ -37,16 +47,41 @@ def pack(ids: Tensor, real: Tensor, labels: Tensor) -> Packed:
     owner = alike.long().argmax(dim=1)  # of each token, the first row that has it and all before
     rows, columns = torch.meshgrid(*map(torch.arange, ids.shape), indexing="ij")
     kept = real.bool() & (owner == rows)
-    row, column = rows[kept], columns[kept]
     places = (kept.flatten().cumsum(dim=0).view(ids.shape) - 1)[owner, columns]
+    paths = [path[here.bool()] for path, here in zip(places, real, strict=True)]
     learned = labels[:, 1:] != -100
     return Packed(
         tokens=ids[kept][None],
-        positions=column[None],
-        sees=((column[:, None] >= column) & (owner[row][:, column] == row))[None, None],
+        positions=columns[kept][None],
+        rows=[_row(path, int(own)) for path, own in zip(paths, kept.sum(dim=1), strict=True)],
         before=places[:, :-1][learned],
         learned=labels[:, 1:][learned],
     )
+
+
+def _row(path: Tensor, own: int) -> Row:
+    sees = torch.ones((own, len(path)), dtype=torch.bool).tril(len(path) - own)
+    return Row(path, own, None if own == len(path) else sees)
+
+
+def attend(
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    _: None,
+    rows: Sequence[Row],
+    **options: Any,
+) -> tuple[Tensor, None]:
+    """Let each row's own tokens (1, heads, k, width) attend to its path: (1, n, heads, width)."""
+    found = []
+    for own, row in zip(query.split([row.own for row in rows], dim=2), rows, strict=True):
+        path = key[:, :, row.path], value[:, :, row.path]
+        found.append(sdpa_attention_forward(module, own, *path, row.sees, **options)[0])
+    return torch.cat(found, dim=1), None
+
+
+AttentionInterface.register("moonlynx-tree", attend)
 
 
 class DocumentSampler(Sampler[int]):
@@ -56,14 +91,15 @@ class DocumentSampler(Sampler[int]):
     no more than `most` follow each other.
     """
 
-    def __init__(self, ids: Sequence[Sequence[int]], most: int, seed: int) -> None:
+    def __init__(self, rows: Iterable[Sequence[Any]], most: int, seed: int) -> None:
         self.most, self.seed, self.epoch = most, seed, 0
-        order = sorted(range(len(ids)), key=ids.__getitem__)
-        shared = _alike(ids[order[0]], ids[order[-1]])
+        read = list(rows)  # as tokens or text
+        order = sorted(range(len(read)), key=read.__getitem__)
+        shared = _alike(read[order[0]], read[order[-1]])
         self.documents = [[order[0]]]
         for last, row in pairwise(order):
-            alike = _alike(ids[last], ids[row]) - shared
-            if 4 * alike < len(ids[row]) - shared:
+            alike = _alike(read[last], read[row]) - shared
+            if 4 * alike < len(read[row]) - shared:
                 self.documents.append([])
             self.documents[-1].append(row)
 
@@ -87,7 +123,7 @@ class DocumentSampler(Sampler[int]):
             yield from portions[chosen]
 
 
-def _alike(one: Sequence[int], other: Sequence[int]) -> int:
+def _alike(one: Sequence[Any], other: Sequence[Any]) -> int:
     """Return how many tokens two rows begin with in common."""
     differ = (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
     return next(differ, min(len(one), len(other)))
@@ -96,9 +132,15 @@ def _alike(one: Sequence[int], other: Sequence[int]) -> int:
 class ReplyTrainer(SFTTrainer):
     """`SFTTrainer` for one process and decoders with rotary positions, without its metrics."""
 
-    def _get_train_sampler(self, train_dataset: Any = None) -> DocumentSampler:
-        rows = (self.train_dataset if train_dataset is None else train_dataset)["input_ids"]
-        return DocumentSampler(list(rows), self.args.train_batch_size, self.args.seed)
+    def __init__(self, model: Any, **options: Any) -> None:
+        model.set_attn_implementation("moonlynx-tree")
+        super().__init__(model, **options)
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+        if self.args.train_sampling_strategy == "sequential":  # of a trial
+            return super()._get_train_sampler(train_dataset)
+        rows = self.train_dataset if train_dataset is None else train_dataset
+        return DocumentSampler(rows["input_ids"], self.args.train_batch_size, self.args.seed)
 
     def compute_loss(
         self,
@@ -114,7 +156,7 @@ class ReplyTrainer(SFTTrainer):
             outputs = causal.base_model(
                 input_ids=packed.tokens,
                 position_ids=packed.positions,
-                attention_mask=packed.sees,
+                rows=packed.rows,
                 use_cache=False,
             )
             logits = causal.get_output_embeddings()(outputs.last_hidden_state[0, packed.before])

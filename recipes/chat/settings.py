@@ -117,6 +117,11 @@ class Run(Record):
         return max(1, self.hardware.gpus)
 
     @property
+    def by_document(self) -> bool:
+        """Return whether rows of one document are read together, and what they share once."""
+        return self.hardware.gpus == 0 and self.preference is None
+
+    @property
     def accumulate(self) -> int:
         """Return how many portions a process reads for one step."""
         return self.batch // (self.rows_at_once * self.processes)

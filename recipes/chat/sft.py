@@ -110,7 +110,7 @@ def build_trainer(
     if run.preference is not None:
         return DPOTrainer(args=DPOConfig(beta=run.preference.beta, **arguments), **common)
     trainer = SFTTrainer
-    if run.hardware.gpus == 0:
+    if run.by_document:
         from .on_cpu import ReplyTrainer
 
         trainer = ReplyTrainer

@@ -3,6 +3,7 @@
 import random
 import time
 from collections.abc import Iterable
+from itertools import cycle, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -63,7 +64,7 @@ def try_run(run: Run, fitting: Fitting) -> Trial:
     if not fitting.chats:
         raise NothingToTrainOn(f"none of the rows can be trained on within {run.max_length} tokens")
     step = run.rows_at_once * run.accumulate * world_size()
-    order = _order(fitting, step, run.seed)
+    order = _order(fitting, run, step)
     with TemporaryDirectory() as folder:
         arguments = arguments_of(run, Path(folder), measured=False, tracker="none") | {
             "max_steps": _STEPS,
@@ -96,16 +97,24 @@ def try_run(run: Run, fitting: Fitting) -> Trial:
     )
 
 
-def _order(fitting: Fitting, step: int, seed: int) -> list[int]:
-    """Return the rows of the steps: the longest, then rows by chance, like beside like."""
+def _order(fitting: Fitting, run: Run, step: int) -> list[int]:
+    """Return the rows of the steps: the longest, then rows by chance as the run puts them."""
 
     def by_length(rows: Iterable[int]) -> list[int]:
         return sorted(rows, key=lambda index: -fitting.lengths[index].tokens)
 
     rows = range(len(fitting.chats))
     longest = (by_length(rows) * step)[:step]  # there may be fewer rows than a step reads
-    draw = random.Random(seed)  # noqa: S311 - chance, not secrecy
-    return longest + by_length(draw.choices(rows, k=step * (_STEPS - 1)))
+    count = step * (_STEPS - 1)
+    if run.by_document:
+        from .on_cpu import DocumentSampler
+
+        prompts = (chat["prompt"][-1]["content"] for chat in fitting.chats)
+        return longest + list(
+            islice(cycle(DocumentSampler(prompts, run.rows_at_once, run.seed)), count)
+        )
+    draw = random.Random(run.seed)  # noqa: S311 - chance, not secrecy
+    return longest + by_length(draw.choices(rows, k=count))
 
 
 def _clock_class() -> type[Any]:
