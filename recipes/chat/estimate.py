@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .fitting import Fitting, Length
-from .model import BaseNotUsable
+from .model import BaseNotUsable, adapted_layers
 from .settings import Run
 
 _GB, _TERA = 1e9, 1e12
@@ -59,6 +59,7 @@ def read_shape(run: Run) -> Shape:
 
     Raises:
         BaseNotUsable: it is not available.
+        SettingsError: it has fewer layers than are to get adapters.
     """
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
@@ -76,9 +77,7 @@ def read_shape(run: Run) -> Shape:
         for name, module in model.named_modules()
         if isinstance(module, torch.nn.Linear) and module is not model.get_output_embeddings()
     }
-    differentiated = config.num_hidden_layers
-    if run.lora is not None and run.lora.layers is not None:
-        differentiated = min(differentiated, run.lora.layers)
+    differentiated = adapted_layers(run, config.num_hidden_layers)
     return Shape(
         layers=config.num_hidden_layers,
         hidden=config.hidden_size,

@@ -90,6 +90,18 @@ def load_merged(folder: Path) -> tuple[Any, Any]:
     return network, tokenizer
 
 
+def adapted_layers(run: Run, depth: int) -> int:
+    """Return how many of the base's layers, from the topmost down, are trained.
+
+    Raises:
+        SettingsError: the run asks for more than there are.
+    """
+    layers = run.lora and run.lora.layers
+    if layers and layers > depth:
+        raise SettingsError(f"lora.layers: {layers} is more than the {depth} layers of {run.base}")
+    return layers or depth
+
+
 def adapters(run: Run, depth: int) -> Any:
     """Return PEFT's configuration of the run's adapters; None where all weights are trained.
 
@@ -104,14 +116,12 @@ def adapters(run: Run, depth: int) -> Any:
         return None
     from peft import LoraConfig
 
-    targets, layers = run.lora.targets, run.lora.layers
-    if layers is not None and layers > depth:
-        raise SettingsError(f"lora.layers: {layers} is more than the {depth} layers of {run.base}")
+    targets, first = run.lora.targets, depth - adapted_layers(run, depth)
     return LoraConfig(
         r=run.lora.rank,
         lora_alpha=run.lora.alpha,
         lora_dropout=run.lora.dropout,
         target_modules=targets if isinstance(targets, str) else list(targets),
-        layers_to_transform=None if layers is None else list(range(depth - layers, depth)),
+        layers_to_transform=list(range(first, depth)) if first else None,
         task_type="CAUSAL_LM",
     )

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import shutil
 from pathlib import Path
 
 import jsonschema
@@ -15,6 +16,7 @@ from moonlynx.judge.judges.lynx import REPLY_KEYS, reply_schema
 from moonlynx.judge.prompts.parsing import parse_lynx
 from moonlynx.recipes import lynx
 from moonlynx.recipes.chat import trial
+from moonlynx.recipes.chat.command import show_plan
 from moonlynx.recipes.chat.estimate import estimate, read_shape
 from moonlynx.recipes.chat.fitting import Fitting, Length, NothingToTrainOn
 from moonlynx.recipes.chat.model import adapters, load_model, load_tokenizer
@@ -79,8 +81,12 @@ def test_the_papers_run():
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", RUNS)
-def test_every_run_is_estimated(name, tiny_llama, rows_file):
-    said = succeed("train", name, "--rows", rows_file, "--base", tiny_llama, "--dry-run")
+def test_every_run_is_estimated(name, tiny_llama, rows_file, tmp_path):
+    deep = tmp_path / "deep"  # enough for the runs that name their topmost layers
+    shutil.copytree(tiny_llama, deep, ignore=shutil.ignore_patterns("*.safetensors"))
+    config = json.loads((deep / "config.json").read_text())
+    (deep / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 28}))
+    said = succeed("train", name, "--rows", rows_file, "--base", deep, "--dry-run")
     run = read_run(find_recipe(name, FOLDER), LynxRun)
     first, memory, time = said.splitlines()
     rows = 8 if run.preference is None else 0
@@ -293,6 +299,13 @@ def test_a_stopped_run_goes_on(tiny_llama, tmp_path):
 def test_a_run_that_cannot_be_says_why(tiny_llama, tmp_path, changes, rows, message):
     with pytest.raises(MoonlynxError, match=message):
         train(tiny(tiny_llama, **changes), rows, [], tmp_path / "out")
+
+
+@pytest.mark.heavy
+def test_a_plan_refuses_what_the_run_would(tiny_llama):
+    run = tiny(tiny_llama, method="lora", lora=TOPMOST | {"layers": 3})
+    with pytest.raises(SettingsError, match=r"lora.layers: 3 is more than the 2 layers of"):
+        show_plan(run, Fitting([], [], []), trial=False)
 
 
 @pytest.mark.heavy
