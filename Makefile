@@ -97,10 +97,11 @@ constraints: $(FULL)/.done
 picture: $(LIGHT)/.done
 	$(LIGHT)/bin/python docs/picture.py
 
-## bench: speed and memory, side by side: the batch command, then encoder and judge
+## bench: speed and memory, side by side: the batch command, encoder and judge, the judges beside LettuceDetect
 bench: $(FULL)/.done $(PEER)
 	$(FULL)/bin/python -m tests.bench.batch
 	$(FULL)/bin/python -m tests.bench.encoder --lettucedetect $(PEER)
+	$(FULL)/bin/python -m tests.bench.peers --lettucedetect $(PEER)
 
 ## bench-serve: the server under load beside LettuceDetect's own, its starts, memory and guard
 bench-serve: $(FULL)/.done $(PEER)

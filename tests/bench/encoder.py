@@ -35,7 +35,7 @@ from .rounds import Budget, Cell, Rounds, measure_rounds
 from .subjects import PARTS, LettuceDetect, ProductsAlone, Sample, Subject, WholeJudge
 
 _SHIPPED = ("ONNX int8", "ONNX fp32", "torch fp32")  # the judge runs on the first there is
-_JUDGE, _PEER = "judge on ", "LettuceDetect 17M"
+_JUDGE, PEER = "judge on ", "LettuceDetect 17M"
 _PRODUCTS = "products alone"
 # What a form's products are in: those with weights, and attention's.
 _KINDS = {
@@ -94,9 +94,9 @@ def _subjects(forms: Forms, window: int, package: Path | None) -> list[Subject]:
     judge = WholeJudge(_JUDGE + shipped.name, shipped)
     subjects: list[Subject] = [judge, *forms.by_name.values()]
     if package is None:
-        forms.left_out[_PEER] = "needs --lettucedetect"
+        forms.left_out[PEER] = "needs --lettucedetect"
     else:
-        subjects.append(LettuceDetect(_PEER, package, shipped.folder / TOKENIZER))
+        subjects.append(LettuceDetect(PEER, package, shipped.folder / TOKENIZER, "17M"))
     if forms.shape:
         subjects.append(ProductsAlone(_PRODUCTS, forms.shape, window))
     return subjects
@@ -113,13 +113,17 @@ def collect(origin: Origin, forms: Forms, rounds: Rounds, window: int) -> Bench:
                 continue
             for sample in samples:
                 rates |= {kind: max(r, rates.get(kind, 0.0)) for kind, r in sample.facts.items()}
-    base = next((name for name in (_PEER, "torch fp32") if name in peaks), next(iter(peaks), ""))
+    base = next((name for name in (PEER, "torch fp32") if name in peaks), next(iter(peaks), ""))
     note = (
-        "The judge goes from texts to verdicts; the forms read all of the input once, in windows "
-        f"of {window} tokens, with {forms.weights}. Tokens are those of question, documents and "
-        f"answer. Speed is the median over the rounds of {base}'s seconds by the row's. The "
-        "roofline is what the multiply-adds of what was read take by themselves."
+        f"A judge goes from texts to verdicts, with {forms.weights}. Tokens are those of question, "
+        f"documents and answer. Speed is the median over the rounds of {base}'s seconds by the "
+        "row's."
     )
+    if forms.by_name:
+        note += (
+            f" The forms read all of the input once, in windows of {window} tokens. The roofline "
+            "is what the multiply-adds of what was read take by themselves."
+        )
     measurements = [
         row
         for cell, found in rounds.samples.items()

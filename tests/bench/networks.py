@@ -26,12 +26,19 @@ def mini_config() -> Any:
     )
 
 
-def write_ettin(folder: Path, tokenizer: str) -> None:
-    """Write a token classifier on Ettin's 17M encoder, TinyLettuce's smallest base.
+ETTIN = {  # hidden size, layers, heads, intermediate size
+    "17M": (256, 7, 4, 384),
+    "149M": (768, 22, 12, 1_152),
+}
+
+
+def write_ettin(folder: Path, tokenizer: str, size: str = "17M") -> None:
+    """Write a token classifier on one of Ettin's encoders, which have ModernBERT's shapes.
 
     Args:
         folder: for the model, whose weights are random, and its tokenizer.
         tokenizer: the JSON of one with BERT's special tokens.
+        size: TinyLettuce's smallest base, or that of LettuceDetect's base model.
     """
     from tokenizers import Tokenizer
     from transformers import (
@@ -42,12 +49,13 @@ def write_ettin(folder: Path, tokenizer: str) -> None:
     from transformers.utils import logging
 
     logging.disable_progress_bar()
+    hidden, layers, heads, intermediate = ETTIN[size]
     config = ModernBertConfig(
         vocab_size=50_368,
-        hidden_size=256,
-        num_hidden_layers=7,
-        num_attention_heads=4,
-        intermediate_size=384,
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=intermediate,
         num_labels=2,
     )
     ModernBertForTokenClassification(config).save_pretrained(folder)

@@ -234,9 +234,9 @@ class WholeJudge:
 
 @dataclass(frozen=True)
 class LettuceDetect:
-    """LettuceDetect's published package with a model of TinyLettuce's smallest size.
+    """LettuceDetect's published package with a model of one of its sizes.
 
-    The architecture is Ettin's 17M encoder with random weights. The package reads documents and
+    The architecture is Ettin's encoder with random weights. The package reads documents and
     answer in one input of up to 4,096 tokens, longer ones in several.
     """
 
@@ -245,6 +245,7 @@ class LettuceDetect:
     name: str
     package: Path
     tokenizer: Path
+    size: str
 
     def bring_up(self) -> Callable[[Work], Run]:
         """Write the model and load it as the package's users do."""
@@ -253,7 +254,7 @@ class LettuceDetect:
 
         tokenizer = load_tokenizer(self.tokenizer)
         with tempfile.TemporaryDirectory() as folder:
-            write_ettin(Path(folder), tokenizer.to_str())
+            write_ettin(Path(folder), tokenizer.to_str(), self.size)
             package = import_module("lettucedetect.models.inference")
             detector = package.HallucinationDetector(model_path=folder, device="cpu")
         _use_every_core()

@@ -14,8 +14,8 @@ from .forms import Forms
 from .gpu import CHIPS, L4, LARGE, find_chip, one_pass
 from .products import Products, Shape, count_products, measure_rates
 from .record import Origin, render
-from .rounds import Budget, Cell, Rounds, own_process
-from .subjects import PARTS, LettuceDetect, Sample, Work, measure
+from .rounds import Budget, Cell, Rounds
+from .subjects import PARTS, Sample
 from .texts import make_examples, make_tokenizer
 
 
@@ -174,15 +174,16 @@ def test_the_encoder_bench_runs_whole(weights, bench):
 
 
 @pytest.mark.heavy
-def test_lettucedetect_is_read_by_its_own_package(tmp_path):
+def test_the_judges_are_measured_beside_lettucedetects_own_package(bench):
     package = Path(__file__).parents[2] / "build" / "lettucedetect"
     if not package.is_dir():
         pytest.skip("`make bench` fetches the package")
-    make_tokenizer(tmp_path / "tokenizer.json")
-    subject = LettuceDetect("peer", package, tmp_path / "tokenizer.json")
-    with own_process() as pool:
-        sample = pool.submit(measure, subject, Work(100, 1, 0)).result()
-    assert sample.seconds > 0
+    done, found = bench("peers", "--lettucedetect", package, "--tokens", 100, "--rounds", 1)
+    assert done.returncode == 0, done.stderr[-3000:]
+    whats = {each.of["what"]: each.found for each in found.measurements if "rounds" in each.of}
+    assert set(whats) == {"luna", "luna:mini", "LettuceDetect 17M", "LettuceDetect 149M"}
+    assert whats["LettuceDetect 17M"]["speed"] == 1
+    assert "forms" not in found.notes[0]
 
 
 @pytest.mark.heavy
