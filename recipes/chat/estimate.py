@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .fitting import Fitting, Length
-from .model import BaseNotUsable, adapted_layers
+from .model import BaseNotUsable, adapted_layers, whole_base
 from .settings import Run
 
 _GB, _TERA = 1e9, 1e12
@@ -64,10 +64,9 @@ def read_shape(run: Run) -> Shape:
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
+    base = whole_base(run)
     try:
-        config = AutoConfig.from_pretrained(
-            run.base, revision=run.revision, trust_remote_code=False
-        )
+        config = AutoConfig.from_pretrained(base, revision=run.revision, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise BaseNotUsable(f"base: cannot read the configuration of {run.base}: {error}") from None
     with torch.device("meta"):

@@ -39,11 +39,49 @@ def load_tokenizer(run: Run) -> Any:
     return tokenizer
 
 
+def whole_base(run: Run) -> str:
+    """Return the model that the base is, or that it is adapters on.
+
+    Raises:
+        BaseNotUsable: the adapters cannot be read.
+        SettingsError: the run does not fit them.
+    """
+    if not has_adapters(folder := Path(run.base)):
+        return run.base
+    from peft import LoraConfig, PeftConfig
+
+    if run.lora is None or run.preference is not None:
+        raise SettingsError(
+            f"base: {folder} holds adapters, which only a run of the method lora or qlora without "
+            "a preference goes on with; name a whole model"
+        )
+    try:
+        held = PeftConfig.from_pretrained(str(folder))
+    except (OSError, ValueError, KeyError) as error:
+        raise BaseNotUsable(f"base: cannot read the adapters in {folder}: {error}") from None
+    if not isinstance(held, LoraConfig):
+        raise BaseNotUsable(f"base: the adapters in {folder} are no LoRA's; name a whole model")
+    found = {
+        "rank": held.r,
+        "alpha": held.lora_alpha,
+        "dropout": held.lora_dropout,
+        "layers": held.layers_to_transform and len(held.layers_to_transform),
+    }
+    wanted = run.lora.model_dump()
+    if run.lora.targets != "all-linear":
+        found["targets"], wanted["targets"] = map(sorted, (held.target_modules, run.lora.targets))
+    for name, value in found.items():
+        if wanted[name] != value:
+            raise SettingsError(f"lora.{name}: write {value}, as the adapters in {folder} have")
+    return str(held.base_model_name_or_path)
+
+
 def load_model(run: Run) -> Any:
-    """Load the base for training.
+    """Load the base for training; adapters that it holds are trained on.
 
     Raises:
         BaseNotUsable: its weights are not available.
+        SettingsError: they are adapters that the run does not fit.
     """
     import torch
     from transformers import AutoModelForCausalLM
@@ -56,9 +94,10 @@ def load_model(run: Run) -> Any:
         options["quantization_config"] = nf4(
             torch.bfloat16 if run.precision == "bf16" else torch.float32
         )
+    base = whole_base(run)
     try:
-        return AutoModelForCausalLM.from_pretrained(
-            run.base,
+        network = AutoModelForCausalLM.from_pretrained(
+            base,
             revision=run.revision,
             trust_remote_code=False,
             use_safetensors=True,
@@ -66,6 +105,11 @@ def load_model(run: Run) -> Any:
         )
     except (OSError, ValueError, ImportError) as error:
         raise BaseNotUsable(f"base: cannot load {run.base}: {error}") from None
+    if has_adapters(Path(run.base)):
+        from peft import PeftModel
+
+        return PeftModel.from_pretrained(network, run.base, is_trainable=True)
+    return network
 
 
 def load_merged(folder: Path) -> tuple[Any, Any]:
@@ -103,7 +147,7 @@ def adapted_layers(run: Run, depth: int) -> int:
 
 
 def adapters(run: Run, depth: int) -> Any:
-    """Return PEFT's configuration of the run's adapters; None where all weights are trained.
+    """Return PEFT's configuration of the adapters that a run makes; None where it makes none.
 
     Args:
         run: the run.
@@ -112,7 +156,7 @@ def adapters(run: Run, depth: int) -> Any:
     Raises:
         SettingsError: the adapters are for more layers than the base has.
     """
-    if run.lora is None:
+    if run.lora is None or has_adapters(Path(run.base)):
         return None
     from peft import LoraConfig
 

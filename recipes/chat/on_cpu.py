@@ -129,11 +129,15 @@ def _alike(one: Sequence[Any], other: Sequence[Any]) -> int:
     return next(differ, min(len(one), len(other)))
 
 
+def _causal(model: Any) -> Any:
+    return model.get_base_model() if isinstance(model, PeftModel) else model
+
+
 class ReplyTrainer(SFTTrainer):
     """`SFTTrainer` for one process and decoders with rotary positions, without its metrics."""
 
     def __init__(self, model: Any, **options: Any) -> None:
-        model.set_attn_implementation("moonlynx-tree")
+        _causal(model).set_attn_implementation("moonlynx-tree")
         super().__init__(model, **options)
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
@@ -150,7 +154,7 @@ class ReplyTrainer(SFTTrainer):
         num_items_in_batch: Any = None,
     ) -> Any:
         """Return the cross-entropy of the labelled tokens, on the mean over the step's."""
-        causal = model.get_base_model() if isinstance(model, PeftModel) else model
+        causal = _causal(model)
         packed = pack(inputs["input_ids"], inputs["attention_mask"], inputs["labels"])
         with self.accelerator.autocast():  # which accelerate puts around the whole model alone
             outputs = causal.base_model(

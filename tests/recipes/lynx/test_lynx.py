@@ -19,7 +19,7 @@ from moonlynx.recipes.chat import trial
 from moonlynx.recipes.chat.command import show_plan
 from moonlynx.recipes.chat.estimate import estimate, read_shape
 from moonlynx.recipes.chat.fitting import Fitting, Length, NothingToTrainOn
-from moonlynx.recipes.chat.model import adapters, load_model, load_tokenizer
+from moonlynx.recipes.chat.model import BaseNotUsable, adapters, load_model, load_tokenizer
 from moonlynx.recipes.chat.record import read_record
 from moonlynx.recipes.chat.sft import arguments_of, build_trainer
 from moonlynx.recipes.chat.trial import try_run
@@ -280,6 +280,52 @@ def test_a_stopped_run_goes_on(tiny_llama, tmp_path):
     second = train(tiny(tiny_llama, **once | {"epochs": 3}), ROWS, [], tmp_path)
     assert second.steps == 6
     assert second.losses[:2] == first.losses  # they are of the checkpoint's log
+
+
+@pytest.mark.heavy
+def test_adapters_are_trained_on(tiny_llama, tmp_path):
+    """A second run starts where the first has ended, and leaves the same adapters, changed."""
+    from safetensors.torch import load_file
+
+    once = {"method": "lora", "learning_rate": 3e-2}
+    run = tiny(tiny_llama, lora=TOPMOST, **once)
+    first = train(run, ROWS, [], tmp_path / "first")
+    start = tmp_path / "first" / "model"
+    run = tiny(start, lora=TOPMOST | {"targets": ["up_proj", "v_proj", "q_proj"]}, **once)
+    shape = read_shape(run)
+    assert shape == read_shape(tiny(tiny_llama, lora=TOPMOST, **once))
+    second = train(run, ROWS, [], tmp_path / "second")
+    assert max(second.losses) < first.losses[0] - 1
+    one, other = (
+        load_file(tmp_path / name / "model" / "adapter_model.safetensors")
+        for name in ("first", "second")
+    )
+    assert one.keys() == other.keys()
+    config = json.loads((tmp_path / "second" / "model" / "adapter_config.json").read_text())
+    assert config["base_model_name_or_path"] == str(tiny_llama)
+    for changes, message in (
+        ({"lora": TOPMOST | {"rank": 4}}, r"lora\.rank: write 8, as the adapters in"),
+        ({"lora": TOPMOST | {"layers": None}}, r"lora\.layers: write 1, as"),
+        (
+            {"lora": TOPMOST | {"targets": ["q_proj"]}},
+            r"lora\.targets: write \['q_proj', 'up_proj'",
+        ),
+        (
+            {"lora": None, "method": "full"},
+            "base: .* holds adapters, which only a run of the method",
+        ),
+    ):
+        with pytest.raises(SettingsError, match=message):
+            show_plan(
+                tiny(start, **{"lora": TOPMOST} | once | changes), Fitting([], [], []), trial=False
+            )
+    for text, message in (
+        ("{", "cannot read the adapters in"),
+        ("{}", r"the adapters in .* are no"),
+    ):
+        (start / "adapter_config.json").write_text(text)
+        with pytest.raises(BaseNotUsable, match=f"base: {message}"):
+            show_plan(run, Fitting([], [], []), trial=False)
 
 
 @pytest.mark.heavy
