@@ -31,12 +31,13 @@ from moonlynx.recipes.luna2.data.licences import SETS
 from . import lynx, training
 
 CARD = "README.md"
+_ADAPTER = "adapter_config.json"
 # By which file a folder is known, the first that it holds; and what a card of it must state.
 _KINDS: Mapping[str, Kind] = {
     "luna.json": "encoder",
     "test.jsonl": "benchmark",
     "train.jsonl": "benchmark",
-    "adapter_config.json": "adapter",
+    _ADAPTER: "adapter",
     "*.gguf": "gguf",
     "config.json": "model",
     "raghalu.json": "heads",
@@ -83,6 +84,10 @@ def plan_release(folder: Path) -> Plan:
     for path in paths.values():
         _check_form(path)
     _check_hashes(folder, kind)
+    if kind == "adapter":
+        settings = json.loads(paths[_ADAPTER].read_text(encoding="utf-8"))
+        field = "base_model_name_or_path"
+        _check_base(f"{paths[_ADAPTER]}: {field}", str(settings.get(field)))
     files = {
         name: ReleasedFile(sha256=sha256_file(path), size=path.stat().st_size)
         for name, path in paths.items()
@@ -140,6 +145,14 @@ def _check_hashes(folder: Path, kind: Kind) -> None:
         load_calibration(folder / "calibration.json")
 
 
+def _check_base(where: str, base: str) -> None:
+    """Refuse a base that nobody else has."""
+    if Path(base).is_absolute() or Path(base).exists():
+        raise ReleaseError(
+            f"{where} is {base}, which only this machine has; write the Hub's id of that model"
+        )
+
+
 def _licences(folder: Path, kind: Kind) -> Iterator[Licence]:
     """Yield the licences of the release, of its base and of the data that it was made from."""
     from huggingface_hub import DatasetCard, ModelCard
@@ -159,6 +172,7 @@ def _licences(folder: Path, kind: Kind) -> Iterator[Licence]:
         raise ReleaseError(f"{path} holds no results; write it with `moonlynx card --report`")
     yield Licence(part="release", name=folder.resolve().name, licence=str(stated))
     for base in _listed(data.get("base_model")):
+        _check_base(f"{path}: base_model", base)
         known = training.BASES.get(base) or lynx.licence_of(base)
         yield Licence(part="base", name=base, licence=known)
     for name in _listed(data.get("datasets")):

@@ -9,7 +9,7 @@ from moonlynx.judge.backends.hub import HubError
 from moonlynx.judge.files.stored import RELEASE, Release
 from moonlynx.judge.metrics.encoder import EMBEDDED as HEADS
 from moonlynx.model_card import hub as releases
-from moonlynx.model_card.release import plan_release
+from moonlynx.model_card.release import ReleaseError, plan_release
 
 from ..cases import cases
 from ..hub_server import Repository
@@ -233,3 +233,15 @@ def test_other_kinds_are_known_by_their_files(folder, tmp_path):
         for name, content in files.items():
             (made / name).write_bytes(content)
         assert plan_release(made).release.kind == kind
+    made = tmp_path / "adapter"
+    for name, content, message in (
+        (
+            "README.md",
+            re.sub(r"(?m)^base_model: .*$", f"base_model: {made}", card),
+            "README.md: base_model",
+        ),
+        ("adapter_config.json", json.dumps({"base_model_name_or_path": str(made)}), "_or_path"),
+    ):
+        (made / name).write_text(content)
+        with pytest.raises(ReleaseError, match=f"{message} is .* only this machine has"):
+            plan_release(made)
