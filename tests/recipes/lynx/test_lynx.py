@@ -242,13 +242,15 @@ def pairs(count):
 
 
 @pytest.mark.heavy
-def test_rows_of_one_length_are_read_together(tiny_llama, tmp_path):
+def test_rows_of_one_length_are_read_together_on_a_gpu(tiny_llama, tmp_path):
     import torch
 
-    run = tiny(tiny_llama, max_length=2000, batch=8, rows_at_once=4, method="lora", lora=LORA)
+    size = {"max_length": 2000, "batch": 8, "rows_at_once": 4}
+    run = tiny(tiny_llama, **size, method="lora", lora=LORA, hardware={"gpus": 1})
     rows = [row(number, words=100 if number % 2 else 3) for number in range(64)]
     tokenizer = load_tokenizer(run)
     arguments = arguments_of(run, tmp_path, measured=False, tracker="none")
+    arguments["dataloader_pin_memory"] = False  # there may be none
     trainer = build_trainer(run, tokenizer, fit(rows, run, tokenizer).chats, (), arguments)
     masks = [batch["attention_mask"] for batch in trainer.get_train_dataloader()]
     assert len(masks) == 16
