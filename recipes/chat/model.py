@@ -61,15 +61,19 @@ def whole_base(run: Run) -> str:
         raise BaseNotUsable(f"base: cannot read the adapters in {folder}: {error}") from None
     if not isinstance(held, LoraConfig):
         raise BaseNotUsable(f"base: the adapters in {folder} are no LoRA's; name a whole model")
-    found = {
+    layers: Any = held.layers_to_transform
+    found: dict[str, Any] = {
         "rank": held.r,
         "alpha": held.lora_alpha,
         "dropout": held.lora_dropout,
-        "layers": held.layers_to_transform and len(held.layers_to_transform),
+        "layers": layers and len(layers),
     }
     wanted = run.lora.model_dump()
     if run.lora.targets != "all-linear":
-        found["targets"], wanted["targets"] = map(sorted, (held.target_modules, run.lora.targets))
+        found["targets"], wanted["targets"] = (
+            sorted(held.target_modules or ()),
+            sorted(run.lora.targets),
+        )
     for name, value in found.items():
         if wanted[name] != value:
             raise SettingsError(f"lora.{name}: write {value}, as the adapters in {folder} have")

@@ -84,7 +84,7 @@ def attend(
 AttentionInterface.register("moonlynx-tree", attend)
 
 
-class DocumentSampler(Sampler[int]):
+class DocumentSampler(Sampler[int]):  # type: ignore[misc]
     """Draws the order of rows anew each epoch, but those of one document follow each other.
 
     Rows are of one document if they have a quarter in common, from where not all rows are alike;
@@ -93,7 +93,7 @@ class DocumentSampler(Sampler[int]):
 
     def __init__(self, rows: Iterable[Sequence[Any]], most: int, seed: int) -> None:
         self.most, self.seed, self.epoch = most, seed, 0
-        read = list(rows)  # as tokens or text
+        read: list[Any] = list(rows)  # as tokens or text
         order = sorted(range(len(read)), key=read.__getitem__)
         shared = _alike(read[order[0]], read[order[-1]])
         self.documents = [[order[0]]]

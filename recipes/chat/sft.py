@@ -109,7 +109,7 @@ def build_trainer(
     }
     if run.preference is not None:
         return DPOTrainer(args=DPOConfig(beta=run.preference.beta, **arguments), **common)
-    trainer = SFTTrainer
+    trainer: type[SFTTrainer] = SFTTrainer
     if run.by_document:
         from .on_cpu import ReplyTrainer
 

@@ -30,7 +30,7 @@ with open(rows, encoding="utf-8") as lines:
 arguments = arguments_of(run, Path(tempfile.mkdtemp()), measured=False, tracker="none")
 trainer = build_trainer(run, tokenizer, chats, [], arguments)
 ids = trainer.train_dataset["input_ids"]
-documents = list(DocumentSampler(ids, 8, run.seed))[:40]
+documents = list(DocumentSampler(ids, 8, run.seed))[:24]
 chance = random.Random(run.seed).sample(documents, len(documents))
 causal = trainer.model.get_base_model()
 ways = {
