@@ -85,9 +85,12 @@ def plan_release(folder: Path) -> Plan:
         _check_form(path)
     _check_hashes(folder, kind)
     if kind == "adapter":
-        settings = json.loads(paths[_ADAPTER].read_text(encoding="utf-8"))
         field = "base_model_name_or_path"
-        _check_base(f"{paths[_ADAPTER]}: {field}", str(settings.get(field)))
+        try:
+            base = json.loads(paths[_ADAPTER].read_bytes()).get(field)
+        except (ValueError, AttributeError):
+            raise ReleaseError(f"{paths[_ADAPTER]} is no JSON object; save it anew") from None
+        _check_base(f"{paths[_ADAPTER]}: {field}", str(base))
     files = {
         name: ReleasedFile(sha256=sha256_file(path), size=path.stat().st_size)
         for name, path in paths.items()

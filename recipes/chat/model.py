@@ -76,6 +76,7 @@ def whole_base(run: Run) -> str:
         )
     for name, value in found.items():
         if wanted[name] != value:
+            value = "null" if value is None else value  # as YAML has it
             raise SettingsError(f"lora.{name}: write {value}, as the adapters in {folder} have")
     return str(held.base_model_name_or_path)
 
@@ -165,11 +166,12 @@ def adapters(run: Run, depth: int) -> Any:
     from peft import LoraConfig
 
     targets, first = run.lora.targets, depth - adapted_layers(run, depth)
+    chosen = None if run.lora.layers is None else list(range(first, depth))
     return LoraConfig(
         r=run.lora.rank,
         lora_alpha=run.lora.alpha,
         lora_dropout=run.lora.dropout,
         target_modules=targets if isinstance(targets, str) else list(targets),
-        layers_to_transform=list(range(first, depth)) if first else None,
+        layers_to_transform=chosen,
         task_type="CAUSAL_LM",
     )

@@ -41,14 +41,15 @@ class Packed(NamedTuple):
 
 def pack(ids: Tensor, real: Tensor, labels: Tensor) -> Packed:
     """Pack a batch that is padded at the right; `labels` are -100 where nothing is learned."""
-    known = real.bool() & (labels == -100)
+    real = real.bool()
+    known = real & (labels == -100)
     alike = (ids[:, None] == ids) & known[:, None] & known
     alike = alike.long().cumprod(dim=-1).bool() | torch.eye(len(ids), dtype=torch.bool)[..., None]
     owner = alike.long().argmax(dim=1)  # of each token, the first row that has it and all before
     rows, columns = torch.meshgrid(*map(torch.arange, ids.shape), indexing="ij")
-    kept = real.bool() & (owner == rows)
+    kept = real & (owner == rows)
     places = (kept.flatten().cumsum(dim=0).view(ids.shape) - 1)[owner, columns]
-    paths = [path[here.bool()] for path, here in zip(places, real, strict=True)]
+    paths = [path[here] for path, here in zip(places, real, strict=True)]
     learned = labels[:, 1:] != -100
     return Packed(
         tokens=ids[kept][None],

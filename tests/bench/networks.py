@@ -26,7 +26,7 @@ def mini_config() -> Any:
     )
 
 
-ETTIN = {  # hidden size, layers, heads, intermediate size
+_ETTIN = {  # hidden size, layers, heads, intermediate size
     "17M": (256, 7, 4, 384),
     "149M": (768, 22, 12, 1_152),
 }
@@ -49,7 +49,7 @@ def write_ettin(folder: Path, tokenizer: str, size: str = "17M") -> None:
     from transformers.utils import logging
 
     logging.disable_progress_bar()
-    hidden, layers, heads, intermediate = ETTIN[size]
+    hidden, layers, heads, intermediate = _ETTIN[size]
     config = ModernBertConfig(
         vocab_size=50_368,
         hidden_size=hidden,

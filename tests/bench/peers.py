@@ -19,13 +19,15 @@ from .record import AgainstOption, Origin, ReportOption, publish, run, say
 from .rounds import Budget, Cell, measure_rounds
 from .subjects import EncoderForm, LettuceDetect, Subject, WholeJudge
 
+_TOKENS = [500, 4_000]
+
 
 def command(
     lettucedetect: Annotated[Path, typer.Option(help="Folder that holds the package.")],
     tokens: Annotated[
         list[int],
         typer.Option(min=8, help="Tokens of question, documents and answer. Repeatable."),
-    ] = [500, 4_000],  # noqa: B006 - read by typer alone
+    ] = _TOKENS,
     seconds: Annotated[float, typer.Option(min=0, help="About so long for a size.")] = 180,
     rounds: Annotated[int, typer.Option(min=1, help="Rounds of a size at most.")] = 20,
     report: ReportOption = None,

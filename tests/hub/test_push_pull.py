@@ -245,3 +245,7 @@ def test_other_kinds_are_known_by_their_files(folder, tmp_path):
         (made / name).write_text(content)
         with pytest.raises(ReleaseError, match=f"{message} is .* only this machine has"):
             plan_release(made)
+    for broken in ("{", "[]"):
+        (made / "adapter_config.json").write_text(broken)
+        with pytest.raises(ReleaseError, match=r"adapter_config\.json is no JSON object"):
+            plan_release(made)

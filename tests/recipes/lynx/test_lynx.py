@@ -332,6 +332,14 @@ def test_a_run_that_cannot_be_says_why(tiny_llama, tmp_path, changes, rows, mess
 
 
 @pytest.mark.heavy
+def test_adapters_on_all_layers_say_so_where_the_run_does(tiny_llama):
+    """So that a run of the same settings goes on with them."""
+    for layers, chosen in ((None, None), (2, [0, 1]), (1, [1])):
+        run = tiny(tiny_llama, method="lora", lora=TOPMOST | {"layers": layers})
+        assert adapters(run, 2).layers_to_transform == chosen
+
+
+@pytest.mark.heavy
 def test_a_plan_refuses_what_the_run_would(tiny_llama):
     run = tiny(tiny_llama, method="lora", lora=TOPMOST | {"layers": 3})
     with pytest.raises(SettingsError, match=r"lora.layers: 3 is more than the 2 layers of"):
