@@ -80,11 +80,22 @@ def test_the_card_says_what_was_trained_and_found(scored, tmp_path):
     assert {each.metric_type for each in data.eval_results} == {"f1", "roc_auc"}
     assert data.license == "other"  # of a backbone that is not known
 
-    (scored / "head" / "README.md").write_text(text, encoding="utf-8")
-    assert plan_release(scored / "head").release.kind == "adapter"
-    (scored / "head" / "README.md").unlink()
+
+def test_it_is_released_once_its_backbone_is_one_that_others_have(copied):
+    head = copied / "head"
+    card, settings = head / "README.md", head / "adapter_config.json"
+    card.write_text(str(render_adapter_card(head, copied / "run.json")), encoding="utf-8")
+    for path, field, name in (
+        (settings, r'(?<="base_model_name_or_path": ").*?(?=")', "ORG/REPO/tiny.gguf"),
+        (card, r"(?m)(?<=^base_model: ).*$", "ORG/REPO"),
+    ):
+        with pytest.raises(ReleaseError, match=f"{path.name}: base_model.* write the Hub's id"):
+            plan_release(head)
+        path.write_text(re.sub(field, name, path.read_text(encoding="utf-8")), encoding="utf-8")
+    assert plan_release(head).release.kind == "adapter"
+    card.unlink()
     with pytest.raises(ReleaseError, match="no card"):
-        plan_release(scored / "head")
+        plan_release(head)
 
 
 @pytest.mark.parametrize(
