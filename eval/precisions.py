@@ -4,12 +4,11 @@ The judges are one model, the first the reference, as a checkpoint in 32 bits be
 4 bits and its GGUF files. Each is run in a process of its own, whose peak of memory is then its.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from moonlynx.judge.backends.pretrained import has_adapters
+from moonlynx.judge.backends.pretrained import has_adapters, read_base
 from moonlynx.judge.batch.judging import read_timings, read_verdicts
 from moonlynx.judge.contract.spec import JudgeSpec, Spec, parse_spec
 from moonlynx.judge.contract.types import MoonlynxError, Verdict
@@ -128,8 +127,7 @@ def _weights_bytes(model: str) -> int | None:
     own = sum(file.stat().st_size for file in path.glob("*.safetensors"))
     if not has_adapters(path):
         return own
-    settings = json.loads((path / "adapter_config.json").read_text(encoding="utf-8"))
-    under = _weights_bytes(settings["base_model_name_or_path"])
+    under = _weights_bytes(read_base(path))
     return None if under is None else own + under
 
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from moonlynx.eval.markdown import table
 from moonlynx.eval.provenance import JudgeRun
 from moonlynx.eval.records import Report
+from moonlynx.judge.backends.hub import is_on_hub, repository
+from moonlynx.judge.backends.pretrained import has_adapters, read_base
 from moonlynx.judge.contract.spec import JudgeSpec
 from moonlynx.judge.files.stored import sha256_file
 from moonlynx.recipes.chat.record import TrainingRecord
-from moonlynx.recipes.chat.settings import Run
+from moonlynx.recipes.lynx.settings import LynxRun
 
 from . import results
 from .card import EXAMPLE, check_reports, files_table, fill
@@ -45,7 +47,7 @@ def licence_of(base: str) -> str | None:
 
 
 def render_lynx_card(
-    weights: Path, record: TrainingRecord, run: Run, reports: Sequence[Report]
+    weights: Path, record: TrainingRecord, run: LynxRun, reports: Sequence[Report]
 ) -> ModelCard:
     """Render the card; every number of it comes from the arguments or the folder's files.
 
@@ -53,6 +55,7 @@ def render_lynx_card(
 
     Raises:
         CardError: the parts do not belong together; names the field.
+        BackendError: adapters name no base.
         MissingExtra: jinja2 is not installed.
     """
     if record.base != run.base:
@@ -66,17 +69,22 @@ def render_lynx_card(
 
     # A run's weights are in `model`: it is the run's folder that has the name.
     name = weights.resolve().parent.name
+    base = read_base(weights) if has_adapters(weights) else run.base
+    before = None if base == run.base else run.base  # adapters that the run went on from
+    base = repository(base) if is_on_hub(base) else base  # of a GGUF file, its place
     sources = [each.source for each in record.sources]
     text = fill(
         TEMPLATE,
-        card_data=_metadata(name, run, sources, measured).to_yaml(),
+        card_data=_metadata(name, base, run, sources, measured).to_yaml(),
         name=name,
         folder=weights.name,
         files=files_table(weights, files),
         example=EXAMPLE,
         record=record,
         run=run,
-        base_licence=_BASES.get(run.base, _UNKNOWN)[1],
+        base=base,
+        before=before,
+        base_licence=_BASES.get(base, _UNKNOWN)[1],
         losses=", ".join(f"{loss:.3f}" for loss in record.validation_losses),
         sources=sources,
         data_table=_data_table(record),
@@ -97,11 +105,11 @@ def _find_system(report: Report, weights: Path) -> Measured:
 
 
 def _metadata(
-    name: str, run: Run, sources: Sequence[str], measured: Sequence[Measured]
+    name: str, base: str, run: LynxRun, sources: Sequence[str], measured: Sequence[Measured]
 ) -> ModelCardData:
     from huggingface_hub import ModelCardData
 
-    licence, licence_name = _BASES.get(run.base, _UNKNOWN)
+    licence, licence_name = _BASES.get(base, _UNKNOWN)
     return ModelCardData(
         language="en",
         license=licence,
@@ -109,7 +117,7 @@ def _metadata(
         library_name="transformers" if run.method == "full" else "peft",
         pipeline_tag="text-generation",
         tags=["hallucination-detection", "rag", "groundedness", "moonlynx"],
-        base_model=run.base,
+        base_model=base,
         datasets=list(sources),
         metrics=["f1", "roc_auc", "balanced_accuracy"],
         model_name=name,

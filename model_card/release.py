@@ -11,6 +11,7 @@ import yaml
 from moonlynx._version import __version__
 from moonlynx.halubench.manifest import read_manifest
 from moonlynx.judge.backends.gguf import read_header
+from moonlynx.judge.backends.pretrained import ADAPTER_CONFIG, read_base
 from moonlynx.judge.contract.types import MoonlynxError
 from moonlynx.judge.decision.calibration import load_calibration
 from moonlynx.judge.files.stored import (
@@ -31,13 +32,12 @@ from moonlynx.recipes.luna2.data.licences import SETS
 from . import lynx, training
 
 CARD = "README.md"
-_ADAPTER = "adapter_config.json"
 # By which file a folder is known, the first that it holds; and what a card of it must state.
 _KINDS: Mapping[str, Kind] = {
     "luna.json": "encoder",
     "test.jsonl": "benchmark",
     "train.jsonl": "benchmark",
-    _ADAPTER: "adapter",
+    ADAPTER_CONFIG: "adapter",
     "*.gguf": "gguf",
     "config.json": "model",
     "raghalu.json": "heads",
@@ -71,7 +71,7 @@ def plan_release(folder: Path) -> Plan:
 
     Raises:
         ReleaseError: a file is not what it should be, may not be released, or is missing.
-        GGUFError, CalibrationError: likewise, of these files.
+        GGUFError, CalibrationError, BackendError: likewise, of these files and of adapters.
     """
     if not folder.is_dir():
         raise ReleaseError(f"there is no folder {folder}")
@@ -85,12 +85,7 @@ def plan_release(folder: Path) -> Plan:
         _check_form(path)
     _check_hashes(folder, kind)
     if kind == "adapter":
-        field = "base_model_name_or_path"
-        try:
-            base = json.loads(paths[_ADAPTER].read_bytes()).get(field)
-        except (ValueError, AttributeError):
-            raise ReleaseError(f"{paths[_ADAPTER]} is no JSON object; save it anew") from None
-        _check_base(f"{paths[_ADAPTER]}: {field}", str(base))
+        _check_base(f"{paths[ADAPTER_CONFIG]}: base_model_name_or_path", read_base(folder))
     files = {
         name: ReleasedFile(sha256=sha256_file(path), size=path.stat().st_size)
         for name, path in paths.items()

@@ -1,5 +1,6 @@
 """A causal language model in this process, by Hugging Face Transformers in 32, 16, 8 or 4 bits."""
 
+import json
 import logging
 import threading
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from .options import Reader, one_of, whole
 log = logging.getLogger(__name__)
 Job = TypeVar("Job")
 Reply = TypeVar("Reply")
+ADAPTER_CONFIG = "adapter_config.json"  # PEFT's name
 
 
 class Pretrained:
@@ -187,10 +189,24 @@ def has_adapters(folder: Path) -> bool:
 
 def load_adapted(folder: Path, **options: Any) -> Any:
     """Load adapters on the model that they name, as PEFT's model; options as of `load_causal`."""
-    from peft import PeftConfig, PeftModel
+    from peft import PeftModel
 
-    base = PeftConfig.from_pretrained(str(folder)).base_model_name_or_path
-    return PeftModel.from_pretrained(load_causal(str(base), **options), folder)
+    return PeftModel.from_pretrained(load_causal(read_base(folder), **options), folder)
+
+
+def read_base(folder: Path) -> str:
+    """Return the model that the adapters in a folder are for.
+
+    Raises:
+        BackendError: their settings cannot be read, or name none.
+    """
+    path = folder / ADAPTER_CONFIG
+    try:
+        return str(json.loads(path.read_bytes())["base_model_name_or_path"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise BackendError(
+            f"{path} is no JSON object with a base_model_name_or_path; save the adapters anew"
+        ) from None
 
 
 def source_of(model: str) -> dict[str, Any]:

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from moonlynx.judge.backends.base import BackendError
+
 from .fitting import Fitting, Length
-from .model import BaseNotUsable, adapted_layers, whole_base
+from .model import BaseNotUsable, adapted_layers, find_source, whole_base
 from .settings import Run
 
 _GB, _TERA = 1e9, 1e12
@@ -66,8 +68,8 @@ def read_shape(run: Run) -> Shape:
 
     base = whole_base(run)
     try:
-        config = AutoConfig.from_pretrained(base, revision=run.revision, trust_remote_code=False)
-    except (OSError, ValueError) as error:
+        config = AutoConfig.from_pretrained(**find_source(run, base))
+    except (OSError, ValueError, BackendError) as error:
         raise BaseNotUsable(f"base: cannot read the configuration of {run.base}: {error}") from None
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)

@@ -3,7 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-from moonlynx.judge.backends.pretrained import has_adapters, load_adapted, load_causal, nf4
+from moonlynx.judge.backends.base import BackendError
+from moonlynx.judge.backends.gguf import is_gguf
+from moonlynx.judge.backends.hub import is_on_hub
+from moonlynx.judge.backends.pretrained import (
+    has_adapters,
+    load_adapted,
+    load_causal,
+    nf4,
+    source_of,
+)
 from moonlynx.judge.contract.types import MoonlynxError
 
 from ..runs import SettingsError
@@ -25,10 +34,8 @@ def load_tokenizer(run: Run) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            run.base, revision=run.revision, trust_remote_code=False
-        )
-    except (OSError, ValueError) as error:
+        tokenizer = AutoTokenizer.from_pretrained(**find_source(run, run.base))
+    except (OSError, ValueError, BackendError) as error:
         raise BaseNotUsable(f"base: cannot load the tokenizer of {run.base}: {error}") from None
     if tokenizer.chat_template is None:
         raise BaseNotUsable(f"base: {run.base} has no chat template; name its instruct form")
@@ -37,6 +44,27 @@ def load_tokenizer(run: Run) -> Any:
         known = tokenizer.get_vocab()
         tokenizer.pad_token = next((t for t in _PAD if t in known), tokenizer.eos_token)
     return tokenizer
+
+
+def find_source(run: Run, name: str) -> dict[str, Any]:
+    """Return what tells Transformers' `from_pretrained` where a run's model is.
+
+    A GGUF file is downloaded whole; of a model of the Hub each caller fetches what it reads.
+
+    Raises:
+        BackendError: there is no such GGUF file.
+    """
+    if is_gguf(name):
+        return source_of(_at_revision(run, name))
+    return {
+        "pretrained_model_name_or_path": name,
+        "revision": run.revision,
+        "trust_remote_code": False,
+    }
+
+
+def _at_revision(run: Run, name: str) -> str:
+    return f"{name}@{run.revision}" if run.revision and is_on_hub(name) else name
 
 
 def whole_base(run: Run) -> str:
@@ -89,7 +117,6 @@ def load_model(run: Run) -> Any:
         SettingsError: they are adapters that the run does not fit.
     """
     import torch
-    from transformers import AutoModelForCausalLM
 
     dtype = torch.float32
     if run.precision == "bf16" and run.method != "full":
@@ -101,15 +128,10 @@ def load_model(run: Run) -> Any:
         )
     base = whole_base(run)
     try:
-        network = AutoModelForCausalLM.from_pretrained(
-            base,
-            revision=run.revision,
-            trust_remote_code=False,
-            use_safetensors=True,
-            **options,
-        )
-    except (OSError, ValueError, ImportError) as error:
+        network = load_causal(_at_revision(run, base), **options)
+    except (OSError, ValueError, ImportError, BackendError) as error:
         raise BaseNotUsable(f"base: cannot load {run.base}: {error}") from None
+    network.name_or_path = base  # which adapters keep: not the folder that it was downloaded to
     if has_adapters(Path(run.base)):
         from peft import PeftModel
 

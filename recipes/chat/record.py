@@ -36,7 +36,7 @@ class TrainingRecord(Record):
     too_long: Count
     validation: Count  # rows that the loss was measured on
     steps: Count
-    seconds: Finite  # of training, since its last start
+    seconds: Finite  # of training; what was lost when it was stopped is not among them
     # at each logged step, and after each epoch
     losses: Annotated[tuple[Finite, ...], Field(min_length=1)]
     validation_losses: tuple[Finite, ...]

@@ -2,6 +2,7 @@
 
 import datetime
 import logging
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from .fitting import Chat, Fitting, NothingToTrainOn
 from .model import adapters, load_model
 from .record import RECORD_FILE, SourceRecord, TrainingRecord
 from .settings import Run
+from .stopwatch import stopwatch_class
 
 log = logging.getLogger(__name__)
 MODEL = "model"
@@ -54,7 +56,15 @@ def tune(
     log.info("%d rows, %d left out as too long", len(fitting.chats), len(fitting.too_long))
     arguments = arguments_of(run, out, measured=bool(measured), tracker=tracker)
     trainer = build_trainer(run, tokenizer, fitting.chats, measured, arguments)
-    result = trainer.train(resume_from_checkpoint=get_last_checkpoint(str(out)))
+    stopwatch = stopwatch_class()
+    trainer.add_callback(stopwatch)
+    # PEFT looks for the configuration of the base where a checkpoint is saved, and warns where that
+    # is a GGUF file, or of the Hub and there is no network. What it would see there holds.
+    warnings.filterwarnings("ignore", message=".*will assume that the vocabulary was not modified")
+    trainer.train(resume_from_checkpoint=get_last_checkpoint(str(out)))
+    # The one of a checkpoint takes the place of the one given.
+    callbacks = trainer.callback_handler.callbacks
+    seconds: float = next(each.seconds for each in callbacks if isinstance(each, stopwatch))
     if trainer.is_fsdp_enabled:
         # Checkpoints are in shards; the model that is judged with has to be whole.
         trainer.accelerator.state.fsdp_plugin.set_state_dict_type("FULL_STATE_DICT")
@@ -62,7 +72,6 @@ def tune(
     # A pickle of the settings, which the folder's readers need not trust: run.json has them.
     (out / MODEL / "training_args.bin").unlink(missing_ok=True)
     history = trainer.state.log_history
-    seconds = float(result.metrics["train_runtime"])
     hardware = find_hardware()
     record = TrainingRecord(
         base=run.base,
@@ -145,6 +154,7 @@ def arguments_of(run: Run, out: Path, *, measured: bool, tracker: str) -> dict[s
         "save_strategy": "steps" if run.checkpoint_steps else "epoch",
         "save_steps": run.checkpoint_steps or 1,
         "save_total_limit": 1,
+        "restore_callback_states_from_checkpoint": True,
         "logging_steps": 1,
         "report_to": tracker,
         # Rows of one length are read together, or half of what is computed is padding. (Preferences

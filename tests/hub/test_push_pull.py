@@ -5,6 +5,7 @@ import re
 import pytest
 from huggingface_hub import constants
 
+from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.backends.hub import HubError
 from moonlynx.judge.files.stored import RELEASE, Release
 from moonlynx.judge.metrics.encoder import EMBEDDED as HEADS
@@ -223,8 +224,9 @@ def test_a_benchmark_is_a_dataset(hub, built, command_line):
 def test_other_kinds_are_known_by_their_files(folder, tmp_path):
     card = (folder / "README.md").read_text()
     tensors = b"\x02" + bytes(7) + b"{}"
+    settings = json.dumps({"base_model_name_or_path": "ORG/MODEL"}).encode()
     for kind, files in {
-        "adapter": {"adapter_config.json": b"{}", "adapter_model.safetensors": tensors},
+        "adapter": {"adapter_config.json": settings, "adapter_model.safetensors": tensors},
         "model": {"config.json": b"{}", "model.safetensors": tensors},
     }.items():
         made = tmp_path / kind
@@ -245,7 +247,9 @@ def test_other_kinds_are_known_by_their_files(folder, tmp_path):
         (made / name).write_text(content)
         with pytest.raises(ReleaseError, match=f"{message} is .* only this machine has"):
             plan_release(made)
-    for broken in ("{", "[]"):
+    for broken in ("{", "[]", "{}"):
         (made / "adapter_config.json").write_text(broken)
-        with pytest.raises(ReleaseError, match=r"adapter_config\.json is no JSON object"):
+        with pytest.raises(
+            BackendError, match=r"adapter_config\.json is no JSON object with a base"
+        ):
             plan_release(made)

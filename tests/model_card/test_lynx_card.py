@@ -1,3 +1,4 @@
+import json
 import re
 import shutil
 from pathlib import Path
@@ -8,7 +9,8 @@ import yaml
 from moonlynx.judge.files.stored import save_record
 from moonlynx.model_card.results import read_report
 from moonlynx.recipes.chat.record import RECORD_FILE, read_record
-from moonlynx.recipes.chat.settings import Run
+from moonlynx.recipes.chat.settings import Lora, Run
+from moonlynx.recipes.lynx.settings import LynxRun
 
 BASE = "meta-llama/Meta-Llama-3-8B-Instruct"
 
@@ -65,6 +67,30 @@ def test_the_card_says_what_the_run_was_and_the_reports_scores(
     (line,) = (row for row in text.splitlines() if row.startswith(f" | {found.micro.name} | 12 |"))
     assert f"{100 * own.metrics['balanced_accuracy'].value:.1f}" in line
     assert head["model-index"][0]["name"] == "lynx-8b"
+
+
+def test_the_card_of_adapters_that_give_the_score_alone(card_command, weights, report, tmp_path):
+    file = "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF/qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
+    (weights / "model.safetensors").rename(weights / "adapter_model.safetensors")
+    settings = {"base_model_name_or_path": file}
+    (weights / "adapter_config.json").write_text(json.dumps(settings))
+    before = "runs/before/model"  # which the run went on from
+    record = read_record(weights.parent).model_copy(update={"base": before})
+    save_record(record, weights.parent / RECORD_FILE)
+    run = LynxRun(base=before, method="lora", lora=Lora(rank=4), reply="score")
+    (weights.parent / "run.json").write_text(run.model_dump_json())
+    assert card_command(**options(weights, report, tmp_path))[0] == 0
+    text = read(tmp_path)
+    head = yaml.safe_load(text.split("---")[1])
+    assert head["base_model"] == "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF"
+    assert head["license"] == "apache-2.0"
+    assert f"low-rank adapters on the base, which went on from `{before}`" in text
+    assert (
+        "replies with JSON that holds\n`SCORE` alone, whose probability is the raw score." in text
+    )
+    assert '--judge "lynx:model@transformers?reply=score" --context' in text
+    assert "reason" not in text.partition("## Results")[0]
+    assert "\nRight and wrong answers. Where the licence" in text
 
 
 def test_a_base_whose_licence_is_not_known_says_so(card_command, weights, report, tmp_path):

@@ -11,9 +11,10 @@ import pytest
 import yaml
 
 from moonlynx.halubench.records import Provenance, QARow
-from moonlynx.judge.contract.types import BadInput, MoonlynxError
+from moonlynx.judge.contract.types import BadInput, Example, MoonlynxError
 from moonlynx.judge.judges.lynx import REPLY_KEYS, reply_schema
 from moonlynx.judge.prompts.parsing import parse_lynx
+from moonlynx.judge.registry import load_judge
 from moonlynx.recipes import lynx
 from moonlynx.recipes.chat import trial
 from moonlynx.recipes.chat.command import show_plan
@@ -31,6 +32,7 @@ from moonlynx.recipes.runs import SettingsError, find_recipe, read_run
 
 from ...cases import cases, write_lines
 from ...command import moonlynx, succeed
+from ...tiny_gguf import write_gguf
 from ...tiny_llama import build_tiny_llama
 
 FOLDER = Path(lynx.__file__).parent
@@ -261,9 +263,14 @@ def test_a_stopped_run_goes_on(tiny_llama, tmp_path):
     with pytest.raises(SettingsError, match=r"run.json has other settings"):
         train(tiny(tiny_llama, epochs=3), ROWS, [], tmp_path)
     (tmp_path / "run.json").unlink()
+    state = tmp_path / "checkpoint-2" / "trainer_state.json"
+    held = json.loads(state.read_text())
+    held["stateful_callbacks"]["Stopwatch"]["attributes"]["before"] += 10_000
+    state.write_text(json.dumps(held))
     second = train(tiny(tiny_llama, **once | {"epochs": 3}), ROWS, [], tmp_path)
     assert second.steps == 6
     assert second.losses[:2] == first.losses  # they are of the checkpoint's log
+    assert 0 < first.seconds < 10_000 < second.seconds
 
 
 @pytest.mark.heavy
@@ -310,6 +317,24 @@ def test_adapters_are_trained_on(tiny_llama, tmp_path):
         (start / "adapter_config.json").write_text(text)
         with pytest.raises(BaseNotUsable, match=f"base: {message}"):
             show_plan(run, Fitting([], [], []), trial=False)
+
+
+@pytest.mark.heavy
+def test_a_gguf_file_is_trained_on(tiny_llama, tmp_path):
+    pytest.importorskip("xllamacpp")
+    file = write_gguf(tiny_llama, tmp_path / "tiny.gguf")
+    once = {"method": "lora", "lora": TOPMOST, "learning_rate": 3e-2}
+    run = tiny(file, **once)
+    assert read_shape(run) == read_shape(tiny(tiny_llama, **once))
+    first = train(run, ROWS, [], tmp_path / "first")
+    second = train(tiny(tmp_path / "first" / "model", **once), ROWS, [], tmp_path / "second")
+    assert max(second.losses) < first.losses[0] - 1
+    judge = load_judge(f"lynx:{tmp_path / 'second' / 'model'}@transformers?reply=score")
+    (verdict,) = judge([Example(context=ROWS[0].context, answer=ROWS[0].answer)])
+    assert verdict.score in ("PASS", "FAIL")
+    for name, changes in (("none.gguf", {}), ("tiny.gguf", {"method": "qlora"})):
+        with pytest.raises(BaseNotUsable, match=f"base: cannot load .*{name}"):
+            train(tiny(tmp_path / name, **once | changes), ROWS, [], tmp_path / f"run-{name}")
 
 
 @pytest.mark.heavy
