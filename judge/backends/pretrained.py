@@ -18,7 +18,8 @@ from .options import Reader, one_of, whole
 log = logging.getLogger(__name__)
 Job = TypeVar("Job")
 Reply = TypeVar("Reply")
-ADAPTER_CONFIG = "adapter_config.json"  # PEFT's name
+# PEFT's names
+ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 
 
 class Pretrained:
@@ -184,7 +185,7 @@ def load_causal(model: str | Path, **options: Any) -> Any:
 
 def has_adapters(folder: Path) -> bool:
     """Return whether a folder holds adapters in place of a model."""
-    return (folder / "adapter_model.safetensors").is_file()
+    return (folder / ADAPTER_WEIGHTS).is_file()
 
 
 def load_adapted(folder: Path, **options: Any) -> Any:

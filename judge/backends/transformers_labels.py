@@ -12,9 +12,8 @@ from typing import Any
 
 from .base import BackendError, MissingExtra
 from .labels import LabelReply, LabelRequest, faulty
-from .pretrained import Pretrained, run_safely
+from .pretrained import ADAPTER_WEIGHTS, Pretrained, run_safely
 
-ADAPTER_WEIGHTS = "adapter_model.safetensors"
 _BASE = "__base__"  # PEFT's name of the model without adapter
 
 

@@ -6,7 +6,10 @@ from typing import Any
 from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.backends.gguf import is_gguf
 from moonlynx.judge.backends.hub import is_on_hub
+from moonlynx.judge.backends.local import find_folder
 from moonlynx.judge.backends.pretrained import (
+    ADAPTER_CONFIG,
+    ADAPTER_WEIGHTS,
     has_adapters,
     load_adapted,
     load_causal,
@@ -18,6 +21,7 @@ from moonlynx.judge.contract.types import MoonlynxError
 from ..runs import SettingsError
 from .settings import Run
 
+_ADAPTER_FILES = (ADAPTER_CONFIG, ADAPTER_WEIGHTS)
 _PAD = ("<|finetune_right_pad_id|>", "<|reserved_special_token_0|>", "<pad>", "[PAD]")
 
 
@@ -58,13 +62,36 @@ def find_source(run: Run, name: str) -> dict[str, Any]:
         return source_of(_at_revision(run, name))
     return {
         "pretrained_model_name_or_path": name,
-        "revision": run.revision,
+        "revision": _revision(run, name),
         "trust_remote_code": False,
     }
 
 
 def _at_revision(run: Run, name: str) -> str:
-    return f"{name}@{run.revision}" if run.revision and is_on_hub(name) else name
+    revision = _revision(run, name)
+    return f"{name}@{revision}" if revision and is_on_hub(name) else name
+
+
+def _revision(run: Run, name: str) -> str | None:
+    """Return the revision, which is the base's: not that of a model which the base is for."""
+    return run.revision if name == run.base else None
+
+
+def find_adapters(run: Run) -> Path | None:
+    """Return the folder of the adapters that the base is; None where it is a whole model.
+
+    Raises:
+        BaseNotUsable: it is of the Hub, and cannot be asked for.
+    """
+    if is_gguf(run.base):
+        return None
+    folder = Path(run.base)
+    if is_on_hub(run.base):
+        try:
+            folder = find_folder("training", _at_revision(run, run.base), _ADAPTER_FILES)
+        except BackendError as error:
+            raise BaseNotUsable(f"base: {error}") from None
+    return folder if has_adapters(folder) else None
 
 
 def whole_base(run: Run) -> str:
@@ -74,7 +101,7 @@ def whole_base(run: Run) -> str:
         BaseNotUsable: the adapters cannot be read.
         SettingsError: the run does not fit them.
     """
-    if not has_adapters(folder := Path(run.base)):
+    if (folder := find_adapters(run)) is None:
         return run.base
     from peft import LoraConfig, PeftConfig
 
@@ -132,10 +159,10 @@ def load_model(run: Run) -> Any:
     except (OSError, ValueError, ImportError, BackendError) as error:
         raise BaseNotUsable(f"base: cannot load {run.base}: {error}") from None
     network.name_or_path = base  # which adapters keep: not the folder that it was downloaded to
-    if has_adapters(Path(run.base)):
+    if (folder := find_adapters(run)) is not None:
         from peft import PeftModel
 
-        return PeftModel.from_pretrained(network, run.base, is_trainable=True)
+        return PeftModel.from_pretrained(network, folder, is_trainable=True)
     return network
 
 
@@ -182,8 +209,9 @@ def adapters(run: Run, depth: int) -> Any:
 
     Raises:
         SettingsError: the adapters are for more layers than the base has.
+        BaseNotUsable: as of `find_adapters`.
     """
-    if run.lora is None or has_adapters(Path(run.base)):
+    if run.lora is None or find_adapters(run) is not None:
         return None
     from peft import LoraConfig
 

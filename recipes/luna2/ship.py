@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from moonlynx.judge.backends.transformers_labels import ADAPTER_WEIGHTS
+from moonlynx.judge.backends.pretrained import ADAPTER_CONFIG, ADAPTER_WEIGHTS
 from moonlynx.judge.files.stored import save_manifest
 from moonlynx.judge.metrics.adapter import (
     HEAD,
@@ -28,8 +28,6 @@ from moonlynx.judge.metrics.prompt import Prompter
 from moonlynx.judge.terminal.messages import echo, errors_as_messages
 
 from .train import save_head
-
-_CONFIG = "adapter_config.json"
 
 app = typer.Typer()
 
@@ -87,13 +85,13 @@ def _write(head: Path, shipped: Head, out: Path) -> str:
     halves = load_file(head / ADAPTER_WEIGHTS)
     rounded = {name: weights.to(torch.float8_e5m2) for name, weights in halves.items()}
     save_file(rounded, out / ADAPTER_WEIGHTS, metadata={"format": "pt"})
-    config = json.loads((head / _CONFIG).read_bytes())
+    config = json.loads((head / ADAPTER_CONFIG).read_bytes())
     config["base_model_name_or_path"] = shipped.backbone.name
-    (out / _CONFIG).write_text(
+    (out / ADAPTER_CONFIG).write_text(
         json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8"
     )
     version = save_head(shipped, out)
-    save_manifest(out, (HEAD, _CONFIG, ADAPTER_WEIGHTS))
+    save_manifest(out, (HEAD, ADAPTER_CONFIG, ADAPTER_WEIGHTS))
     return version
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.backends.local import hash_files
-from moonlynx.judge.backends.transformers_labels import ADAPTER_WEIGHTS
+from moonlynx.judge.backends.pretrained import ADAPTER_WEIGHTS
 from moonlynx.judge.contract.types import MoonlynxError, Record
 from moonlynx.judge.files.stored import save_record
 from moonlynx.judge.metrics.adapter import (

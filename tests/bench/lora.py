@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moonlynx.judge.backends.labels import LabelBackend, LabelReply, LabelRequest
-from moonlynx.judge.backends.transformers_labels import ADAPTER_WEIGHTS
+from moonlynx.judge.backends.pretrained import ADAPTER_WEIGHTS
 from moonlynx.judge.contract.types import MetricInput
 from moonlynx.judge.metrics.adapter import load_tokenizer
 from moonlynx.judge.metrics.definition import load_definition

@@ -5,6 +5,7 @@ from huggingface_hub import HfApi, constants
 
 from moonlynx.judge.backends.base import BackendError
 from moonlynx.judge.backends.gguf import find_gguf
+from moonlynx.judge.backends.pretrained import load_causal
 from moonlynx.judge.contract.spec import SpecError
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.decision.calibration import load_calibration
@@ -12,10 +13,14 @@ from moonlynx.judge.judges.luna.config import LunaError
 from moonlynx.judge.registry import load_judge
 from moonlynx.model_card import hub as releases
 from moonlynx.model_card.release import plan_release
+from moonlynx.recipes.chat.model import BaseNotUsable, load_model, whole_base
+from moonlynx.recipes.chat.settings import Lora, Run
+from moonlynx.recipes.runs import SettingsError
 
 from ..judge.judges.prompted.tiny_nli import build_classifier
 
 pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=")
+LORA = Lora(rank=4, alpha=8, dropout=0)
 EXAMPLE = Example(context="The tower was opened in 1932.", answer="The tower was opened in 1932.")
 
 
@@ -137,3 +142,27 @@ def test_models_of_other_libraries_are_pinned_too(hub, tiny_llama, tmp_path, mon
     go_offline(hub, monkeypatch)
     (verdict,) = load_judge("nli:org/nli?revision=v1")([EXAMPLE])
     assert verdict.judge == loaded.info
+
+
+@pytest.mark.heavy
+def test_adapters_of_the_hub_are_trained_on(hub, tiny_llama, tmp_path):
+    import torch
+    from peft import LoraConfig, get_peft_model
+
+    adapters = tmp_path / "adapters"
+    settings = LoraConfig(r=4, lora_alpha=8, target_modules="all-linear", task_type="CAUSAL_LM")
+    network = load_causal(tiny_llama, dtype=torch.float32)
+    network.name_or_path = "org/llama"
+    get_peft_model(network, settings).save_pretrained(adapters, save_embedding_layers=False)
+    api = HfApi(endpoint=hub.url)
+    for name, folder in (("org/llama", tiny_llama), ("org/adapters", adapters)):
+        api.create_repo(name)
+        api.upload_folder(folder_path=folder, repo_id=name)
+    api.create_tag("org/adapters", tag="v1")
+    run = Run(base="org/adapters", revision="v1", method="lora", lora=LORA, attention="sdpa")
+    assert whole_base(run) == "org/llama"
+    assert load_model(run).peft_config["default"].base_model_name_or_path == "org/llama"
+    with pytest.raises(SettingsError, match=r"lora\.rank: write 4, as the adapters in"):
+        whole_base(run.model_copy(update={"lora": LORA.model_copy(update={"rank": 8})}))
+    with pytest.raises(BaseNotUsable, match="base: org/none@v1 is not a folder here"):
+        whole_base(run.model_copy(update={"base": "org/none"}))
