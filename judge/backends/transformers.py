@@ -15,6 +15,7 @@ from typing import Any
 
 from ..contract.types import JudgeError
 from .base import BackendError, ChatReply, ChatRequest, MissingExtra
+from .guesses import Guesser, guess_replies
 from .local import check_template, encode_prompt
 from .pretrained import Pretrained, run_safely, source_of
 from .replies import TOP, Step, aligned, faulty, spell
@@ -22,13 +23,14 @@ from .replies import TOP, Step, aligned, faulty, spell
 
 @dataclass(frozen=True)
 class _Job:
-    """A prepared request: its position, its prompt, the tokens it may take, its grammar."""
+    """A prepared request: position, prompt, tokens it may take, grammar, guesses at its reply."""
 
     index: int
     request: ChatRequest
     prompt: list[int]
     limit: int
     grammar: Any
+    guesses: list[list[int]]
 
 
 class TransformersBackend(Pretrained):
@@ -59,6 +61,7 @@ class TransformersBackend(Pretrained):
         self._model.generation_config = GenerationConfig(
             eos_token_id=self._stops, pad_token_id=self._stops[0]
         )
+        self._guesser = Guesser(self._model, self._stops)
         self._grammars = xgrammar.GrammarCompiler(
             xgrammar.TokenizerInfo.from_huggingface(
                 self._tokenizer,
@@ -87,7 +90,7 @@ class TransformersBackend(Pretrained):
         prompt = encode_prompt(self._tokenizer, request, self.positions)
         if isinstance(prompt, JudgeError):
             return prompt
-        grammar = None
+        grammar, guesses = None, []
         if request.schema is not None:
             try:
                 grammar = self._grammars.compile_json_schema(
@@ -95,21 +98,42 @@ class TransformersBackend(Pretrained):
                 )
             except RuntimeError as error:
                 return JudgeError(code="backend", message=f"the schema is not supported: {error}")
+            guesses = [
+                [*self._tokenizer.encode(text, add_special_tokens=False), self._stops[0]]
+                for text in guess_replies(request.schema)
+            ]
         limit = min(request.max_tokens, self.positions - len(prompt))
-        return _Job(index, request, prompt, limit, grammar)
+        return _Job(index, request, prompt, limit, grammar, guesses)
 
     def _generate(self, group: list[_Job]) -> list[ChatReply]:
+        """Generate replies to the group, whose requests are of one kind."""
+        first = group[0]
+        processors: list[Callable[[Any, Any], Any]] = []
+        if first.grammar is not None:
+            processors.append(self._enforce([job.grammar for job in group]))
+        watch = _Watch()
+        if first.request.logprobs:
+            processors.append(watch)
+        guessed = first.guesses and self._guesser.works and first.request.temperature == 0
+        if guessed and len(group) == 1:
+            rows = [self._guesser.complete(first.prompt, first.guesses, first.limit, processors)]
+        else:
+            rows = self._sample(group, processors)
+        steps = watch.steps(self._torch.tensor(rows)) if first.request.logprobs else None
+        return [
+            self._reply(job, row, None if steps is None else steps[place])
+            for place, (job, row) in enumerate(zip(group, rows, strict=True))
+        ]
+
+    def _sample(
+        self, group: list[_Job], processors: list[Callable[[Any, Any], Any]]
+    ) -> list[list[int]]:
+        """Return the tokens of each reply, as many for each."""
         torch, first = self._torch, group[0].request
         width = max(len(job.prompt) for job in group)
         padding = [width - len(job.prompt) for job in group]
         ids = [[self._stops[0]] * pad + job.prompt for pad, job in zip(padding, group, strict=True)]
         mask = [[0] * pad + [1] * (width - pad) for pad in padding]
-        processors: list[Callable[[Any, Any], Any]] = []
-        if group[0].grammar is not None:
-            processors.append(self._enforce([job.grammar for job in group]))
-        watch = _Watch()
-        if first.logprobs:
-            processors.append(watch)
         sampling: dict[str, Any] = {"do_sample": False}
         if first.temperature > 0:
             sampling = {"do_sample": True, "temperature": first.temperature, "top_k": 0}
@@ -121,12 +145,8 @@ class TransformersBackend(Pretrained):
                 logits_processor=processors,
                 **sampling,
             )
-        rows = output[:, width:].tolist()
-        steps = watch.steps(output[:, width:]) if first.logprobs else None
-        return [
-            self._reply(job, row, None if steps is None else steps[place])
-            for place, (job, row) in enumerate(zip(group, rows, strict=True))
-        ]
+        rows: list[list[int]] = output[:, width:].tolist()
+        return rows
 
     def _reply(self, job: _Job, row: list[int], steps: list[Step] | None) -> ChatReply:
         end = next((place for place, token in enumerate(row) if token in self._stops), len(row))

@@ -65,18 +65,22 @@ def add(source: str, examples: list[tuple[Example, str]], most: int, licence: st
             keep(source, example, label, number, licence)
 
 
-def keep(source: str, example: Example, label: str, number: int, licence: str) -> None:
+def keep(kind: str, example: Example, label: str, number: int, licence: str) -> None:
+    """Keep a row of a kind: a set, or `HOW:SET` or `SET:pieces` for what was made of one."""
+    names = kind.split(":")
+    source = names[0] if names[-1] == "pieces" else names[-1]
+    licence = SOURCES[source].licence if source in SOURCES else licence
     text = json.dumps([example.question, list(example.context), example.answer], ensure_ascii=False)
     rows.append(
         {
-            "id": f"{source}/{label}/{number}",
+            "id": f"{kind}/{label}/{number}",
             "source": source,
             "question": example.question,
             "context": list(example.context),
             "answer": example.answer,
             "label": label,
-            "group": f"{source}/{number}",
-            "provenance": {"file": source, "sha256": hashlib.sha256(text.encode()).hexdigest(), "row": str(example.id), "licence": licence},
+            "group": f"{kind}/{number}",
+            "provenance": {"file": kind, "sha256": hashlib.sha256(text.encode()).hexdigest(), "row": str(example.id), "licence": licence},
         }
     )
 
@@ -146,6 +150,6 @@ draw.shuffle(rows)
 for row in rows:
     if row["group"] not in leaking and row["provenance"]["sha256"] not in seen:
         seen.add(row["provenance"]["sha256"])
-        kept[f"{row['source']} {row['label']}"] += 1
+        kept[f"{row['provenance']['file']} {row['label']}"] += 1
         print(json.dumps(row, ensure_ascii=False))
 print(kept.total(), sorted(kept.items()), file=sys.stderr)

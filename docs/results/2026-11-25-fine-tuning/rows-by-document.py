@@ -42,8 +42,9 @@ def counted(rows):
 documents = defaultdict(lambda: defaultdict(list))
 with open(rows, encoding="utf-8") as lines:
     for row in map(json.loads, lines):
-        if row["source"] in SHARES:
-            documents[row["source"]][row["question"], tuple(row["context"])].append(row)
+        kind = row["provenance"]["file"]
+        if kind in SHARES:
+            documents[kind][row["question"], tuple(row["context"])].append(row)
 chosen = []
 for source, share in SHARES.items():
     groups = list(documents[source].items())
@@ -72,4 +73,4 @@ for source, share in SHARES.items():
 draw.shuffle(chosen)
 for row in chosen:
     print(json.dumps(row, ensure_ascii=False))
-print(Counter((row["source"], row["label"]) for row in chosen), file=sys.stderr)
+print(Counter((row["provenance"]["file"], row["label"]) for row in chosen), file=sys.stderr)

@@ -34,11 +34,11 @@ kinds = defaultdict(list)
 for row in rows:
     chat = chat_of(QARow.model_validate(row), "score")
     text = tokenizer.apply_chat_template(chat["prompt"] + chat["completion"], tokenize=False)
-    if len(tokenizer(text)["input_ids"]) <= (480 if row["source"] in ANSWERS else 400):
-        kinds[row["source"], row["label"]].append(row)
+    if len(tokenizer(text)["input_ids"]) <= (480 if row["provenance"]["file"] in ANSWERS else 400):
+        kinds[row["provenance"]["file"], row["label"]].append(row)
 rng = random.Random(31)
 drawn = []
-for source in sorted({row["source"] for row in rows}):
+for source in sorted({row["provenance"]["file"] for row in rows}):
     passes, fails = kinds[source, "PASS"], kinds[source, "FAIL"]
     rng.shuffle(passes)
     rng.shuffle(fails)
