@@ -83,4 +83,5 @@ class Guesser:
                     return ids[start:]
                 if place == len(guess) or ids[-1] != guess[place]:
                     break
-            cache.crop(len(ids) - 1)
+            if wrong := cache.get_seq_length() - (len(ids) - 1):
+                cache.crop(-wrong)
