@@ -1,5 +1,6 @@
 """The chat model that is trained: loaded whole or in nf4, with or without adapters."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from moonlynx.judge.backends.local import find_folder
 from moonlynx.judge.backends.pretrained import (
     ADAPTER_CONFIG,
     ADAPTER_WEIGHTS,
+    half_is_slow,
     has_adapters,
     load_adapted,
     load_causal,
@@ -21,6 +23,7 @@ from moonlynx.judge.contract.types import MoonlynxError
 from ..runs import SettingsError
 from .settings import Run
 
+log = logging.getLogger(__name__)
 _ADAPTER_FILES = (ADAPTER_CONFIG, ADAPTER_WEIGHTS)
 _PAD = ("<|finetune_right_pad_id|>", "<|reserved_special_token_0|>", "<pad>", "[PAD]")
 
@@ -136,6 +139,11 @@ def whole_base(run: Run) -> str:
     return str(held.base_model_name_or_path)
 
 
+def in_bf16(run: Run) -> bool:
+    """Return whether a run computes in bf16: it says so, and no CPU that lacks it is to do it."""
+    return run.precision == "bf16" and not (run.hardware.gpus == 0 and half_is_slow())
+
+
 def load_model(run: Run) -> Any:
     """Load the base for training; adapters that it holds are trained on.
 
@@ -145,14 +153,17 @@ def load_model(run: Run) -> Any:
     """
     import torch
 
-    dtype = torch.float32
-    if run.precision == "bf16" and run.method != "full":
-        dtype = torch.bfloat16  # frozen; what is trained keeps full precision
+    half = in_bf16(run)
+    if run.precision == "bf16" and not half:
+        log.warning(
+            "this processor has no instructions for bf16: trained in fp32, in twice the memory and "
+            "several times as fast; `precision: fp32` says the same"
+        )
+    # Frozen weights are halved; what is trained keeps full precision.
+    dtype = torch.bfloat16 if half and run.method != "full" else torch.float32
     options: dict[str, Any] = {"dtype": dtype, "attn_implementation": run.attention}
     if run.method == "qlora":
-        options["quantization_config"] = nf4(
-            torch.bfloat16 if run.precision == "bf16" else torch.float32
-        )
+        options["quantization_config"] = nf4(dtype)
     base = whole_base(run)
     try:
         network = load_causal(_at_revision(run, base), **options)

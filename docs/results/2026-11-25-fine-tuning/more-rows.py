@@ -29,6 +29,7 @@ from moonlynx.recipes.luna.settings import RECIPES, Run
 from moonlynx.recipes.luna.stage_items import labelled_synthetic, load_pairs
 from moonlynx.recipes.runs import read_run
 
+OWN = "Apache-2.0, made here"
 LONGEST = 1250  # tokens of the prompt
 ANSWERS = {"ragtruth_train_part": 400, "qa_feedback": 300, "frank": 900, "summedits": 600, "halueval": 200, "e2e_cleaned": 200}
 RECORDS = ("quintd-gsmarena", "quintd-ice_hockey", "quintd-openweather", "quintd-owid", "rotowire_accuracy")
@@ -112,9 +113,9 @@ for kind, count in (("perturbed", 1500), ("removed", 500), ("shuffled", 100)):
 # ---- synthetic passages and records, and pairs of premise and claim ---------------------------
 for number, pair in enumerate(generate_plain(900, 47)):
     for row in pair:
-        keep("plain", row.example, row.label, number, "own")
+        keep("plain", row.example, row.label, number, OWN)
 made_rows = [labelled_synthetic(row, n) for n, row in enumerate(generate(900, 47)) if row.schema not in HELD_OUT_SCHEMAS]
-add("synthetic", [(row.example, row.label) for row in made_rows], 250, "own")
+add("synthetic", [(row.example, row.label) for row in made_rows], 250, OWN)
 items = load_pairs(data, PAIRS, 47)
 for name, most in PAIRS.items():
     own = [item for item in items if item.source == name]
@@ -129,7 +130,8 @@ if built.is_file():
     lines = [json.loads(line) for line in built.read_text(encoding="utf-8").split("\n") if line]
     for source in sorted({row["source"] for row in lines}):
         own = [(Example(id=row["id"], question=row["question"], context=tuple(row["context"]), answer=row["answer"]), row["label"]) for row in lines if row["source"] == source]
-        add(f"built:{source}", own, 250, "as of its source")
+        licence = next(row["provenance"]["licence"] for row in lines if row["source"] == source)
+        add(f"built:{source}", own, 250, licence)
 
 # ---- without what the test rows say --------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from moonlynx.judge.judges.lynx import REPLY_KEYS, reply_schema
 from moonlynx.judge.prompts.parsing import parse_lynx
 from moonlynx.judge.registry import load_judge
 from moonlynx.recipes import lynx
-from moonlynx.recipes.chat import trial
+from moonlynx.recipes.chat import model, trial
 from moonlynx.recipes.chat.command import show_plan
 from moonlynx.recipes.chat.estimate import estimate, read_shape
 from moonlynx.recipes.chat.fitting import Fitting, Length, NothingToTrainOn
@@ -317,6 +317,18 @@ def test_adapters_are_trained_on(tiny_llama, tmp_path):
         (start / "adapter_config.json").write_text(text)
         with pytest.raises(BaseNotUsable, match=f"base: {message}"):
             show_plan(run, Fitting([], [], []), trial=False)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("slow", [True, False])
+def test_a_cpu_without_bf16_trains_in_fp32(tiny_llama, tmp_path, monkeypatch, caplog, slow):
+    monkeypatch.setattr(model, "half_is_slow", lambda: slow)
+    run = tiny(tiny_llama, precision="bf16", method="lora", lora=TOPMOST)
+    assert load_model(run).dtype.itemsize == (4 if slow else 2)
+    assert arguments_of(run, tmp_path, measured=False, tracker="none")["bf16"] is not slow
+    assert ("this processor has no instructions for bf16" in caplog.text) is slow
+    on_gpu = run.model_copy(update={"hardware": run.hardware.model_copy(update={"gpus": 1})})
+    assert arguments_of(on_gpu, tmp_path, measured=False, tracker="none")["bf16"]
 
 
 @pytest.mark.heavy
