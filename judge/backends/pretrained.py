@@ -220,6 +220,15 @@ def source_of(model: str) -> dict[str, Any]:
     return {**source, "trust_remote_code": False}
 
 
+def tokenizer_source(model: str) -> dict[str, Any]:
+    """Return what tells Transformers where a model's tokenizer is: of adapters often the base's."""
+    source = source_of(model)
+    folder = Path(source["pretrained_model_name_or_path"])
+    if has_adapters(folder) and not (folder / "tokenizer_config.json").is_file():
+        return source_of(read_base(folder))
+    return source
+
+
 def can_see(config: Any) -> bool:
     """Return whether a model of this configuration reads more than text."""
     return config.get_text_config() is not config

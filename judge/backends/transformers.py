@@ -17,7 +17,7 @@ from ..contract.types import JudgeError
 from .base import BackendError, ChatReply, ChatRequest, MissingExtra
 from .guesses import Guesser, guess_replies
 from .local import check_template, encode_prompt
-from .pretrained import Pretrained, run_safely, source_of
+from .pretrained import Pretrained, run_safely, tokenizer_source
 from .replies import TOP, Step, aligned, faulty, spell
 
 
@@ -51,7 +51,7 @@ class TransformersBackend(Pretrained):
             raise MissingExtra("the transformers backend", "transformers") from error
         super().__init__(model, **options)
         try:
-            self._tokenizer = AutoTokenizer.from_pretrained(**source_of(model))
+            self._tokenizer = AutoTokenizer.from_pretrained(**tokenizer_source(model))
         except Exception as error:  # whatever a broken checkpoint makes the libraries raise
             raise BackendError(f"cannot load {model}: {error}") from error
         check_template(self._tokenizer, model)

@@ -17,6 +17,7 @@ from moonlynx.judge.backends.pretrained import (
     load_causal,
     nf4,
     source_of,
+    tokenizer_source,
 )
 from moonlynx.judge.contract.types import MoonlynxError
 
@@ -24,7 +25,8 @@ from ..runs import SettingsError
 from .settings import Run
 
 log = logging.getLogger(__name__)
-_ADAPTER_FILES = (ADAPTER_CONFIG, ADAPTER_WEIGHTS)
+_TOKENIZER_FILES = ("tokenizer*", "special_tokens_map.json", "chat_template*", "vocab*", "merges*")
+_ADAPTER_FILES = (ADAPTER_CONFIG, ADAPTER_WEIGHTS, *_TOKENIZER_FILES)
 _PAD = ("<|finetune_right_pad_id|>", "<|reserved_special_token_0|>", "<pad>", "[PAD]")
 
 
@@ -41,7 +43,9 @@ def load_tokenizer(run: Run) -> Any:
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(**find_source(run, run.base))
+        folder = find_adapters(run)
+        source = find_source(run, run.base) if folder is None else tokenizer_source(str(folder))
+        tokenizer = AutoTokenizer.from_pretrained(**source)
     except (OSError, ValueError, BackendError) as error:
         raise BaseNotUsable(f"base: cannot load the tokenizer of {run.base}: {error}") from None
     if tokenizer.chat_template is None:
@@ -187,12 +191,12 @@ def load_merged(folder: Path) -> tuple[Any, Any]:
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(**tokenizer_source(str(folder)))
         if has_adapters(folder):
             network = load_adapted(folder, dtype=torch.float32).merge_and_unload()
         else:
             network = load_causal(str(folder), dtype=torch.float32)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, BackendError) as error:
         raise BaseNotUsable(f"cannot load the model in {folder}: {error}") from None
     if tokenizer.chat_template is None:
         raise BaseNotUsable(f"{folder} has no chat template; name the folder of a chat model")

@@ -339,8 +339,12 @@ def test_a_gguf_file_is_trained_on(tiny_llama, tmp_path):
     run = tiny(file, **once)
     assert read_shape(run) == read_shape(tiny(tiny_llama, **once))
     first = train(run, ROWS, [], tmp_path / "first")
+    for path in (tmp_path / "first" / "model").glob("*token*"):  # then the base's is read
+        path.unlink()
     second = train(tiny(tmp_path / "first" / "model", **once), ROWS, [], tmp_path / "second")
     assert max(second.losses) < first.losses[0] - 1
+    for path in (tmp_path / "second" / "model").glob("*token*"):
+        path.unlink()
     judge = load_judge(f"lynx:{tmp_path / 'second' / 'model'}@transformers?reply=score")
     (verdict,) = judge([Example(context=ROWS[0].context, answer=ROWS[0].answer)])
     assert verdict.score in ("PASS", "FAIL")
