@@ -26,6 +26,7 @@ from moonlynx.judge.files.stored import (
     released_files,
     sha256_file,
 )
+from moonlynx.recipes.chat import record as chat
 from moonlynx.recipes.data.mixes import SOURCES
 from moonlynx.recipes.luna2.data.licences import SETS
 
@@ -173,8 +174,10 @@ def _licences(folder: Path, kind: Kind) -> Iterator[Licence]:
         _check_base(f"{path}: base_model", base)
         known = training.BASES.get(base) or lynx.licence_of(base)
         yield Licence(part="base", name=base, licence=known)
+    stated = _stated_licences(folder)
     for name in _listed(data.get("datasets")):
-        yield Licence(part="data", name=name, licence=_licence_of_data(name))
+        licence = _licence_of_data(name) or stated.get(name)
+        yield Licence(part="data", name=name, licence=licence)
     build = read_manifest(folder) if kind == "benchmark" else None
     for source in build.sources if build else ():
         licences = "; ".join(source.licences) or None
@@ -183,6 +186,13 @@ def _licences(folder: Path, kind: Kind) -> Iterator[Licence]:
 
 def _listed(value: object) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else [str(value)] * bool(value)
+
+
+def _stated_licences(folder: Path) -> dict[str, str]:
+    """Return the licences that the rows of a chat model's run stated, where its record is kept."""
+    if not (folder.parent / chat.RECORD_FILE).is_file():
+        return {}
+    return {each.source: each.licence for each in chat.read_record(folder.parent).sources}
 
 
 def _licence_of_data(name: str) -> str | None:

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from moonlynx.judge.files.stored import save_record
+from moonlynx.model_card.release import plan_release
 from moonlynx.model_card.results import read_report
 from moonlynx.recipes.chat.record import RECORD_FILE, read_record
 from moonlynx.recipes.chat.settings import Lora, Run
@@ -91,6 +92,15 @@ def test_the_card_of_adapters_that_give_the_score_alone(card_command, weights, r
     assert '--judge "lynx:model@transformers?reply=score" --context' in text
     assert "reason" not in text.partition("## Results")[0]
     assert "\nRight and wrong answers. Where the licence" in text
+
+    (weights / "adapter_model.safetensors").write_bytes(b"\x02" + bytes(7) + b"{}")
+    (tmp_path / "README.md").rename(weights / "README.md")
+    licences = {each.name: each.licence for each in plan_release(weights).release.licences}
+    assert licences == {
+        "model": "apache-2.0",
+        "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF": "Apache-2.0",
+        **{each.source: each.licence for each in record.sources},  # as the rows state them
+    }
 
 
 def test_a_base_whose_licence_is_not_known_says_so(card_command, weights, report, tmp_path):
