@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
@@ -11,11 +12,17 @@ from ..running import run
 pytestmark = pytest.mark.heavy  # a build
 
 SIZE_LIMIT = 95_000_000  # bytes
+# To go on from in a longer run: in the repository, and no judge that a wheel should hold.
+ADAPTERS = Path("recipes/lynx/qwen-0.5b-score")
 
 
 @pytest.fixture(scope="module")
 def tree(copy_repository, tmp_path_factory):
     return copy_repository(tmp_path_factory.mktemp("tree"))
+
+
+# To go on from in a longer run: in the repository, and no judge that a wheel should hold.
+ADAPTERS = Path("recipes/lynx/qwen-0.5b-score")
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +45,7 @@ def test_the_wheel_holds_the_tree(wheel, tree, tracked):
     assert {"judge", "eval"} <= rooms
     expected = {}
     for path in tracked:
-        if (tree / path).is_symlink():
+        if (tree / path).is_symlink() or ADAPTERS in path.parents:
             continue
         if path.parts[0] in rooms:
             expected[f"moonlynx/{path.as_posix()}"] = (tree / path).read_bytes()

@@ -9,6 +9,7 @@ import yaml
 from moonlynx.judge.files.stored import save_record
 from moonlynx.model_card.release import plan_release
 from moonlynx.model_card.results import read_report
+from moonlynx.recipes import lynx
 from moonlynx.recipes.chat.record import RECORD_FILE, read_record
 from moonlynx.recipes.chat.settings import Lora, Run
 from moonlynx.recipes.lynx.settings import LynxRun
@@ -101,6 +102,15 @@ def test_the_card_of_adapters_that_give_the_score_alone(card_command, weights, r
         "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF": "Apache-2.0",
         **{each.source: each.licence for each in record.sources},  # as the rows state them
     }
+
+
+def test_the_adapters_of_the_repository_can_be_released():
+    folder = Path(lynx.__file__).parent / "qwen-0.5b-score" / "model"
+    release = plan_release(folder).release
+    assert release.kind == "adapter"
+    assert all(each.licence for each in release.licences)
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert release.files["adapter_model.safetensors"].sha256 in card
 
 
 def test_a_base_whose_licence_is_not_known_says_so(card_command, weights, report, tmp_path):
