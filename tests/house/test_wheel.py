@@ -21,10 +21,6 @@ def tree(copy_repository, tmp_path_factory):
     return copy_repository(tmp_path_factory.mktemp("tree"))
 
 
-# To go on from in a longer run: in the repository, and no judge that a wheel should hold.
-ADAPTERS = Path("recipes/lynx/qwen-0.5b-score")
-
-
 @pytest.fixture(scope="module")
 def wheel(tree, tmp_path_factory):
     output = tmp_path_factory.mktemp("wheel")
