@@ -26,6 +26,7 @@ from moonlynx.judge.files.stored import (
     released_files,
     sha256_file,
 )
+from moonlynx.judge.metrics.adapter import HEAD
 from moonlynx.recipes.chat import record as chat
 from moonlynx.recipes.data.mixes import SOURCES
 from moonlynx.recipes.luna2.data.licences import SETS
@@ -174,7 +175,7 @@ def _licences(folder: Path, kind: Kind) -> Iterator[Licence]:
         _check_base(f"{path}: base_model", base)
         known = training.BASES.get(base) or lynx.licence_of(base)
         yield Licence(part="base", name=base, licence=known)
-    stated = _stated_licences(folder)
+    stated = _stated_licences(folder) if kind in ("adapter", "model") else {}
     for name in _listed(data.get("datasets")):
         licence = _licence_of_data(name) or stated.get(name)
         yield Licence(part="data", name=name, licence=licence)
@@ -190,7 +191,8 @@ def _listed(value: object) -> list[str]:
 
 def _stated_licences(folder: Path) -> dict[str, str]:
     """Return the licences that the rows of a chat model's run stated, where its record is kept."""
-    if not (folder.parent / chat.RECORD_FILE).is_file():
+    is_head = (folder / HEAD).is_file()  # of Luna-2, whose record is another
+    if is_head or not (folder.parent / chat.RECORD_FILE).is_file():
         return {}
     return {each.source: each.licence for each in chat.read_record(folder.parent).sources}
 
