@@ -6,6 +6,7 @@ model would have said the same, so that it saves time and changes nothing.
 
 import itertools
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -20,10 +21,7 @@ def guess_replies(schema: Mapping[str, Any]) -> list[str]:
     if schema.get("type") != "object" or list(properties) != list(schema.get("required", ())):
         return []
     choices = [value.get("enum", ()) for value in properties.values()]
-    count = 1
-    for each in choices:
-        count *= len(each)
-    if not 0 < count <= _MOST:
+    if not 0 < math.prod(map(len, choices)) <= _MOST:
         return []
     return [
         json.dumps(dict(zip(properties, values, strict=True)))

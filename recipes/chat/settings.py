@@ -58,7 +58,7 @@ class Hardware(Record):
 class Run(Record):
     """One run of fine-tuning."""
 
-    # Hub id or folder of the chat model to start from, or folder of adapters to go on with
+    # chat model to start from, or adapters to go on with: Hub id, folder, or a model's GGUF file
     base: str
     revision: str | None = None  # commit of it on the Hub; null takes the newest
     # "full" trains all weights, "lora" adapters, "qlora" adapters on weights in nf4
