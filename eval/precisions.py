@@ -4,8 +4,11 @@ The judges are one model, the first the reference, as a checkpoint in 32 bits be
 4 bits and its GGUF files. Each is run in a process of its own, whose peak of memory is then its.
 """
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import parent_process
 from pathlib import Path
+from threading import Thread
 from typing import NamedTuple
 
 from moonlynx.judge.backends.pretrained import has_adapters, read_base
@@ -65,6 +68,7 @@ def judge_apart(
 
 
 def _judge(load: Callable[[], Benchmark], spec: Spec, output: Path, how: Settings) -> Judged:
+    Thread(target=_end_with_parent, daemon=True).start()
     try:
         judged = judge_benchmark(load(), spec, output, how)
     except MoonlynxError as error:  # not all of them can be pickled
@@ -75,6 +79,13 @@ def _judge(load: Callable[[], Benchmark], spec: Spec, output: Path, how: Setting
         with written_whole(path) as draft:
             draft.write_text(f"{peak}\n", encoding="utf-8")
     return judged
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as the one that waits for it is gone, as when that was killed."""
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)
 
 
 def _read_peak(path: Path) -> int | None:

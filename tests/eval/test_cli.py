@@ -1,5 +1,8 @@
 import json
 import re
+import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -171,6 +174,22 @@ def test_precisions_are_compared_with_the_first(evaluate, tmp_path):
     assert evaluate("--precisions")[0] == 2
     code, _, err = evaluate("--judge", "lynx:/nowhere@transformers", "--precisions")
     assert (code, "there is no model at /nowhere" in err) == (2, True)
+
+
+@pytest.mark.heavy
+def test_a_precision_being_judged_ends_with_the_killed_run(fixtures, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(120)
+        judge = f"lynx:model@http://127.0.0.1:{server.getsockname()[1]}/v1?timeout=600"
+        named = ("--benchmark", fixtures / "benchmark.jsonl", "--output", tmp_path / "out")
+        command = (sys.executable, "-m", "moonlynx", "eval", *named, "--judge", judge)
+        with subprocess.Popen((*command, "--judge", "token-similarity", "--precisions")) as run:
+            asked, _ = server.accept()
+            run.kill()
+        with asked:
+            asked.settimeout(60)
+            while asked.recv(65536):  # its request, then the end of who made it
+                pass
 
 
 def test_the_size_of_adapters_is_that_of_their_base_as_well(tmp_path):
