@@ -1,6 +1,7 @@
 """The chat model that is trained: loaded whole or in nf4, with or without adapters."""
 
 import logging
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +95,16 @@ def find_adapters(run: Run) -> Path | None:
         return None
     folder = Path(run.base)
     if is_on_hub(run.base):
-        try:
-            folder = find_folder("training", _at_revision(run, run.base), _ADAPTER_FILES)
-        except BackendError as error:
-            raise BaseNotUsable(f"base: {error}") from None
+        folder = _of_the_hub(_at_revision(run, run.base))
     return folder if has_adapters(folder) else None
+
+
+@lru_cache(1)  # what a branch of the Hub has may change, under the feet of a run that asks anew
+def _of_the_hub(name: str) -> Path:
+    try:
+        return find_folder("training", name, _ADAPTER_FILES)
+    except BackendError as error:
+        raise BaseNotUsable(f"base: {error}") from None
 
 
 def whole_base(run: Run) -> str:

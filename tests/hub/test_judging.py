@@ -161,7 +161,9 @@ def test_adapters_of_the_hub_are_trained_on(hub, tiny_llama, tmp_path):
     api.create_tag("org/adapters", tag="v1")
     run = Run(base="org/adapters", revision="v1", method="lora", lora=LORA, attention="sdpa")
     assert whole_base(run) == "org/llama"
+    hub.seen.clear()
     assert load_model(run).peft_config["default"].base_model_name_or_path == "org/llama"
+    assert not [path for _, path, _ in hub.seen if "org/adapters" in path], "asked for once a run"
     with pytest.raises(SettingsError, match=r"lora\.rank: write 4, as the adapters in"):
         whole_base(run.model_copy(update={"lora": LORA.model_copy(update={"rank": 8})}))
     with pytest.raises(BaseNotUsable, match="base: org/none@v1 is not a folder here"):
