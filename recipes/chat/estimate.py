@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from moonlynx.judge.backends.base import BackendError
 
 from .fitting import Fitting, Length
-from .model import BaseNotUsable, adapted_layers, find_source, whole_base
+from .model import BaseNotUsable, adapted_layers, as_computed, find_source, whole_base
 from .settings import Run
 
 _GB, _TERA = 1e9, 1e12
@@ -177,7 +177,7 @@ def operations(run: Run, shape: Shape, lengths: Sequence[Length]) -> float:
 def describe(run: Run, fitting: Fitting) -> str:
     """Return the estimate of a run over these chats, as text."""
     whole = Length(run.max_length, run.max_length)
-    found = estimate(run, read_shape(run), fitting.lengths or [whole])
+    found = estimate(as_computed(run), read_shape(run), fitting.lengths or [whole])
     room = run.hardware.memory_gb
     fits = "fits into" if found.memory <= room else "DOES NOT FIT INTO"
     return "\n".join(

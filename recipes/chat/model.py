@@ -149,9 +149,11 @@ def whole_base(run: Run) -> str:
     return str(held.base_model_name_or_path)
 
 
-def in_bf16(run: Run) -> bool:
-    """Return whether a run computes in bf16: it says so, and no CPU that lacks it is to do it."""
-    return run.precision == "bf16" and not (run.hardware.gpus == 0 and half_is_slow())
+def as_computed(run: Run) -> Run:
+    """Return the run in the precision that it has here: fp32 for bf16 on a CPU that lacks it."""
+    if run.precision == "bf16" and run.hardware.gpus == 0 and half_is_slow():
+        return run.model_copy(update={"precision": "fp32"})
+    return run
 
 
 def load_model(run: Run) -> Any:
@@ -163,7 +165,7 @@ def load_model(run: Run) -> Any:
     """
     import torch
 
-    half = in_bf16(run)
+    half = as_computed(run).precision == "bf16"
     if run.precision == "bf16" and not half:
         log.warning(
             "this processor has no instructions for bf16: trained in fp32, in twice the memory and "

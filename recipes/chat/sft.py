@@ -13,7 +13,7 @@ from moonlynx.judge.files.stored import save_record
 from ..hardware import estimate_energy, find_hardware
 from ..runs import SettingsError
 from .fitting import Chat, Fitting, NothingToTrainOn
-from .model import adapters, in_bf16, load_model
+from .model import adapters, as_computed, load_model
 from .record import RECORD_FILE, SourceRecord, TrainingRecord
 from .settings import Run
 from .stopwatch import stopwatch_class
@@ -145,7 +145,7 @@ def arguments_of(run: Run, out: Path, *, measured: bool, tracker: str) -> dict[s
         "warmup_steps": run.warmup_steps,
         "lr_scheduler_type": "cosine_with_min_lr",
         "lr_scheduler_kwargs": {"min_lr_rate": run.min_lr_rate},
-        "bf16": in_bf16(run),
+        "bf16": as_computed(run).precision == "bf16",
         "fp16": run.precision == "fp16",
         # Sharding has checkpoints of its own, see the accelerate configurations.
         "gradient_checkpointing": run.checkpointing and not sharded,

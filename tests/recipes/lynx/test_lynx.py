@@ -18,7 +18,7 @@ from moonlynx.judge.registry import load_judge
 from moonlynx.recipes import lynx
 from moonlynx.recipes.chat import model, trial
 from moonlynx.recipes.chat.command import show_plan
-from moonlynx.recipes.chat.estimate import estimate, read_shape
+from moonlynx.recipes.chat.estimate import describe, estimate, read_shape
 from moonlynx.recipes.chat.fitting import Fitting, Length, NothingToTrainOn
 from moonlynx.recipes.chat.model import BaseNotUsable, adapters, load_model, load_tokenizer
 from moonlynx.recipes.chat.record import read_record
@@ -327,6 +327,11 @@ def test_a_cpu_without_bf16_trains_in_fp32(tiny_llama, tmp_path, monkeypatch, ca
     assert load_model(run).dtype.itemsize == (4 if slow else 2)
     assert arguments_of(run, tmp_path, measured=False, tracker="none")["bf16"] is not slow
     assert ("this processor has no instructions for bf16" in caplog.text) is slow
+    estimates = {
+        describe(run.model_copy(update={"precision": each}), Fitting([], [], []))
+        for each in ("bf16", "fp32")
+    }
+    assert len(estimates) == (1 if slow else 2)
     on_gpu = run.model_copy(update={"hardware": run.hardware.model_copy(update={"gpus": 1})})
     assert arguments_of(on_gpu, tmp_path, measured=False, tracker="none")["bf16"]
 
