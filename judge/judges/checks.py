@@ -1,4 +1,4 @@
-"""What is checked once the claims are judged: what the answer cites, and what it denies.
+"""What is checked once the claims are judged: what the answer cites, and what documents refute.
 
 A citation is checked as ALCE does it (Gao et al. 2023, arXiv 2305.14627, section 4): a sentence is
 judged again, by the same judge, beside what it cites and nothing else.
@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 
 from ..contract.base import Judge
 from ..contract.steps import Progress, Steps, Wrapper, steps_of
-from ..contract.types import Citation, CitationStatus, Evidence, Example, Span, Verdict
+from ..contract.types import Citation, CitationStatus, Example, Verdict
 from ..decision.cost import total_usage
-from ..text import Mark, Piece, find_denial, iter_sentences, read_markup, stems_of
+from ..text import Mark, Piece, read_markup
 from ..text.sources import find_document
 from .cited import Unit, read_units
-from .findings import clip, fail_by, share_supported
+from .findings import clip, fail_by
+from .refuted import mark_false_refusals, mark_near_copies
 
 CITATIONS = "citations"
 _CHECKED = 8  # documents of one sentence that are read by themselves
@@ -71,11 +72,12 @@ class _Reading:
 
 
 class Checked(Wrapper):
-    """A judge whose verdicts say what became of each citation, and which refusals are false.
+    """A judge whose verdicts say what became of each citation, and what the documents refute.
 
-    A false refusal is an UNSUPPORTED sentence and its answer FAIL. With `required` an answer is
-    FAIL too where a sentence that claims something cites nothing or wrongly. `raw_score` stays the
-    judge's own; where a check changes the score, `probability` is null and `stages` names it.
+    A false refusal, or a copy of a document's sentence that turns it round, is an UNSUPPORTED
+    sentence and its answer FAIL. With `required` an answer is FAIL too where a sentence that claims
+    something cites nothing or wrongly. `raw_score` stays the judge's own; where a check changes the
+    score, `probability` is null and `stages` names it.
     """
 
     def __init__(self, judge: Judge, *, required: bool = False) -> None:
@@ -94,7 +96,7 @@ class Checked(Wrapper):
         settled = []
         for example, verdict, reading in zip(examples, verdicts, readings, strict=True):
             if verdict.score is not None:
-                verdict = mark_false_refusals(example, verdict)
+                verdict = mark_near_copies(example, mark_false_refusals(example, verdict))
             if reading is not None:
                 reading.found = {key: next(found) for key in reading.asked}
                 usage = total_usage(one.usage for one in (verdict, *reading.found.values()))
@@ -191,62 +193,3 @@ def _said(citation: Citation) -> str:
         return "a document that does not exist"
     where = "another does" if citation.status == "supported_elsewhere" else "none does"
     return f"document {citation.document + 1}, which does not support it ({where})"
-
-
-NAME = "refusals"
-_HELD = 0.75  # of a topic's words in a sentence of a document, that it is spoken of there
-_PREFIX = 4  # letters that related words share: need, needed
-_REFERS = frozenset(("it", "its", "this", "that", "they", "them", "these", "those"))
-
-
-def mark_false_refusals(example: Example, verdict: Verdict) -> Verdict:
-    """Mark the false refusals among the sentences that claim nothing: its answer is FAIL.
-
-    They say that the documents do not say something, where they do. The words of what is denied are
-    looked for in each sentence of the documents. No model is asked: Luna's encoder, given the topic
-    for a claim, told the two kinds apart no better.
-    """
-    sentences, spans, reasons = [], [], []
-    for sentence in verdict.sentences:
-        text = example.answer[sentence.start : sentence.end]
-        topic = find_denial(text) if sentence.label == "NO_INFO" else None
-        found = _spoken_of(text[slice(*topic)], example) if topic else None
-        if found is not None:
-            update = {"label": "UNSUPPORTED", "kind": "false_refusal", "evidence": (found,)}
-            sentence = sentence.model_copy(update=update)
-            spans.append(Span(start=sentence.start, end=sentence.end, text=text))
-            said = example.context[found.document][found.start : found.end]
-            reasons.append(f"FALSE REFUSAL: “{clip(text)}” A document says: “{clip(said)}”")
-        sentences.append(sentence)
-    if not reasons:
-        return verdict
-    return verdict.model_copy(
-        update=fail_by(verdict, NAME, reasons)
-        | {
-            "sentences": tuple(sentences),
-            "faithfulness": share_supported(sentences),
-            "spans": tuple(sorted([*verdict.spans, *spans], key=lambda span: span.start)),
-        }
-    )
-
-
-def _spoken_of(topic: str, example: Example) -> Evidence | None:
-    """Find the sentence of a document that holds the words of a topic, if one does.
-
-    What "it" is, the question says.
-    """
-    wanted = set(stems_of(topic))
-    if not wanted or _REFERS.intersection(topic.casefold().split()):
-        wanted |= set(stems_of(example.question))
-    for index, document in enumerate(example.context if wanted else ()):
-        for start, end, text in iter_sentences(document):
-            there = set(stems_of(text))
-            held = sum(any(_related(one, word) for word in there) for one in wanted)
-            if held >= _HELD * len(wanted):
-                return Evidence(document=index, start=start, end=end, relation="conflict")
-    return None
-
-
-def _related(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
-    return one == other or (len(short) >= _PREFIX and long.startswith(short))

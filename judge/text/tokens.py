@@ -24,7 +24,7 @@ _TOKEN = re.compile(
     rf"|(?P<word>{_LETTERS}(?>(?:['’](?!\d){_LETTERS})*))"
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_STOP_WORDS = frozenset(
+STOP_WORDS = frozenset(
     """a about above after again against all also am an and any are as at be because been before
     being below between both but by can could did do does doing down during each either else ever
     few for from further had has have having he her here hers herself him himself his how i if in
@@ -50,7 +50,7 @@ class Token(NamedTuple):
 
 def content_tokens(text: str) -> list[Token]:
     """Return the content tokens of `text`, in order; forms are case-folded and NFKC-normalised."""
-    return [token for token in words(text) if token.form not in _STOP_WORDS]
+    return [token for token in words(text) if token.form not in STOP_WORDS]
 
 
 def forms_of(text: str) -> set[str]:

@@ -116,6 +116,29 @@ def test_a_false_refusal_fails_and_names_the_passage():
     assert asked.score == "FAIL"
 
 
+def test_a_copy_that_turns_a_sentence_round_fails():
+    judge = load_judge("token-similarity")
+    context = ["The museum opened in 1972. It is not open on Mondays. Tickets cost 12 euros."]
+    found = judged(judge, "It is open on Mondays [1].", context)
+    (sentence,), (span,) = found.sentences, found.spans
+    assert (found.score, sentence.label, sentence.kind, found.faithfulness) == (
+        "FAIL",
+        "UNSUPPORTED",
+        "contradicted",
+        0.0,
+    )
+    (evidence,) = sentence.evidence
+    assert context[0][evidence.start : evidence.end] == "It is not open on Mondays."
+    assert (evidence.relation, span.text) == ("conflict", "is open")
+    assert found.reasoning[0] == (
+        "CONTRADICTED: “It is open on Mondays [1].” says “is open”, and a document “is not open”."
+    )
+    assert found.stages[0].judge == "near-copies"
+    assert judged(judge, "It is not open on Mondays.", context).score == "PASS"
+    both = [*context, "In summer it is open on Mondays."]
+    assert judged(judge, "It is open on Mondays.", both).score == "PASS"
+
+
 LEAST = {"citations": 57, "markup": 28, "denials": 25, "graded": 57}  # of 60, 30, 30 and 60
 
 
