@@ -7,6 +7,7 @@ thinks. Rules for English, made to miss: what differs in more than that is left 
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -42,6 +43,8 @@ _MUTUAL = frozenset(
     """alongside between border borders cousin different equal equals married met near neighbour
     next partner same similar sister together twin versus vs with""".split()  # noqa: SIM905
 )
+# They may come and go where nothing else changes.
+_JOINTS = frozenset("also and at but in its on so that then this when while".split())  # noqa: SIM905
 _CLAUSE_WORDS = frozenset(
     "although and as because but or since so though when which while who".split()  # noqa: SIM905
 )
@@ -106,9 +109,10 @@ def find_changes(source: str, claim: str) -> list[Change] | None:
     least = min(sum(map(_is_content, one.words)) for one in sentences)
     if not least or source.rstrip().endswith("?") or claim.rstrip().endswith("?"):
         return None
-    ways = [_Pair(*sentences, edits) for edits in (_in_order(*sentences), _by_place(*sentences))]
-    swaps = [(way, [swap]) for way in ways if (swap := _swap(way))]
-    pair, changes = swaps[0] if swaps else (ways[0], _turns(ways[0]))
+    if swap := _swap(*sentences):
+        return [swap]
+    pair = _Pair(*sentences, _in_order(*sentences))
+    changes = _turns(pair)
     lost = [word for one in pair.edits for word in pair.source.words[one.a : one.b]]
     shared = sum(map(_is_content, pair.source.words)) - sum(map(_is_content, lost))
     turned = sum(one.kind != "number" for one in changes)  # another number may be a sum or a share
@@ -134,8 +138,9 @@ def _forms(text: str, token: Token) -> Iterator[_Word]:
         if helper := _IRREGULAR.get(form[:-3], form[:-3]):
             yield _Word(token.start, token.end, helper, helper)
         form = "not"
-    # "Company A" has a name, "A company" an article.
-    if form not in ("a", "an", "the") or (text[token.start] == "A" and token.start):
+    if form == "a" and text[token.start] == "A" and token.start:
+        form = "A"  # "company A" has a name, "A company" an article
+    if form not in ("a", "an", "the"):
         yield _Word(token.start, token.end, form, form if form in STOP_WORDS else stem(form))
 
 
@@ -273,19 +278,36 @@ def _rounds(one: str | float | None, other: str | float | None) -> bool:
     return any(round(one, digits) == other for digits in range(-9, 3))
 
 
-def _swap(pair: _Pair) -> Change | None:
-    """Find two words, or runs of words, in each other's place, with others between them."""
-    if len(pair.edits) != 2 or any(word.form in _MUTUAL for word in pair.source.words):
+def _swap(source: _Sentence, claim: _Sentence) -> Change | None:
+    """Find two words, or runs of words, in each other's place, with others between them.
+
+    Apart from that the claim may leave words out, and join its clauses in another way.
+    """
+    forms = [Counter(w.form for w in one.words if not _is_content(w)) for one in (source, claim)]
+    joined = (forms[0] - forms[1]) + (forms[1] - forms[0])
+    if not joined.keys() <= _JOINTS or _MUTUAL & {word.form for word in source.words}:
         return None
-    (one, other), was, now = pair.edits, _keys(pair.source), _keys(pair.claim)
-    first, second = was[one.a : one.b], was[other.a : other.b]
-    if not first or not second or (first, second) != (now[other.c : other.d], now[one.c : one.d]):
-        return None
-    moved = (*pair.source.words[one.a : one.b], *pair.source.words[other.a : other.b])
-    between = pair.source.words[one.b : other.a]
-    apart = any(_is_content(word) or word.form in _NEGATIONS for word in between)
-    if not apart or any(word.form == "or" for word in between) or not any(map(_is_content, moved)):
-        return None
-    return Change(
-        "swap", pair.source.range(one.a, other.b - 1), pair.claim.range(one.c, other.d - 1)
+    told = [one._replace(words=[*filter(_is_content, one.words)]) for one in (source, claim)]
+    was, now = map(_keys, told)
+    for edits in (_in_order(*told), _by_place(*told)):
+        moved = [one for one in edits if one.c < one.d]
+        left = sum(one.b - one.a for one in edits) - sum(one.b - one.a for one in moved)
+        if len(moved) != 2 or left > (1 - _SHARE) * len(was):
+            continue
+        one, other = moved
+        first, second = was[one.a : one.b], was[other.a : other.b]
+        exchanged = (first, second) == (now[other.c : other.d], now[one.c : one.d])
+        if not first or not second or not exchanged:
+            continue
+        start, end = told[0].words[one.b - 1].end, told[0].words[other.a].start
+        between = [word for word in source.words if start <= word.start < end]
+        if _are_apart(between):
+            ranges = told[0].range(one.a, other.b - 1), told[1].range(one.c, other.d - 1)
+            return Change("swap", *ranges)
+    return None
+
+
+def _are_apart(between: list[_Word]) -> bool:
+    return any(_is_content(word) or word.form in _NEGATIONS for word in between) and not any(
+        word.form == "or" for word in between
     )
