@@ -5,6 +5,8 @@ document's sentence that turn it round.
 """
 
 from collections.abc import Callable
+from functools import lru_cache
+from heapq import nlargest
 from typing import NamedTuple
 
 from ..contract.types import Evidence, Example, Sentence, SentenceKind, Span, Verdict
@@ -12,6 +14,7 @@ from ..text import find_denial, iter_sentences, read_markup, stems_of
 from ..text.near_copies import find_changes
 from .findings import clip, fail_by, share_supported
 
+_NEAREST = 8  # sentences that are aligned with a claim: there may be thousands, and as many claims
 _HELD = 0.75  # of a topic's words in a sentence of a document, that it is spoken of there
 _PREFIX = 4  # letters that related words share: need, needed
 _REFERS = frozenset(("it", "its", "this", "that", "they", "them", "these", "those"))
@@ -74,11 +77,16 @@ def mark_near_copies(example: Example, verdict: Verdict) -> Verdict:
 
 
 def _is_said(claim: str, example: Example) -> bool:
-    return any(
-        find_changes(text, claim) == []
-        for document in example.context
-        for _, _, text in iter_sentences(document)
-    )
+    """Return whether a sentence says the claim as it is, of those that have most of its words."""
+    wanted = set(stems_of(claim))
+    sentences = (one for document in example.context for one in _read(document))
+    nearest = nlargest(_NEAREST, sentences, lambda one: (len(wanted & one[1]), -len(one[1])))
+    return any(find_changes(text, claim) == [] for text, _ in nearest)
+
+
+@lru_cache(64)  # of the documents of one answer, for each of its sentences
+def _read(document: str) -> list[tuple[str, set[str]]]:
+    return [(text, set(stems_of(text))) for _, _, text in iter_sentences(document)]
 
 
 def _mark(

@@ -22,6 +22,7 @@ Kind = Literal["negation", "opposite", "number", "unit", "swap"]
 Range = tuple[int, int]
 
 _LEAST = 3  # content words that the two share, or one less where nothing else differs
+_MOST = 200  # words of a sentence: longer ones take long to align
 _SHARE = 0.75  # of the shorter sentence's content words that the other one has as well
 _NEGATIONS = frozenset(("not", "never", "no"))
 _NEITHER = frozenset(("neither", "nor"))
@@ -107,6 +108,8 @@ def find_changes(source: str, claim: str) -> list[Change] | None:
     """
     sentences = _Sentence(source, _read(source)), _Sentence(claim, _read(claim))
     least = min(sum(map(_is_content, one.words)) for one in sentences)
+    if max(len(one.words) for one in sentences) > _MOST:
+        return None
     if not least or source.rstrip().endswith("?") or claim.rstrip().endswith("?"):
         return None
     if swap := _swap(*sentences):
