@@ -5,6 +5,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, TypeVar
 
 from ..contract.spec import SpecError
@@ -168,19 +169,34 @@ def load_causal(model: str | Path, **options: Any) -> Any:
         model: a folder or a Hub id, of a model or of adapters on one, or a GGUF file.
         options: for Transformers' `from_pretrained`.
     """
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
-
     source = source_of(str(model))
     if has_adapters(folder := Path(source["pretrained_model_name_or_path"])):
         return load_adapted(folder, **options).get_base_model()
+    if "gguf_file" in source:
+        return _load_gguf(source, **options)
+    return _load(source, **options)
+
+
+def _load(source: Mapping[str, Any], **options: Any) -> Any:
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
+
     config = AutoConfig.from_pretrained(**source)
     kind = AutoModelForImageTextToText if can_see(config) else AutoModelForCausalLM
-    network = kind.from_pretrained(**source, config=config, use_safetensors=True, **options)
-    if "gguf_file" in source:
-        # It is dequantised, but still says that it is not, and so could not be trained on.
-        network.hf_quantizer, network.is_quantized = None, False
-        del network.config.quantization_config
-    return network
+    return kind.from_pretrained(**source, config=config, use_safetensors=True, **options)
+
+
+def _load_gguf(
+    source: Mapping[str, Any], *, quantization_config: Any = None, **options: Any
+) -> Any:
+    network = _load(source, **options)
+    # It is dequantised, but still says that it is not, and so could not be trained on.
+    network.hf_quantizer, network.is_quantized = None, False
+    del network.config.quantization_config
+    if quantization_config is None:
+        return network
+    with TemporaryDirectory() as folder:  # quantised anew is only what is loaded from a checkpoint
+        network.save_pretrained(folder)
+        return load_causal(folder, quantization_config=quantization_config, **options)
 
 
 def has_adapters(folder: Path) -> bool:
