@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from functools import lru_cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from .spelled import find_spelled
@@ -49,6 +50,7 @@ _JOINTS = frozenset("also and at but in its on so that then this when while".spl
 _CLAUSE_WORDS = frozenset(
     "although and as because but or since so though when which while who".split()  # noqa: SIM905
 )
+_LISTED = re.compile(r"\s*(?:[,;/&]|,?\s*\band\b)\s*(?:(?:the|an?)\s)?", re.IGNORECASE)
 _CLAUSE_MARK = re.compile(r"[,;:.()–—]")
 _OPPOSITES = frozenset(
     pair
@@ -302,15 +304,16 @@ def _swap(source: _Sentence, claim: _Sentence) -> Change | None:
         exchanged = (first, second) == (now[other.c : other.d], now[one.c : one.d])
         if not first or not second or not exchanged:
             continue
-        start, end = told[0].words[one.b - 1].end, told[0].words[other.a].start
-        between = [word for word in source.words if start <= word.start < end]
-        if _are_apart(between):
+        if _are_apart(source, told[0].words[one.b - 1 : other.a + 1]):
             ranges = told[0].range(one.a, other.b - 1), told[1].range(one.c, other.d - 1)
             return Change("swap", *ranges)
     return None
 
 
-def _are_apart(between: list[_Word]) -> bool:
-    return any(_is_content(word) or word.form in _NEGATIONS for word in between) and not any(
-        word.form == "or" for word in between
-    )
+def _are_apart(source: _Sentence, told: list[_Word]) -> bool:
+    """Return whether other words stand between the first and the last, which are no list's."""
+    gaps = [source.text[one.end : other.start] for one, other in pairwise(told)]
+    start, end = told[0].end, told[-1].start
+    between = {word.form for word in source.words if start <= word.start < end}
+    listed = "or" in between or (_LISTED.fullmatch(gaps[0]) and _LISTED.fullmatch(gaps[-1]))
+    return not listed and (len(told) > 2 or bool(between & _NEGATIONS))
