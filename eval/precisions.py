@@ -6,7 +6,6 @@ The judges are one model, the first the reference, as a checkpoint in 32 bits be
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing import parent_process
 from pathlib import Path
 from threading import Thread
 from typing import NamedTuple
@@ -83,6 +82,8 @@ def _judge(load: Callable[[], Benchmark], spec: Spec, output: Path, how: Setting
 
 def _end_with_parent() -> None:
     """End this process as soon as the one that waits for it is gone, as when that was killed."""
+    from multiprocessing import parent_process
+
     if parent := parent_process():
         parent.join()
         os._exit(1)
