@@ -72,7 +72,7 @@ def render_lynx_card(
     base = read_base(weights) if has_adapters(weights) else run.base
     before = None if base == run.base else run.base  # adapters that the run went on from
     base = repository(base) if is_on_hub(base) else base  # of a GGUF file, its place
-    sources = [each.source for each in record.sources]
+    sources = [each.source for each in record.read_sources]
     text = fill(
         TEMPLATE,
         card_data=_metadata(name, base, run, sources, measured).to_yaml(),
@@ -128,6 +128,6 @@ def _metadata(
 def _data_table(record: TrainingRecord) -> str:
     rows = [
         [each.source, f"{each.passes:,}", f"{each.fails:,}", each.licence]
-        for each in record.sources
+        for each in record.read_sources
     ]
     return table(["source", "PASS", "FAIL", "licence as stated"], rows, (0, 3))

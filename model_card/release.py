@@ -194,7 +194,7 @@ def _stated_licences(folder: Path) -> dict[str, str]:
     is_head = (folder / HEAD).is_file()  # of Luna-2, whose record is another
     if is_head or not (folder.parent / chat.RECORD_FILE).is_file():
         return {}
-    return {each.source: each.licence for each in chat.read_record(folder.parent).sources}
+    return {each.source: each.licence for each in chat.read_record(folder.parent).read_sources}
 
 
 def _licence_of_data(name: str) -> str | None:

@@ -1,5 +1,7 @@
 """What a run of fine-tuning was and took: `trained.json`, for the chain's report and the card."""
 
+from __future__ import annotations
+
 import datetime
 from collections import Counter
 from collections.abc import Sequence
@@ -46,6 +48,26 @@ class TrainingRecord(Record):
     date: datetime.date
     commit: str | None  # of the code, "-dirty" appended where files had changed
     versions: dict[str, str]
+    # of the run whose adapters this one went on from, where it is known
+    before: TrainingRecord | None = None
+
+    @property
+    def runs(self) -> tuple[TrainingRecord, ...]:
+        """The runs that the weights are of, the first one first, this one last."""
+        return (*(self.before.runs if self.before else ()), self)
+
+    @property
+    def read_sources(self) -> tuple[SourceRecord, ...]:
+        """The sources of all these runs, in the order of their names."""
+        counts: dict[tuple[str, str], list[int]] = {}
+        for each in (source for run in self.runs for source in run.sources):
+            sums = counts.setdefault((each.source, each.licence), [0, 0])
+            sums[0] += each.passes
+            sums[1] += each.fails
+        return tuple(
+            SourceRecord(source=source, licence=licence, passes=passes, fails=fails)
+            for (source, licence), (passes, fails) in sorted(counts.items())
+        )
 
 
 def count_sources(rows: Sequence[QARow]) -> tuple[SourceRecord, ...]:

@@ -13,8 +13,8 @@ from moonlynx.judge.files.stored import save_record
 from ..hardware import estimate_energy, find_hardware
 from ..runs import SettingsError
 from .fitting import Chat, Fitting, NothingToTrainOn
-from .model import adapters, as_computed, load_model
-from .record import RECORD_FILE, SourceRecord, TrainingRecord
+from .model import adapters, as_computed, find_adapters, load_model
+from .record import RECORD_FILE, SourceRecord, TrainingRecord, read_record
 from .settings import Run
 from .stopwatch import stopwatch_class
 
@@ -40,6 +40,7 @@ def tune(
     Raises:
         NothingToTrainOn: there are no chats.
         SettingsError: the warm-up is longer than the run.
+        RecordError: the run goes on from adapters whose record is broken.
     """
     from transformers.trainer_utils import get_last_checkpoint
 
@@ -53,6 +54,7 @@ def tune(
             f"warmup_steps: {run.warmup_steps} is no less than the {steps} steps of the run; "
             "lower it, or make batch smaller"
         )
+    before = read_before(run)
     log.info("%d rows, %d left out as too long", len(fitting.chats), len(fitting.too_long))
     arguments = arguments_of(run, out, measured=bool(measured), tracker=tracker)
     trainer = build_trainer(run, tokenizer, fitting.chats, measured, arguments)
@@ -88,10 +90,26 @@ def tune(
         date=datetime.datetime.now(datetime.UTC).date(),
         commit=git_commit(),
         versions=versions("torch", "transformers", "trl", "peft"),
+        before=before,
     )
     if trainer.accelerator.is_main_process:
         save_record(record, out / RECORD_FILE)
     return record
+
+
+def read_before(run: Run) -> TrainingRecord | None:
+    """Read the record of the run whose adapters this one goes on from; None where there is none."""
+    if (adapted := find_adapters(run)) is None:
+        return None
+    if (adapted.parent / RECORD_FILE).is_file():
+        return read_record(adapted.parent)
+    log.warning(
+        "base: beside the adapters in %s there is no %s: the record of this run will not say what "
+        "they had read, nor under which licences",
+        run.base,
+        RECORD_FILE,
+    )
+    return None
 
 
 def build_trainer(

@@ -205,3 +205,24 @@ def test_the_size_of_adapters_is_that_of_their_base_as_well(tmp_path):
     assert _file_bytes(judge) == 730
     settings.write_text(json.dumps({"base_model_name_or_path": "ORG/MODEL"}))
     assert _file_bytes(judge) is None, "part of it is not a file here"
+
+
+def test_the_size_of_what_was_downloaded(tmp_path, monkeypatch):
+    import huggingface_hub.constants as hub
+
+    monkeypatch.setattr(hub, "HF_HUB_CACHE", str(tmp_path))
+    place = tmp_path / "models--ORG--MODEL"
+    folder = place / "snapshots" / (40 * "0")
+    folder.mkdir(parents=True)
+    (place / "refs").mkdir()
+    (place / "refs" / "main").write_text(40 * "0")
+    (folder / "model.safetensors").write_bytes(bytes(700))
+    (folder / "model-q4.gguf").write_bytes(bytes(40))
+    for judge, size in {
+        "lynx:ORG/MODEL@transformers": 700,
+        "lynx:ORG/MODEL/model-q4.gguf@llamacpp": 40,
+        "lynx:ORG/MODEL/model-q8.gguf@llamacpp": None,
+        "lynx:ORG/OTHER@transformers": None,
+        "lynx:ORG/MODEL@http://localhost:8000/v1": None,  # which may serve it in another form
+    }.items():
+        assert _file_bytes(parse_spec(judge)) == size, judge

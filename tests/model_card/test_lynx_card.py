@@ -10,7 +10,7 @@ from moonlynx.judge.files.stored import save_record
 from moonlynx.model_card.release import plan_release
 from moonlynx.model_card.results import read_report
 from moonlynx.recipes import lynx
-from moonlynx.recipes.chat.record import RECORD_FILE, read_record
+from moonlynx.recipes.chat.record import RECORD_FILE, SourceRecord, read_record
 from moonlynx.recipes.chat.settings import Lora, Run
 from moonlynx.recipes.lynx.settings import LynxRun
 
@@ -56,7 +56,7 @@ def test_the_card_says_what_the_run_was_and_the_reports_scores(
     head = yaml.safe_load(text.split("---")[1])
     assert head["base_model"] == BASE
     assert head["license"] == "llama3"
-    assert head["datasets"] == ["covidQA", "DROP"]
+    assert head["datasets"] == ["DROP", "covidQA"]
     assert "\n# lynx-8b\n" in text
     assert "2,310 rows, 90 left out as too long; 225 steps of 32 rows, at most 3 epochs" in text
     assert "1.900 at the first step, 0.612 at the last; on 800 validation rows" in text
@@ -77,8 +77,10 @@ def test_the_card_of_adapters_that_give_the_score_alone(card_command, weights, r
     settings = {"base_model_name_or_path": file}
     (weights / "adapter_config.json").write_text(json.dumps(settings))
     before = "runs/before/model"  # which the run went on from
-    record = read_record(weights.parent).model_copy(update={"base": before})
-    save_record(record, weights.parent / RECORD_FILE)
+    first = read_record(weights.parent)
+    more = SourceRecord(source="wiki", licence="CC0-1.0", passes=3, fails=4)
+    update = {"base": before, "before": first, "sources": (first.sources[1], more)}
+    save_record(first.model_copy(update=update), weights.parent / RECORD_FILE)
     run = LynxRun(base=before, method="lora", lora=Lora(rank=4), reply="score")
     (weights.parent / "run.json").write_text(run.model_dump_json())
     assert card_command(**options(weights, report, tmp_path))[0] == 0
@@ -92,6 +94,11 @@ def test_the_card_of_adapters_that_give_the_score_alone(card_command, weights, r
     )
     assert '--judge "lynx:model@transformers?reply=score" --context' in text
     assert "reason" not in text.partition("## Results")[0]
+    # What was read before was read too.
+    assert head["datasets"] == ["DROP", "covidQA", "wiki"]
+    assert " | DROP | 1,202 | 1,198 | CC BY-SA 4.0 | " in text
+    assert " | wiki | 3 | 4 | CC0-1.0 | " in text
+    assert f"\n- **Before it:** 2,310 rows in 225 steps from `{BASE}`, 2026-11-21: 2.00 hours" in text
     assert "\nRight and wrong answers. Where the licence" in text
 
     (weights / "adapter_model.safetensors").write_bytes(b"\x02" + bytes(7) + b"{}")
@@ -100,7 +107,8 @@ def test_the_card_of_adapters_that_give_the_score_alone(card_command, weights, r
     assert licences == {
         "model": "apache-2.0",
         "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF": "Apache-2.0",
-        **{each.source: each.licence for each in record.sources},  # as the rows state them
+        # as the rows state them
+        **{"DROP": "CC BY-SA 4.0", "covidQA": "Apache-2.0", "wiki": "CC0-1.0"},
     }
 
 

@@ -1,6 +1,6 @@
 """Draw rows whose documents several answers share, for a run on a CPU, which reads them once.
 
-python rows-by-document.py TRAIN.jsonl TOKENIZER.json TOKENS > rows.jsonl
+python rows-by-document.py TRAIN.jsonl TOKENIZER.json TOKENS [SHARES.json] > rows.jsonl
 
 Of each document at most eight answers, as many FAIL as PASS where it has both; of each source by
 its share of the tokens that are read.
@@ -10,6 +10,7 @@ import json
 import random
 import sys
 from collections import Counter, defaultdict
+from pathlib import Path
 
 from tokenizers import Tokenizer
 
@@ -26,7 +27,9 @@ SUFFIX = 51  # tokens of the prompt behind the answer, and of the reply
 LONGEST = 720  # tokens of a question, its documents and the longest answer
 OWN = 12  # tokens between a question and its documents
 
-rows, name, tokens = sys.argv[1:]
+rows, name, tokens, *shares = sys.argv[1:]
+if shares:
+    SHARES = json.loads(Path(shares[0]).read_text(encoding="utf-8"))
 tokenizer = Tokenizer.from_file(name)
 draw = random.Random(53)
 

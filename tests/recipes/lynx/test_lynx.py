@@ -287,6 +287,7 @@ def test_adapters_are_trained_on(tiny_llama, tmp_path):
     assert shape == read_shape(tiny(tiny_llama, lora=TOPMOST, **once))
     second = train(run, ROWS, [], tmp_path / "second")
     assert max(second.losses) < first.losses[0] - 1
+    assert (first.before, second.before) == (None, first)
     one, other = (
         load_file(tmp_path / name / "model" / "adapter_model.safetensors")
         for name in ("first", "second")
