@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import groupby, zip_longest
 from typing import NamedTuple
 
-from .spelled import SCALES, Spelled, find_shares, find_spelled
+from .spelled import SCALES, Spelled, find_clock, find_shares, find_spelled
 from .units import BEFORE, UNIT, units
 
 _SCALES = {
@@ -60,6 +60,7 @@ _TIME = re.compile(
     r"(?:\s?(?P<half>[ap])(?:m\b|\.m\.?)|(?<=:\d\d)(?![:\d]))",
     re.IGNORECASE,
 )
+_AND = re.compile(r",?\s(?:and\s)?|")  # between the parts of one quantity
 _JOINT = re.compile(r"\s?(?:-|–|—|to|and|or|through)\s?$")
 
 
@@ -108,10 +109,36 @@ def find_literals(text: str) -> list[Literal]:
                 found.append(literal)
                 taken[literal.start : literal.end] = b"\1" * (literal.end - literal.start)
     found.sort()
+    found = _joined(text, found)
     return [
         one._replace(to_next=_is_range(text, one, other))
         for one, other in zip_longest(found, found[1:])
     ]
+
+
+def _joined(text: str, literals: list[Literal]) -> list[Literal]:
+    """Join what is one quantity in two units, as "2 hours and 18 minutes"."""
+    found: list[Literal] = []
+    for literal in literals:
+        if found and _AND.fullmatch(text[found[-1].end : literal.start]):
+            last = found[-1]
+            sums = tuple(
+                Number(
+                    one.value / other.size + other.written,
+                    one.value + other.value,
+                    one.dimension,
+                    other.step,
+                    other.size,
+                )
+                for one in last.numbers
+                for other in literal.numbers
+                if one.dimension == other.dimension and other.value < one.size > other.size
+            )
+            if sums:
+                found[-1] = Literal(last.start, literal.end, sums)
+                continue
+        found.append(literal)
+    return found
 
 
 def _is_range(text: str, one: Literal, other: Literal | None) -> bool:
@@ -222,3 +249,5 @@ def _times(text: str) -> Iterator[Literal]:
         # Without a half of the day, "9:30" may mean the evening.
         readings = (minutes,) if half or minutes >= 780 else (minutes, (minutes + 720) % 1440)
         yield Literal(match.start(), match.end(), minutes=readings)
+    for clock in find_clock(text):
+        yield Literal(clock.start, clock.end, minutes=clock.minutes)

@@ -40,15 +40,6 @@ _SCALE = "|".join(SCALES)
 _BEHIND_SCALE = "|".join(f"(?<={scale})" for scale in SCALES)
 _WORD = "|".join(sorted([*_WORDS, *SCALES], key=len, reverse=True))
 _DIGIT = "|".join(_ONES[:10])
-_SPELLED = re.compile(
-    rf"\b(?P<one>(?P<half>half\s)?an?\s(?=(?:{_SCALE})\b))?"
-    rf"(?P<words>(?:{_WORD})(?:(?:[\s-]|(?:{_BEHIND_SCALE})\sand\s)(?:{_WORD}))*)\b"
-    rf"(?:(?:\spoint(?P<decimals>(?:\s(?:{_DIGIT}))+)|(?P<more>\sand\sa\shalf))\b"
-    rf"(?:[\s-](?P<scale>{_SCALE})\b)?)?"
-    rf"(?:[\s-](?P<unit>{UNIT})(?!\w))?"
-    rf"|\bhalf\san?\s(?P<half_of>{UNIT})(?!\w)",
-    re.IGNORECASE,
-)
 _PARTS = {
     "half": 2,
     "third": 3,
@@ -57,10 +48,36 @@ _PARTS = {
 }
 _PART = "|".join(_PARTS)
 _COUNT = "|".join(_ONES[1:10])
+_SPELLED = re.compile(
+    rf"\b(?P<parts>an?|{_COUNT})[\s-](?P<part>{_PART})s?\sof\san?\s(?P<part_of>{UNIT})(?!\w)"
+    rf"|\b(?P<one>(?P<half>half\s)?an?\s(?=(?:{_SCALE})\b))?"
+    rf"(?P<words>(?:{_WORD})(?:(?:[\s-]|(?:{_BEHIND_SCALE})\sand\s)(?:{_WORD}))*)\b"
+    rf"(?:(?:\spoint(?P<decimals>(?:\s(?:{_DIGIT}))+)|(?P<more>\sand\sa\shalf))\b"
+    rf"(?:[\s-](?P<scale>{_SCALE})\b)?)?"
+    rf"(?:[\s-](?P<unit>{UNIT})(?!\w)(?P<behind>\sand\sa\shalf\b(?!-))?)?"
+    rf"|\bhalf(?:\san?\s|-)(?P<half_of>{UNIT})(?!\w)"
+    rf"|\ba\s(?P<one_of>fortnight|decade|century)\b"
+    rf"|\ban?\s(?P<and_half>{UNIT})\sand\sa\shalf\b(?!-)",
+    re.IGNORECASE,
+)
 _SHARE = re.compile(
     rf"\b(?:(?P<count>an?|{_COUNT})[\s-])?(?P<part>{_PART})s?(?P<of>\sof\s"
     r"(?:the|all|its|his|her|their|our|your|my|these|those|them|us)\b)?"
     r"(?!\s(?:day|week|month|year|season|game|match|century|decade|time|way|\d))",
+    re.IGNORECASE,
+)
+# Hours as times of day in words say them: "half past three", "noon", "ten in the morning".
+_HOURS = {
+    **{word: value % 12 for value, word in enumerate(_ONES[:13]) if value},
+    **{str(value): value % 12 for value in range(1, 13)},
+    **{"noon": 12, "midday": 12, "midnight": 0},
+}
+_HOUR = "|".join(sorted(_HOURS, key=len, reverse=True))
+_PAST = {"half": 30, "quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25}
+_CLOCK = re.compile(
+    rf"\b(?:(?:a\s)?(?P<minutes>{'|'.join(reversed(_PAST))})(?:\sminutes)?\s(?P<side>past|to)\s)?"
+    rf"(?P<hour>{_HOUR})(?P<sharp>\so.clock)?"
+    r"(?:\s(?P<part>in\sthe\s(?:morning|afternoon|evening)|at\snight))?\b",
     re.IGNORECASE,
 )
 # "The first half of the", "the other half of the", "more than half of the": no share is stated.
@@ -69,6 +86,7 @@ _NO_SHARE = re.compile(
 )
 _NEAR = Fraction(5)  # percentage points about a share that is meant
 _EXACT = Fraction(1, 1000)
+_NIGHT = 360  # minutes: "three at night" is after midnight, "eight at night" before it
 _MOST = 10**30  # what is longer counts nothing
 
 
@@ -89,6 +107,13 @@ def find_spelled(text: str) -> Iterator[Spelled]:
     for match in _SPELLED.finditer(text):
         if match["half_of"]:
             yield Spelled(*match.span(), Fraction(1, 2), Fraction(1, 10), match["half_of"])
+        elif match["one_of"]:
+            yield Spelled(*match.span(), Fraction(1), Fraction(1), match["one_of"])
+        elif match["and_half"]:
+            yield Spelled(*match.span(), Fraction(3, 2), Fraction(1, 10), match["and_half"])
+        elif match["part_of"]:
+            count, part = _WORDS.get(match["parts"].lower(), 1), _PARTS[match["part"].lower()]
+            yield Spelled(*match.span(), Fraction(count, part), Fraction(1, 100), match["part_of"])
         elif (value := _read(match)) is not None:
             last = re.split(r"[\s-]+", (match["scale"] or match["words"]).lower())[-1]
             yield Spelled(*match.span(), *value, match["unit"], SCALES.get(last, 1))
@@ -111,7 +136,7 @@ def _read(match: re.Match[str]) -> tuple[Fraction, Fraction] | None:
         decimals = [_WORDS[word] for word in match["decimals"].lower().split()]
         step = Fraction(1, 10 ** len(decimals))
         whole += int("".join(map(str, decimals))) * step
-    elif match["more"]:
+    elif match["more"] or match["behind"]:
         # "Two million and a half" is half a million more.
         last = Fraction(SCALES.get(words[-1], 1))
         whole, step = whole + last / 2, last / 10
@@ -132,6 +157,34 @@ def _join(words: list[str]) -> int:
             is_year = 10 <= part < 100 and _WORDS[word] >= 10
             part = part * (100 if is_year else 1) + _WORDS[word]
     return total + part
+
+
+class Clock(NamedTuple):
+    """A time of day in words at [start, end): the minutes since midnight that it may mean."""
+
+    start: int
+    end: int
+    minutes: tuple[int, ...]
+
+
+def find_clock(text: str) -> Iterator[Clock]:
+    """Yield the times of day in words, in order; "eight" alone and "five to ten" are none."""
+    for match in _CLOCK.finditer(text):
+        name, part = match["hour"].lower(), (match["part"] or "").lower()
+        told = bool(match["sharp"] or part or not (name in _ONES or name.isdigit()))
+        near = match["minutes"] and match["minutes"].lower()
+        if not told and (near is None or (match["side"] == "to" and near in _WORDS)):
+            continue
+        minutes = 60 * _HOURS[name]
+        if near:
+            minutes += _PAST[near] if match["side"] == "past" else -_PAST[near]
+        if name in ("noon", "midday", "midnight") or part.endswith("morning"):
+            halves: tuple[int, ...] = (0,)
+        elif part:
+            halves = (0,) if part.endswith("night") and minutes < _NIGHT else (720,)
+        else:
+            halves = (0, 720)
+        yield Clock(*match.span(), tuple((minutes + half) % 1440 for half in halves))
 
 
 def find_shares(text: str, *, loose: bool = False) -> Iterator[Spelled]:

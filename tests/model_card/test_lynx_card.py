@@ -98,7 +98,9 @@ def test_the_card_of_adapters_that_give_the_score_alone(card_command, weights, r
     assert head["datasets"] == ["DROP", "covidQA", "wiki"]
     assert " | DROP | 1,202 | 1,198 | CC BY-SA 4.0 | " in text
     assert " | wiki | 3 | 4 | CC0-1.0 | " in text
-    assert f"\n- **Before it:** 2,310 rows in 225 steps from `{BASE}`, 2026-11-21: 2.00 hours" in text
+    assert (
+        f"\n- **Before it:** 2,310 rows in 225 steps from `{BASE}`, 2026-11-21: 2.00 hours" in text
+    )
     assert "\nRight and wrong answers. Where the licence" in text
 
     (weights / "adapter_model.safetensors").write_bytes(b"\x02" + bytes(7) + b"{}")

@@ -18,6 +18,7 @@ from .blocks import Block, read_blocks
 from .claims import Claim, split_claims
 from .inputs import Limits, premise_room
 from .novelty import NewWord, new_words
+from .wording import in_their_words
 
 _QUESTION = 0.2  # weight of the question's words beside the claim's
 _PIECE = 32  # blocks or claims that are read between two yields
@@ -84,7 +85,7 @@ def read_claims(
             blocks.append(block)
             if len(blocks) % _PIECE == 0:
                 yield
-    reader = _Context(blocks, question)
+    reader = _Context(blocks, question, tokenizer)
     found: list[ClaimWindows] = []
     for claim in split_claims(question, answer, tokenizer, limits):
         found.append(reader.read(claim, limits, windows, closest=closest))
@@ -103,9 +104,10 @@ class _Fit(NamedTuple):
 class _Context:
     """The blocks of an example's context; their words are indexed only where that is needed."""
 
-    def __init__(self, blocks: Sequence[Block], question: str) -> None:
+    def __init__(self, blocks: Sequence[Block], question: str, tokenizer: Tokenizer) -> None:
         self._blocks = blocks
         self._question = question
+        self._tokenizer = tokenizer
         self._lengths = np.array([len(block.ids) for block in blocks], dtype=np.int64)
         self._stems = {stem for block in blocks for stem in block.stems}
 
@@ -119,6 +121,23 @@ class _Context:
     def read(self, claim: Claim, limits: Limits, windows: int, *, closest: bool) -> ClaimWindows:
         if claim.empty:
             return ClaimWindows(claim, (), ())
+        new = new_words(claim.text, self._stems)
+        found = self._read(claim, new, limits, windows, closest=closest)
+        texts = [block.text for window in found.read for block in window.blocks]
+        worded, new = in_their_words(claim, new, texts, self._tokenizer, limits.claim)
+        if worded is claim:
+            return found
+        return self._read(worded, new, limits, windows, closest=closest)
+
+    def _read(
+        self,
+        claim: Claim,
+        new: tuple[NewWord, ...],
+        limits: Limits,
+        windows: int,
+        *,
+        closest: bool,
+    ) -> ClaimWindows:
         room = premise_room(limits, len(claim.lead_ids), len(claim.ids))
         crowded = windows > 0 and self._lengths.sum() > room
         fit = self._fit(claim) if crowded or closest else None
@@ -127,7 +146,7 @@ class _Context:
         return ClaimWindows(
             claim,
             tuple(map(self._window, chosen)),
-            new_words(claim.text, self._stems),
+            new,
             self._closest(fit, chosen) if fit and closest else None,
         )
 

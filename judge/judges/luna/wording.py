@@ -1,0 +1,106 @@
+"""A claim's quantities in the documents' words: `half a year` is read as `six months`.
+
+An encoder of words takes another unit, or a figure for a word, for another quantity. What is equal
+is known, so the claim is read with the words that it was trained to compare.
+"""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from ...text.quantities import Literal, find_literals
+from .claims import Claim
+from .novelty import NewWord
+
+_ORDINAL = re.compile(
+    r"\d(?:st|nd|rd|th)\b|\b(?:first|second|third|fifth|eighth|ninth|twelfth"
+    r"|(?:four|six|seven|ten|eleven|\w+teen)th|\w+tieth)\b",
+    re.IGNORECASE,
+)
+
+
+def in_their_words(
+    claim: Claim,
+    new: tuple[NewWord, ...],
+    texts: Sequence[str],
+    tokenizer: Tokenizer,
+    longest: int,
+) -> tuple[Claim, tuple[NewWord, ...]]:
+    """Return the claim with the documents' words for what equals a quantity of theirs.
+
+    Tokens of these words have the range of the claim's own in the answer. Unchanged where the claim
+    would have more than `longest` tokens.
+
+    Args:
+        claim: as it was cut.
+        new: its words that are new to the documents; a quantity without one is read as it is.
+        texts: of the documents, what the claim is read with.
+        tokenizer: the encoder's.
+        longest: tokens of a claim.
+
+    Returns:
+        The claim, and those of the new words that are still in it.
+    """
+    quantities = [own for own in find_literals(claim.text) if _holds(own, new)] if new else []
+    if not quantities:
+        return claim, new
+    theirs = [
+        (other, text[other.start : other.end]) for text in texts for other in find_literals(text)
+    ]
+    text, places, end = "", [], 0  # the range in the claim of each character of `text`
+    kept = new
+    for own in quantities:
+        found = _equal(own, claim.text[own.start : own.end], theirs)
+        if found is None:
+            continue
+        if claim.text.startswith(".", own.end):
+            found = found.removesuffix(".")  # of "p.m."
+        text += claim.text[end : own.start] + found
+        places += [(i, i + 1) for i in range(end, own.start)] + [(own.start, own.end)] * len(found)
+        end = own.end
+        kept = tuple(word for word in kept if not _overlaps(own, word))
+    if not end:
+        return claim, new
+    text += claim.text[end:]
+    places += [(i, i + 1) for i in range(end, len(claim.text))]
+    encoding = tokenizer.encode(text, add_special_tokens=False)
+    if len(encoding.ids) > longest:
+        return claim, new
+    offsets = [
+        (places[start][0], places[max(start, end - 1)][1]) for start, end in encoding.offsets
+    ]
+    read = claim._replace(
+        text=text,
+        ids=np.array(encoding.ids, dtype=np.int64),
+        offsets=np.array(offsets, dtype=np.int64).reshape(-1, 2) + claim.start,
+    )
+    return read, kept
+
+
+def _holds(own: Literal, new: Sequence[NewWord]) -> bool:
+    return any(_overlaps(own, word) for word in new)
+
+
+def _overlaps(own: Literal, word: NewWord) -> bool:
+    return own.start < word[1] and word[0] < own.end
+
+
+def _equal(own: Literal, text: str, theirs: Sequence[tuple[Literal, str]]) -> str | None:
+    """Return the documents' first words for a quantity; None where they have none."""
+    ordinal = _ORDINAL.search(text) is not None
+    for other, said in theirs:
+        if _same(own, other) and ordinal == (_ORDINAL.search(said) is not None):
+            return said
+    return None
+
+
+def _same(one: Literal, other: Literal) -> bool:
+    """Return whether some reading of the one is a reading of the other."""
+    values = ({(n.value, n.dimension) for n in each.numbers} for each in (one, other))
+    return bool(
+        set.intersection(*values)
+        or set(one.days).intersection(other.days)
+        or set(one.minutes).intersection(other.minutes)
+    )
