@@ -39,6 +39,8 @@ SCALES = {
 _SCALE = "|".join(SCALES)
 _BEHIND_SCALE = "|".join(f"(?<={scale})" for scale in SCALES)
 _WORD = "|".join(sorted([*_WORDS, *SCALES], key=len, reverse=True))
+# An ordinal ends a number: "the first three" are two.
+_CARDINAL = "|".join(sorted([*_ONES, *_TENS, *SCALES], key=len, reverse=True))
 _DIGIT = "|".join(_ONES[:10])
 _PARTS = {
     "half": 2,
@@ -51,7 +53,7 @@ _COUNT = "|".join(_ONES[1:10])
 _SPELLED = re.compile(
     rf"\b(?P<parts>an?|{_COUNT})[\s-](?P<part>{_PART})s?\sof\san?\s(?P<part_of>{UNIT})(?!\w)"
     rf"|\b(?P<one>(?P<half>half\s)?an?\s(?=(?:{_SCALE})\b))?"
-    rf"(?P<words>(?:{_WORD})(?:(?:[\s-]|(?:{_BEHIND_SCALE})\sand\s)(?:{_WORD}))*)\b"
+    rf"(?P<words>(?:(?:{_CARDINAL})(?:[\s-]|(?:{_BEHIND_SCALE})\sand\s))*(?:{_WORD}))\b"
     rf"(?:(?:\spoint(?P<decimals>(?:\s(?:{_DIGIT}))+)|(?P<more>\sand\sa\shalf))\b"
     rf"(?:[\s-](?P<scale>{_SCALE})\b)?)?"
     rf"(?:[\s-](?P<unit>{UNIT})(?!\w)(?P<behind>\sand\sa\shalf\b(?!-))?)?"
