@@ -84,7 +84,7 @@ _CLOCK = re.compile(
 )
 # "The first half of the", "the other half of the", "more than half of the": no share is stated.
 _NO_SHARE = re.compile(
-    r"\b(?:\w*st|\w*nd|\w*rd|\w*th|\w*er|than|below|above|nearly|almost|every|each|top|bottom)\s$"
+    r"\b(?:(?!just\b)\w*st|\w*nd|\w*rd|\w*th|\w*er|than|below|above|nearly|almost|every|each|top|bottom)\s$"
 )
 _NEAR = Fraction(5)  # percentage points about a share that is meant
 _EXACT = Fraction(1, 1000)

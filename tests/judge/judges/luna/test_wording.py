@@ -33,6 +33,7 @@ def read(tokenizer, claim, *documents, limits=LIMITS):
         ("It opens at 1 p.m.", "It opens at 13:00.", "It opens at 1 p.m."),
         ("Due on 2024-03-05.", "It is due on 5 March 2024.", "It is due on 2024-03-05."),
         ("Two, or 5 km, or 90 min.", "2, or 5,000 m, or 1.5 hours.", "Two, or 5 km, or 90 min."),
+        ("They won 25% of them.", "They won just a quarter of them.", "They won just 25% of them."),
         # another quantity, an ordinal, a number beside an ordinal, or nothing new
         ("It keeps for six months.", "It keeps for two years.", None),
         ("It is the third one.", "It has 3 rooms.", None),
