@@ -110,7 +110,9 @@ def test_the_card_of_adapters_that_give_the_score_alone(card_command, weights, r
         "model": "apache-2.0",
         "Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF": "Apache-2.0",
         # as the rows state them
-        **{"DROP": "CC BY-SA 4.0", "covidQA": "Apache-2.0", "wiki": "CC0-1.0"},
+        "DROP": "CC BY-SA 4.0",
+        "covidQA": "Apache-2.0",
+        "wiki": "CC0-1.0",
     }
 
 
