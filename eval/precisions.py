@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Thread
 from typing import NamedTuple
 
-from moonlynx.judge.backends.hub import HubError, download, is_on_hub, split_revision
+from moonlynx.judge.backends.hub import find_cached, split_revision
 from moonlynx.judge.backends.pretrained import has_adapters, read_base
 from moonlynx.judge.batch.judging import read_timings, read_verdicts
 from moonlynx.judge.contract.spec import JudgeSpec, Spec, parse_spec
@@ -129,32 +129,23 @@ def _measure(
 
 def _file_bytes(spec: Spec) -> int | None:
     """Return the size of a judge's weights; None where they are not files here."""
-    if not isinstance(spec, JudgeSpec) or spec.model is None or "://" in (spec.backend or ""):
+    if not isinstance(spec, JudgeSpec) or spec.model is None or spec.over_network:
         return None
     return _weights_bytes(spec.model)
 
 
 def _weights_bytes(model: str) -> int | None:
     """Return the size of a file of weights, or of a folder's with those under its adapters."""
-    path = _path_of(model)
-    if path is None or not path.is_dir():
-        return path.stat().st_size if path and path.exists() else None
+    folder = find_cached(model)
+    # of a file of the Hub, its path in the folder
+    path = folder.joinpath(*split_revision(model)[0].split("/")[2:]) if folder else Path(model)
+    if not path.is_dir():
+        return path.stat().st_size if path.exists() else None
     own = sum(file.stat().st_size for file in path.glob("*.safetensors"))
     if not has_adapters(path):
         return own
     under = _weights_bytes(read_base(path))
     return None if under is None else own + under
-
-
-def _path_of(model: str) -> Path | None:
-    """Return where a model is; one of the Hub where it was downloaded to, if it was."""
-    if not is_on_hub(model):
-        return Path(model)
-    try:
-        folder = download(model, allow_patterns=[], local_files_only=True)
-    except HubError:
-        return None
-    return folder.joinpath(*split_revision(model)[0].split("/")[2:])  # of a file, its path
 
 
 def render(rows: Sequence[Precision], benchmark: Benchmark) -> str:

@@ -143,7 +143,7 @@ def waits_on_network(spec: Spec) -> bool:
     """Return whether a judge, or a stage of it, is asked over a network."""
     if isinstance(spec, CascadeSpec):
         return any(waits_on_network(stage) for stage in spec.stages)
-    return spec.backend is not None and "://" in spec.backend
+    return spec.over_network
 
 
 def _listen(host: str, port: int) -> socket.socket:

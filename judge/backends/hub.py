@@ -59,10 +59,16 @@ def download(model: str, **options: Any) -> Path:
 
 def find_commit(model: str) -> str | None:
     """Return the commit that a downloaded model is at; None where it is not one of the Hub."""
+    folder = find_cached(model)
+    return None if folder is None else folder.name[:_SHOWN]
+
+
+def find_cached(model: str) -> Path | None:
+    """Return the folder that a model was downloaded to; None where it is not one of the Hub."""
     if not is_on_hub(model):
         return None
     try:
-        return download(model, allow_patterns=[], local_files_only=True).name[:_SHOWN]
+        return download(model, allow_patterns=[], local_files_only=True)
     except HubError:
         return None
 

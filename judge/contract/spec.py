@@ -40,6 +40,11 @@ class JudgeSpec:
     backend: str | None = None
     options: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def over_network(self) -> bool:
+        """Whether its model is asked at an address."""
+        return self.backend is not None and "://" in self.backend
+
     def __str__(self) -> str:
         text = self.name
         if self.model is not None:

@@ -62,6 +62,12 @@ _SPELLED = re.compile(
     rf"|\ban?\s(?P<and_half>{UNIT})\sand\sa\shalf\b(?!-)",
     re.IGNORECASE,
 )
+# Of one unit, by the group that names it: how many, and the size of the last digit that is said.
+_AMOUNTS = {
+    "half_of": (Fraction(1, 2), Fraction(1, 10)),
+    "one_of": (Fraction(1), Fraction(1)),
+    "and_half": (Fraction(3, 2), Fraction(1, 10)),
+}
 _SHARE = re.compile(
     rf"\b(?:(?P<count>an?|{_COUNT})[\s-])?(?P<part>{_PART})s?(?P<of>\sof\s"
     r"(?:the|all|its|his|her|their|our|your|my|these|those|them|us)\b)?"
@@ -69,10 +75,11 @@ _SHARE = re.compile(
     re.IGNORECASE,
 )
 # Hours as times of day in words say them: "half past three", "noon", "ten in the morning".
+_TWELVES = {"noon": 12, "midday": 12, "midnight": 0}
 _HOURS = {
     **{word: value % 12 for value, word in enumerate(_ONES[:13]) if value},
     **{str(value): value % 12 for value in range(1, 13)},
-    **{"noon": 12, "midday": 12, "midnight": 0},
+    **_TWELVES,
 }
 _HOUR = "|".join(sorted(_HOURS, key=len, reverse=True))
 _PAST = {"half": 30, "quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25}
@@ -107,12 +114,9 @@ class Spelled(NamedTuple):
 def find_spelled(text: str) -> Iterator[Spelled]:
     """Yield the numbers in words, in order; "millions" or "a few hundred" are left out."""
     for match in _SPELLED.finditer(text):
-        if match["half_of"]:
-            yield Spelled(*match.span(), Fraction(1, 2), Fraction(1, 10), match["half_of"])
-        elif match["one_of"]:
-            yield Spelled(*match.span(), Fraction(1), Fraction(1), match["one_of"])
-        elif match["and_half"]:
-            yield Spelled(*match.span(), Fraction(3, 2), Fraction(1, 10), match["and_half"])
+        kind = match.lastgroup or ""
+        if kind in _AMOUNTS:
+            yield Spelled(*match.span(), *_AMOUNTS[kind], match[kind])
         elif match["part_of"]:
             count, part = _WORDS.get(match["parts"].lower(), 1), _PARTS[match["part"].lower()]
             yield Spelled(*match.span(), Fraction(count, part), Fraction(1, 100), match["part_of"])
@@ -173,14 +177,14 @@ def find_clock(text: str) -> Iterator[Clock]:
     """Yield the times of day in words, in order; "eight" alone and "five to ten" are none."""
     for match in _CLOCK.finditer(text):
         name, part = match["hour"].lower(), (match["part"] or "").lower()
-        told = bool(match["sharp"] or part or not (name in _ONES or name.isdigit()))
+        told = bool(match["sharp"] or part or name in _TWELVES)
         near = match["minutes"] and match["minutes"].lower()
         if not told and (near is None or (match["side"] == "to" and near in _WORDS)):
             continue
         minutes = 60 * _HOURS[name]
         if near:
             minutes += _PAST[near] if match["side"] == "past" else -_PAST[near]
-        if name in ("noon", "midday", "midnight") or part.endswith("morning"):
+        if name in _TWELVES or part.endswith("morning"):
             halves: tuple[int, ...] = (0,)
         elif part:
             halves = (0,) if part.endswith("night") and minutes < _NIGHT else (720,)

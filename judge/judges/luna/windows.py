@@ -85,10 +85,10 @@ def read_claims(
             blocks.append(block)
             if len(blocks) % _PIECE == 0:
                 yield
-    reader = _Context(blocks, question, tokenizer)
+    reader = _Context(blocks, question, tokenizer, limits, windows, closest=closest)
     found: list[ClaimWindows] = []
     for claim in split_claims(question, answer, tokenizer, limits):
-        found.append(reader.read(claim, limits, windows, closest=closest))
+        found.append(reader.read(claim))
         if len(found) % _PIECE == 0:
             yield
     return found
@@ -104,10 +104,22 @@ class _Fit(NamedTuple):
 class _Context:
     """The blocks of an example's context; their words are indexed only where that is needed."""
 
-    def __init__(self, blocks: Sequence[Block], question: str, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        question: str,
+        tokenizer: Tokenizer,
+        limits: Limits,
+        windows: int,
+        *,
+        closest: bool,
+    ) -> None:
         self._blocks = blocks
         self._question = question
         self._tokenizer = tokenizer
+        self._limits = limits
+        self._windows = windows
+        self._reads_closest = closest
         self._lengths = np.array([len(block.ids) for block in blocks], dtype=np.int64)
         self._stems = {stem for block in blocks for stem in block.stems}
 
@@ -118,36 +130,26 @@ class _Context:
         alignment = Alignment(stems, documents, self._lengths.tolist())
         return alignment, _QUESTION * alignment.score(stems_of(self._question))
 
-    def read(self, claim: Claim, limits: Limits, windows: int, *, closest: bool) -> ClaimWindows:
+    def read(self, claim: Claim) -> ClaimWindows:
         if claim.empty:
             return ClaimWindows(claim, (), ())
         new = new_words(claim.text, self._stems)
-        found = self._read(claim, new, limits, windows, closest=closest)
-        texts = [block.text for window in found.read for block in window.blocks]
-        worded, new = in_their_words(claim, new, texts, self._tokenizer, limits.claim)
-        if worded is claim:
-            return found
-        return self._read(worded, new, limits, windows, closest=closest)
+        found = self._read(claim, new)
+        texts = (block.text for window in found.read for block in window.blocks)
+        worded, new = in_their_words(claim, new, texts, self._tokenizer, self._limits.claim)
+        return found if worded is claim else self._read(worded, new)
 
-    def _read(
-        self,
-        claim: Claim,
-        new: tuple[NewWord, ...],
-        limits: Limits,
-        windows: int,
-        *,
-        closest: bool,
-    ) -> ClaimWindows:
-        room = premise_room(limits, len(claim.lead_ids), len(claim.ids))
-        crowded = windows > 0 and self._lengths.sum() > room
-        fit = self._fit(claim) if crowded or closest else None
+    def _read(self, claim: Claim, new: tuple[NewWord, ...]) -> ClaimWindows:
+        room = premise_room(self._limits, len(claim.lead_ids), len(claim.ids))
+        crowded = self._windows > 0 and self._lengths.sum() > room
+        fit = self._fit(claim) if crowded or self._reads_closest else None
         scores = fit.scores if fit and crowded else None
-        chosen = choose_windows(self._lengths, scores, room, windows)
+        chosen = choose_windows(self._lengths, scores, room, self._windows)
         return ClaimWindows(
             claim,
             tuple(map(self._window, chosen)),
             new,
-            self._closest(fit, chosen) if fit and closest else None,
+            self._closest(fit, chosen) if fit and self._reads_closest else None,
         )
 
     def _fit(self, claim: Claim) -> _Fit:

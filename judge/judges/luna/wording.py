@@ -5,7 +5,7 @@ is known, so the claim is read with the words that it was trained to compare.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -24,7 +24,7 @@ _ORDINAL = re.compile(
 def in_their_words(
     claim: Claim,
     new: tuple[NewWord, ...],
-    texts: Sequence[str],
+    texts: Iterable[str],
     tokenizer: Tokenizer,
     longest: int,
 ) -> tuple[Claim, tuple[NewWord, ...]]:
@@ -49,34 +49,36 @@ def in_their_words(
     theirs = [
         (other, text[other.start : other.end]) for text in texts for other in find_literals(text)
     ]
-    text, places, end = "", [], 0  # the range in the claim of each character of `text`
-    kept = new
-    for own in quantities:
-        found = _equal(own, claim.text[own.start : own.end], theirs)
-        if found is None:
-            continue
-        if claim.text.startswith(".", own.end):
-            found = found.removesuffix(".")  # of "p.m."
-        text += claim.text[end : own.start] + found
-        places += [(i, i + 1) for i in range(end, own.start)] + [(own.start, own.end)] * len(found)
-        end = own.end
-        kept = tuple(word for word in kept if not _overlaps(own, word))
-    if not end:
+    pairs = [(own, _equal(own, claim.text[own.start : own.end], theirs)) for own in quantities]
+    changes = [(own, said) for own, said in pairs if said is not None]
+    if not changes:
         return claim, new
+    worded = _word(claim, changes, tokenizer)
+    if len(worded.ids) > longest:
+        return claim, new
+    return worded, tuple(w for w in new if not any(_overlaps(own, w) for own, _ in changes))
+
+
+def _word(claim: Claim, changes: Sequence[tuple[Literal, str]], tokenizer: Tokenizer) -> Claim:
+    """Return the claim with other words for some of its quantities, given in order."""
+    text, places, end = "", [], 0  # the range in the claim of each character of `text`
+    for own, said in changes:
+        if claim.text.startswith(".", own.end):
+            said = said.removesuffix(".")  # of "p.m."
+        text += claim.text[end : own.start] + said
+        places += [(i, i + 1) for i in range(end, own.start)] + [(own.start, own.end)] * len(said)
+        end = own.end
     text += claim.text[end:]
     places += [(i, i + 1) for i in range(end, len(claim.text))]
     encoding = tokenizer.encode(text, add_special_tokens=False)
-    if len(encoding.ids) > longest:
-        return claim, new
     offsets = [
         (places[start][0], places[max(start, end - 1)][1]) for start, end in encoding.offsets
     ]
-    read = claim._replace(
+    return claim._replace(
         text=text,
         ids=np.array(encoding.ids, dtype=np.int64),
         offsets=np.array(offsets, dtype=np.int64).reshape(-1, 2) + claim.start,
     )
-    return read, kept
 
 
 def _holds(own: Literal, new: Sequence[NewWord]) -> bool:
