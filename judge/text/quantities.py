@@ -96,6 +96,7 @@ class Literal(NamedTuple):
     minutes: tuple[int, ...] = ()
     scale: int = 1
     to_next: bool = False
+    ordinal: bool = False
 
 
 def find_literals(text: str) -> list[Literal]:
@@ -165,7 +166,8 @@ def _figures(text: str) -> Iterator[Literal]:
             whole = figure + _VULGAR.get(match["vulgar"], 0)
             readings += _in_units(whole * factor, step * factor, names)
         end = match.end("unit") if unit else match.end("scale") if scale else match.end()
-        yield Literal(match.start(), end, tuple(dict.fromkeys(readings)), scale=factor)
+        numbers, ordinal = tuple(dict.fromkeys(readings)), match["ordinal"] is not None
+        yield Literal(match.start(), end, numbers, scale=factor, ordinal=ordinal)
 
 
 def _in_units(figure: Fraction, step: Fraction, names: list[str]) -> list[Number]:
@@ -202,13 +204,15 @@ def _plain(digits: str) -> tuple[Fraction, Fraction]:
 
 def _worded(found: Iterator[Spelled]) -> Iterator[Literal]:
     """Yield literals of numbers in words; those at one place are readings of one."""
-    for (start, end, scale), same in groupby(found, lambda one: (one.start, one.end, one.scale)):
+    for (start, end), readings in groupby(found, lambda one: (one.start, one.end)):
+        same = list(readings)
         numbers = [
             number
             for each in same
             for number in _in_units(each.value, each.step, [each.unit] if each.unit else [])
         ]
-        yield Literal(start, end, tuple(numbers), scale=scale)
+        scale, ordinal = same[0].scale, same[0].ordinal
+        yield Literal(start, end, tuple(numbers), scale=scale, ordinal=ordinal)
 
 
 def _dates(text: str) -> Iterator[Literal]:

@@ -40,7 +40,8 @@ _SCALE = "|".join(SCALES)
 _BEHIND_SCALE = "|".join(f"(?<={scale})" for scale in SCALES)
 _WORD = "|".join(sorted([*_WORDS, *SCALES], key=len, reverse=True))
 # An ordinal ends a number: "the first three" are two.
-_CARDINAL = "|".join(sorted([*_ONES, *_TENS, *SCALES], key=len, reverse=True))
+_CARDINALS = frozenset([*_ONES, *_TENS, *SCALES])
+_CARDINAL = "|".join(sorted(_CARDINALS, key=len, reverse=True))
 _DIGIT = "|".join(_ONES[:10])
 _PARTS = {
     "half": 2,
@@ -109,6 +110,7 @@ class Spelled(NamedTuple):
     step: Fraction  # the size of the last digit that it says
     unit: str | None  # its name, if any
     scale: int = 1  # the word that it ends with, as "million"
+    ordinal: bool = False
 
 
 def find_spelled(text: str) -> Iterator[Spelled]:
@@ -122,7 +124,8 @@ def find_spelled(text: str) -> Iterator[Spelled]:
             yield Spelled(*match.span(), Fraction(count, part), Fraction(1, 100), match["part_of"])
         elif (value := _read(match)) is not None:
             last = re.split(r"[\s-]+", (match["scale"] or match["words"]).lower())[-1]
-            yield Spelled(*match.span(), *value, match["unit"], SCALES.get(last, 1))
+            ordinal = last not in _CARDINALS
+            yield Spelled(*match.span(), *value, match["unit"], SCALES.get(last, 1), ordinal)
 
 
 def _read(match: re.Match[str]) -> tuple[Fraction, Fraction] | None:

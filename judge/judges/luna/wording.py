@@ -4,7 +4,6 @@ An encoder of words takes another unit, or a figure for a word, for another quan
 is known, so the claim is read with the words that it was trained to compare.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -13,12 +12,6 @@ from tokenizers import Tokenizer
 from ...text.quantities import Literal, find_literals
 from .claims import Claim
 from .novelty import NewWord
-
-_ORDINAL = re.compile(
-    r"\d(?:st|nd|rd|th)\b|\b(?:first|second|third|fifth|eighth|ninth|twelfth"
-    r"|(?:four|six|seven|ten|eleven|\w+teen)th|\w+tieth)\b",
-    re.IGNORECASE,
-)
 
 
 def in_their_words(
@@ -49,7 +42,7 @@ def in_their_words(
     theirs = [
         (other, text[other.start : other.end]) for text in texts for other in find_literals(text)
     ]
-    pairs = [(own, _equal(own, claim.text[own.start : own.end], theirs)) for own in quantities]
+    pairs = [(own, _equal(own, theirs)) for own in quantities]
     changes = [(own, said) for own, said in pairs if said is not None]
     if not changes:
         return claim, new
@@ -89,19 +82,15 @@ def _overlaps(own: Literal, word: NewWord) -> bool:
     return own.start < word[1] and word[0] < own.end
 
 
-def _equal(own: Literal, text: str, theirs: Sequence[tuple[Literal, str]]) -> str | None:
+def _equal(own: Literal, theirs: Sequence[tuple[Literal, str]]) -> str | None:
     """Return the documents' first words for a quantity; None where they have none."""
-    ordinal = _ORDINAL.search(text) is not None
-    for other, said in theirs:
-        if _same(own, other) and ordinal == (_ORDINAL.search(said) is not None):
-            return said
-    return None
+    return next((said for other, said in theirs if _same(own, other)), None)
 
 
 def _same(one: Literal, other: Literal) -> bool:
-    """Return whether some reading of the one is a reading of the other."""
+    """Return whether some reading of the one is a reading of the other; no third is a three."""
     values = ({(n.value, n.dimension) for n in each.numbers} for each in (one, other))
-    return bool(
+    return one.ordinal == other.ordinal and bool(
         set.intersection(*values)
         or set(one.days).intersection(other.days)
         or set(one.minutes).intersection(other.minutes)

@@ -34,10 +34,12 @@ def read(tokenizer, claim, *documents, limits=LIMITS):
         ("Due on 2024-03-05.", "It is due on 5 March 2024.", "It is due on 2024-03-05."),
         ("Two, or 5 km, or 90 min.", "2, or 5,000 m, or 1.5 hours.", "Two, or 5 km, or 90 min."),
         ("They won 25% of them.", "They won just a quarter of them.", "They won just 25% of them."),
+        ("It lags 1,000 ms.", "It lags by 1 second.", "It lags by 1,000 ms."),
         # another quantity, an ordinal, a number beside an ordinal, or nothing new
         ("It keeps for six months.", "It keeps for two years.", None),
         ("It is the third one.", "It has 3 rooms.", None),
         ("It has three rooms.", "It is the 3rd one.", None),
+        ("It has 100 rooms.", "It is the hundredth one.", None),
         ("The first three years are free.", "From the fourth year on.", None),
         ("It keeps for six months, half a year.", "It keeps for half a year.", None),
         ("It keeps long.", "It keeps for half a year.", None),
