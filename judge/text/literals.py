@@ -15,7 +15,7 @@ _WHITE = re.compile(r"\s*")
 _STRING = re.compile(r'[bru]?(?:"((?>(?:[^"\\]|\\.)*))"|\'((?>(?:[^\'\\]|\\.)*))\')', re.S)
 _BARE = re.compile(r"[-+]?[\d.][\w.+-]*|[-+]?(?:Infinity|inf|NaN|nan)\b|[A-Za-z]+\b")
 _BARE_WORDS = {
-    **dict.fromkeys(("null", "None", "undefined", "NaN", "nan"), "not given"),
+    **dict.fromkeys(("null", "None", "undefined", "NaN", "nan"), ""),
     **dict.fromkeys(("true", "True"), "yes"),
     **dict.fromkeys(("false", "False"), "no"),
 }
@@ -33,7 +33,7 @@ class Scalar:
 
     start: int
     end: int
-    value: str  # what it says; null, true and false are "not given", "yes" and "no"
+    value: str  # what it says; null, true and false are "", "yes" and "no"
     first: int  # where the value's first character is, after its quotation mark
     # where in the text each character of `value` begins; None where `value` is text[first:first +
     # len(value)]

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from ...text import SHORT, Piece, iter_sentences, stems_of
-from ...text.flatten import flatten
+from ...text import SHORT, iter_sentences, stems_of
+from ...text.flatten import Line, flatten
 from .claims import cut_tokens
 
 _KEPT = 64  # short documents: the answers over one document mostly come one after the other
@@ -30,6 +30,8 @@ class Block(NamedTuple):
     text: str  # what is read: the range itself, or what it says flattened
     ids: NDArray[np.int64]  # the tokens of `text`, shape (tokens,)
     stems: tuple[str, ...]  # its content words in order, as they are compared
+    # of what a record says there is not: only a claim with one of these stems is read with it
+    absent: frozenset[str] = frozenset()
 
 
 def read_blocks(document: str, index: int, tokenizer: Tokenizer, longest: int) -> Iterator[Block]:
@@ -54,7 +56,7 @@ def _read_short(document: str, tokenizer: Tokenizer, longest: int) -> tuple[Bloc
 
 def _read(document: str, tokenizer: Tokenizer, longest: int) -> Iterator[Block]:
     flat = flatten(document)
-    pieces = iter_sentences(document) if flat is None else iter(flat)
+    pieces = (Line(*p) for p in iter_sentences(document)) if flat is None else iter(flat)
     while some := list(islice(pieces, _AT_ONCE)):
         # A blank in front, as in a window: tokenizers that join it to a word give the same tokens.
         encodings = tokenizer.encode_batch([f" {p.text}" for p in some], add_special_tokens=False)
@@ -63,7 +65,7 @@ def _read(document: str, tokenizer: Tokenizer, longest: int) -> Iterator[Block]:
 
 
 def _blocks(
-    piece: Piece, encoding: Encoding, document: str, tokenizer: Tokenizer, longest: int
+    piece: Line, encoding: Encoding, document: str, tokenizer: Tokenizer, longest: int
 ) -> Iterator[Block]:
     """Yield the piece as blocks; parts of a flattened line all have the range of the whole."""
     ids = np.array(encoding.ids, dtype=np.int64)
@@ -79,7 +81,7 @@ def _blocks(
         end = max(begin + 1, offsets[last - 1][1] - 1)
         part = piece._replace(text=piece.text[begin:end])
         if verbatim:
-            part = Piece(piece.start + begin, piece.start + end, part.text)
+            part = Line(piece.start + begin, piece.start + end, part.text)
         torn = (first and words[first] == words[first - 1]) or words[last] == words[last - 1]
         if torn and len(part.text) < len(piece.text):
             # Part of a word has tokens of its own, which is what training reads.
@@ -89,5 +91,6 @@ def _blocks(
             yield _block(part, ids[first:last])
 
 
-def _block(piece: Piece, ids: NDArray[np.int64]) -> Block:
-    return Block(0, *piece, ids, tuple(stems_of(piece.text)))
+def _block(line: Line, ids: NDArray[np.int64]) -> Block:
+    stems = tuple(stems_of(line.text))
+    return Block(0, line.start, line.end, line.text, ids, stems, line.absent)

@@ -121,6 +121,7 @@ class _Context:
         self._windows = windows
         self._reads_closest = closest
         self._lengths = np.array([len(block.ids) for block in blocks], dtype=np.int64)
+        self._absent = [index for index, block in enumerate(blocks) if block.absent]
         self._stems = {stem for block in blocks for stem in block.stems}
 
     @cached_property
@@ -141,15 +142,18 @@ class _Context:
 
     def _read(self, claim: Claim, new: tuple[NewWord, ...]) -> ClaimWindows:
         room = premise_room(self._limits, len(claim.lead_ids), len(claim.ids))
-        crowded = self._windows > 0 and self._lengths.sum() > room
+        near = self._near(claim)
+        lengths = self._lengths[near]
+        crowded = self._windows > 0 and lengths.sum() > room
         fit = self._fit(claim) if crowded or self._reads_closest else None
-        scores = fit.scores if fit and crowded else None
-        chosen = choose_windows(self._lengths, scores, room, self._windows)
+        scores = fit.scores[near] if fit and crowded else None
+        windows = choose_windows(lengths, scores, room, self._windows)
+        chosen = [near[window].tolist() for window in windows]
         return ClaimWindows(
             claim,
             tuple(map(self._window, chosen)),
             new,
-            self._closest(fit, chosen) if fit and self._reads_closest else None,
+            self._closest(fit, near, chosen) if fit and self._reads_closest else None,
         )
 
     def _fit(self, claim: Claim) -> _Fit:
@@ -157,10 +161,23 @@ class _Context:
         words = frozenset(stems_of(claim.text))
         return _Fit(words, alignment.score(words) + asked)
 
-    def _closest(self, fit: _Fit, chosen: list[list[int]]) -> Closest | None:
-        if not fit.words or not self._blocks:
+    def _near(self, claim: Claim) -> NDArray[np.int64]:
+        """Return the blocks that the claim may be read with: all, less what it does not speak of.
+
+        What a record says there is not matters to those claims alone that name it.
+        """
+        if not self._absent:
+            return np.arange(len(self._blocks))
+        words = frozenset(stems_of(claim.text))
+        far = [i for i in self._absent if words.isdisjoint(self._blocks[i].absent)]
+        return np.delete(np.arange(len(self._blocks)), far)
+
+    def _closest(
+        self, fit: _Fit, near: NDArray[np.int64], chosen: list[list[int]]
+    ) -> Closest | None:
+        if not fit.words or not len(near):
             return None
-        best = int(fit.scores.argmax())
+        best = int(near[fit.scores[near].argmax()])
         share = len(fit.words.intersection(self._blocks[best].stems)) / len(fit.words)
         return Closest(self._window([best]), share) if share and chosen != [[best]] else None
 

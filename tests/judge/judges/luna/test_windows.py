@@ -32,8 +32,29 @@ def test_short_contexts_and_records_are_read_as_they_are(tokenizer):
     assert [block.document for block in found[0].windows[0].blocks] == [0, 1]
     document = json.dumps({"fee": 3, "open": True})
     (block,) = list(read_blocks(document, 2, tokenizer, LONGEST))
-    assert (block.text, block.document) == ("fee: 3; open: yes.", 2)
+    assert (block.text, block.document) == ("fee: 3; open.", 2)
     assert (block.start, block.end) == (0, len(document))
+
+
+@pytest.mark.parametrize("closest", [False, True])
+def test_what_a_record_has_not_is_read_with_claims_that_name_it(tokenizer, closest):
+    record = {"lot": {"car": True, "bus": False, "van": False}, "hot tub": False}
+    document = json.dumps(record)
+    answer = "It has seats. It has a bus. The tub is cold."
+    seats, bus, tub = read(tokenizer, answer, [document], closest=closest)
+    texts = [one.windows[0].text for one in (seats, bus, tub)]
+    assert texts == ["lot: car.", "lot: car. no lot bus.", "lot: car. no hot tub."]
+    block = bus.windows[0].blocks[1]
+    assert document[block.start : block.end] == '"bus": false'
+    # it is in the documents all the same
+    assert [tub.claim.text[start:end] for start, end, _ in tub.new] == ["cold"]
+
+
+def test_a_record_of_nothing_leaves_nothing_to_read(tokenizer):
+    for closest in (False, True):
+        (one,) = read(tokenizer, "It is red.", ['{"garage": false}'], closest=closest)
+        assert [window.text for window in one.windows] == [""]
+        assert one.closest is None
 
 
 def test_the_blocks_that_fit_best_are_read(tokenizer):

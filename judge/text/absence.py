@@ -1,0 +1,74 @@
+"""What a record says there is, and what it says there is not.
+
+An encoder of words takes `garage: no`, among other flags, for a garage. So what there is not is
+said by a line of its own, which is read with those claims alone that speak of it.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from .literals import Entry, Members, Scalar
+from .members import currency_of, flag, say_absent, spell_key, with_currency
+from .tokens import stems_of
+
+
+class Line(NamedTuple):
+    """What is said at [start, end) of a text."""
+
+    start: int
+    end: int
+    text: str
+    # of a line that says what there is not: the stems that tell it from what is beside it
+    absent: frozenset[str] = frozenset()
+
+
+def take_absent(record: Members) -> tuple[Members, list[Line]]:
+    """Split a record into what there is, sums of money with their currency, and what there is not.
+
+    Null and an empty text say neither.
+    """
+    lines: list[Line] = []
+    return _present(record, "", "", lines), lines
+
+
+def _present(members: Members, path: str | None, currency: str, lines: list[Line]) -> Members:
+    """Return the members that say what there is.
+
+    Args:
+        members: of a record, or a list.
+        path: the keys that lead to it; None in a list of several, whose members all stay, as a line
+            of its own would not say which of them it is about.
+        currency: of the records around it; may be empty.
+        lines: takes what there is not.
+    """
+    names = [spell_key(entry.key) for entry in members.entries]
+    apart = members.keyed and path is not None
+    telling = _telling(names) if apart else []
+    currency = currency_of(members, names) or currency
+    entries: list[Entry] = []
+    for index, (entry, name) in enumerate(zip(members.entries, names, strict=True)):
+        value, before = entry.value, len(lines)
+        kept: Scalar | Members
+        if isinstance(value, Scalar):
+            kept = replace(value, value=with_currency(name, value.value, currency))
+            absent, empty = flag(name, value.value.strip()) is False, not value.value.strip()
+        else:
+            alone = path is not None and (members.keyed or len(names) == 1)
+            kept = _present(value, f"{path} {name}".strip() if alone else None, currency, lines)
+            empty = not kept.entries and bool(value.entries)
+            absent = empty and len(lines) > before
+        if apart and absent:
+            said = say_absent(name, path)
+            lines.append(Line(entry.start, value.end, said, telling[index]))
+        elif not empty:
+            entries.append(entry._replace(value=kept))
+    return replace(members, entries=entries)
+
+
+def _telling(names: Sequence[str]) -> list[frozenset[str]]:
+    """Return the stems by which a claim speaks of each: its own, or all where it has none."""
+    stems = [frozenset(stems_of(name)) for name in names]
+    counts = Counter(stem for each in stems for stem in each)
+    return [frozenset(s for s in each if counts[s] == 1) or each for each in stems]
