@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from .literals import Entry, Members, Scalar
-from .members import currency_of, flag, say_absent, spell_key, with_currency
+from .members import currency_of, flag, member_name, say_absent, unwrapped, with_currency
 from .tokens import stems_of
 
 
@@ -43,32 +43,43 @@ def _present(members: Members, path: str | None, currency: str, lines: list[Line
         currency: of the records around it; may be empty.
         lines: takes what there is not.
     """
-    names = [spell_key(entry.key) for entry in members.entries]
-    apart = members.keyed and path is not None
-    telling = _telling(names) if apart else []
+    names = [_name(entry) for entry in members.entries]
+    telling = telling_stems(names)
     currency = currency_of(members, names) or currency
     entries: list[Entry] = []
-    for index, (entry, name) in enumerate(zip(members.entries, names, strict=True)):
+    for entry, name, stems in zip(members.entries, names, telling, strict=True):
         value, before = entry.value, len(lines)
         kept: Scalar | Members
         if isinstance(value, Scalar):
             kept = replace(value, value=with_currency(name, value.value, currency))
-            absent, empty = flag(name, value.value.strip()) is False, not value.value.strip()
+            empty = not value.value.strip()
+            absent = flag(name, value.value.strip()) is False
         else:
             alone = path is not None and (members.keyed or len(names) == 1)
             kept = _present(value, f"{path} {name}".strip() if alone else None, currency, lines)
             empty = not kept.entries and bool(value.entries)
-            absent = empty and len(lines) > before
-        if apart and absent:
-            said = say_absent(name, path)
-            lines.append(Line(entry.start, value.end, said, telling[index]))
+            absent = (empty and len(lines) > before) or _is_missing_feature(entry)
+        if path is not None and name and absent:
+            lines.append(Line(entry.start, value.end, say_absent(name, path), stems))
         elif not empty:
             entries.append(entry._replace(value=kept))
     return replace(members, entries=entries)
 
 
-def _telling(names: Sequence[str]) -> list[frozenset[str]]:
-    """Return the stems by which a claim speaks of each: its own, or all where it has none."""
-    stems = [frozenset(stems_of(name)) for name in names]
+def _name(entry: Entry) -> str:
+    named = None if entry.key else unwrapped(entry)
+    return named[1] if named else member_name(entry)
+
+
+def _is_missing_feature(entry: Entry) -> bool:
+    """Return whether it is such as `{"name": "pool", "available": false}`."""
+    named = unwrapped(entry)
+    value = named and named[0].value
+    return isinstance(value, Scalar) and flag("it", value.value.strip()) is False
+
+
+def telling_stems(names: Sequence[str]) -> list[frozenset[str]]:
+    """Return the stems by which a claim speaks of each name: its own, or all where it has none."""
+    stems = [frozenset(stems_of(name)) or frozenset({name}) for name in names]
     counts = Counter(stem for each in stems for stem in each)
     return [frozenset(s for s in each if counts[s] == 1) or each for each in stems]

@@ -16,10 +16,12 @@ from itertools import chain
 from .absence import Line
 from .literals import Members, Scalar, read_literal
 from .records import record_lines
-from .sentences import Piece, split_sentences
-from .tables import find_tables, row_text, table_lines
+from .rows import table_lines
+from .sentences import split_sentences
+from .sheets import sheet_flags
+from .tables import find_tables
 
-__all__ = ["Line", "flatten", "row_text"]
+__all__ = ["Line", "flatten"]
 
 _OPENING = re.compile(r"(?m)(?:^|:)[^\S\n]*(?=[\[{])")
 
@@ -42,25 +44,33 @@ def flatten(document: str) -> list[Line] | None:
         lines += record_lines(record)
         found, done = True, record.end
     rest = document[done:]
-    tables = list(find_tables(rest))
-    if not found and not tables:
-        return None
     at = 0
-    for table in tables:
+    for table in find_tables(rest):
         lines += _shifted(_prose(rest[at : table.start]), done + at)
         lines += _shifted(table_lines(table), done)
-        at = table.end
+        found, at = True, table.end
     lines += _shifted(_prose(rest[at:]), done + at)
-    return lines
+    return lines if found or any(True for _ in sheet_flags(document)) else None
 
 
-def _prose(text: str) -> list[Piece]:
-    """Return the sentences; brackets and code fences left between records say nothing."""
-    return [piece for piece in split_sentences(text) if any(map(str.isalnum, piece.text))]
+def _prose(text: str) -> Iterator[Line]:
+    """Yield sentences and flags; brackets and code fences left between records say nothing."""
+    done = 0
+    for line in sheet_flags(text):
+        yield from _sentences(text, done, line.start)
+        yield line
+        done = line.end
+    yield from _sentences(text, done, len(text))
 
 
-def _shifted(pieces: Iterable[Piece], by: int) -> Iterator[Line]:
-    return (Line(piece.start + by, piece.end + by, piece.text) for piece in pieces)
+def _sentences(text: str, start: int, end: int) -> Iterator[Line]:
+    for piece in split_sentences(text[start:end]):
+        if any(map(str.isalnum, piece.text)):
+            yield Line(piece.start + start, piece.end + start, piece.text)
+
+
+def _shifted(lines: Iterable[Line], by: int) -> Iterator[Line]:
+    return (line._replace(start=line.start + by, end=line.end + by) for line in lines)
 
 
 def _records(document: str) -> Iterator[Members]:

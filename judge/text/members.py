@@ -7,7 +7,7 @@ km`) from one that does not (`games won`), nor a flag from a value.
 import re
 from collections.abc import Sequence
 
-from .literals import Members, Scalar
+from .literals import Entry, Members, Scalar
 from .units import units
 
 _MONTHS = """January February March April May June July August September October November December
@@ -19,9 +19,21 @@ _STAMP = re.compile(
 _HOURS = re.compile(r"(\d{1,2}):(\d{1,2})-(\d{1,2}):(\d{1,2})")
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _JOINTS = re.compile(r"[_\s]+|(?<=\w)-(?=\w)")
-VALUES = frozenset({"value", "values", "val"})
-_GENERIC = VALUES | {"", "answer", "result", "response", "status"}  # their yes is no thing's
-_FLAGS = {"yes": True, "true": True, "no": False, "false": False, "none": False}
+_LABEL = 6  # words in a record's name at most
+_NAMES = frozenset({"name", "title", "label", "category", "key", "field", "property", "attribute"})
+_VALUES = frozenset({"value", "values", "val"})
+# Names whose yes is no thing's of their own.
+HAVING = frozenset({"available", "included", "supported", "offered", "provided", "enabled"})
+# Names of what only holds others, and says nothing of them.
+_CONTAINERS = frozenset(
+    """amenities attributes data details facilities features flags info information options
+    properties services specifications specs""".split()  # noqa: SIM905
+)
+_GENERIC = _VALUES | {"", "answer", "result", "response", "status"}
+_FLAGS = {
+    **dict.fromkeys(("yes", "true", "✓", "✔", "✔️", "☑", "✅"), True),
+    **dict.fromkeys(("no", "false", "none", "✗", "✘", "✕", "❌"), False),
+}
 _SUMS = frozenset(
     """price prices cost costs subtotal amount fee balance salary fare deposit refund
     rent""".split()  # noqa: SIM905
@@ -60,6 +72,31 @@ def spell_key(key: str) -> str:
     spelled = _JOINTS.sub(" ", plain)
     parts = _CAMEL.sub(" ", spelled)
     return parts if parts == spelled else parts.lower()
+
+
+def member_name(entry: Entry) -> str:
+    """Return a member's key in words; empty where it only holds others, as "attributes" does."""
+    name = spell_key(entry.key)
+    return "" if isinstance(entry.value, Members) and name.lower() in _CONTAINERS else name
+
+
+def unwrapped(entry: Entry) -> tuple[Entry, str] | None:
+    """Split a record into its name and the rest; None where it has no short name, or only that.
+
+    `{"name": "pool", "available": true}` is a member that is named pool.
+    """
+    value = entry.value
+    if not isinstance(value, Members) or not value.keyed or len(value.entries) < 2:
+        return None
+    for index, (_, key, inner) in enumerate(value.entries):
+        if isinstance(inner, Scalar) and spell_key(key).lower() in _NAMES:
+            name, others = inner.value.strip(), value.entries[:index] + value.entries[index + 1 :]
+            if len(name.split()) > _LABEL:
+                return None
+            is_pair = len(others) == 1 and spell_key(others[0].key).lower() in _VALUES | HAVING
+            rest = Members(value.start, value.end, keyed=True, entries=others)
+            return Entry(entry.start, "", others[0].value if is_pair else rest), name
+    return None
 
 
 def flag(name: str, value: str) -> bool | None:

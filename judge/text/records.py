@@ -5,14 +5,12 @@ from typing import NamedTuple
 
 from .absence import Line, take_absent
 from .literals import Entry, Members, Scalar
-from .members import VALUES, flag, say_member, spell_key
+from .members import flag, member_name, say_member, unwrapped
 from .sentences import split_sentences
 
 _LINE = 40  # words on a line at most, where it can be split
 _WHOLE = 48  # words of a record that stays whole
 _SMALL = 8  # words of an object that is beside others on a line
-_LABEL = 6  # words in a record's name at most
-_NAMES = frozenset({"name", "title", "label", "category", "key", "field", "property", "attribute"})
 
 
 class _Part(NamedTuple):
@@ -131,8 +129,8 @@ def _is_list(members: Members) -> bool:
     if not members.keyed:
         return _only_scalars(members)
     return all(
-        isinstance(value, Scalar) and flag(spell_key(key), value.value.strip())
-        for _, key, value in members.entries
+        isinstance(entry.value, Scalar) and flag(member_name(entry), entry.value.value.strip())
+        for entry in members.entries
     )
 
 
@@ -145,29 +143,11 @@ def _named(members: Members, path: str) -> list[tuple[Entry, str]]:
 
     A pair such as `{"name": "Weight", "value": "205 g"}` is a member that is named Weight.
     """
-    if members.keyed:
-        return [(entry, spell_key(entry.key)) for entry in members.entries]
-    if _only_scalars(members):
-        return [(entry, "") for entry in members.entries]
+    if members.keyed or _only_scalars(members):
+        return [(entry, member_name(entry)) for entry in members.entries]
     alone = len(members.entries) == 1
     named = []
     for number, entry in enumerate(members.entries, start=1):
         label = "" if alone else str(number) if path else f"item {number}"
-        named.append(_unwrapped(entry) or (entry, label))
+        named.append(unwrapped(entry) or (entry, label))
     return named
-
-
-def _unwrapped(entry: Entry) -> tuple[Entry, str] | None:
-    """Split a record into its name and the rest; None where it has no short name, or only that."""
-    value = entry.value
-    if not isinstance(value, Members) or not value.keyed or len(value.entries) < 2:
-        return None
-    for index, (_, key, inner) in enumerate(value.entries):
-        if isinstance(inner, Scalar) and spell_key(key).lower() in _NAMES:
-            name, others = inner.value.strip(), value.entries[:index] + value.entries[index + 1 :]
-            if len(name.split()) > _LABEL:
-                return None
-            is_pair = len(others) == 1 and spell_key(others[0].key).lower() in VALUES
-            rest = Members(value.start, value.end, keyed=True, entries=others)
-            return Entry(entry.start, "", others[0].value if is_pair else rest), name
-    return None

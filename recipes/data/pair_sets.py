@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from moonlynx.halubench.perturb import Kind, perturb
 from moonlynx.judge.text import forms_of, split_sentences
-from moonlynx.judge.text.flatten import row_text
+from moonlynx.judge.text.rows import row_text
 
 from .answers.base import Exclusions, open_text, read_csv, read_json, read_lines, read_tsv
 from .exclusions import DataNotFound
