@@ -6,7 +6,7 @@ such as "[1] Smith et al.", is never taken for one.
 
 A line is the key path of an object and then some of its members, `hours Monday: 9:00 to 17:00;
 Tuesday: …`; what is small stays whole on one line, what is large is taken apart, and long texts go
-by sentence. A flag is `pool` or, on a line of its own, `no pool`; null says nothing.
+by sentence. A flag is `pool` or, on a line of its own, `there is no pool`; null says nothing.
 """
 
 import re

@@ -109,7 +109,8 @@ def say_member(name: str, value: str) -> str:
     """Return a member as it is read.
 
     `distance km: 1.2` is `distance: 1.2 km`, `2024-11-08T21:14:00Z` is `November 8, 2024, 21:14
-    UTC`, opening hours such as `9:0-17:30` are `9:00 to 17:30`; a flag is `pool` or `no pool`.
+    UTC`, opening hours such as `9:0-17:30` are `9:00 to 17:30`; a flag is `pool` or
+    `there is no pool`.
 
     Args:
         name: its key in words; may be empty.
@@ -130,10 +131,10 @@ def say_member(name: str, value: str) -> str:
 
 
 def say_absent(name: str, path: str = "") -> str:
-    """Return what it is called that there is no such thing: `no pool`, `not open`."""
+    """Return what it is called that there is no such thing: `there is no pool`, `not open`."""
     if name.startswith("is "):
         return f"{path} not {name.removeprefix('is ')}".strip()
-    return " ".join(f"no {path} {name.removeprefix('has ')}".split())
+    return " ".join(f"there is no {path} {name.removeprefix('has ')}".split())
 
 
 def currency_of(members: Members, names: Sequence[str]) -> str:

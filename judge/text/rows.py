@@ -2,7 +2,7 @@
 
 A row is `Team: Reds; Wins: 12`. A wide row goes over several lines, each led by its first cell. Of
 flags a row has what there is, `Plan: Free; chat`, and a line of its own says what there is not,
-`Plan: Free; no exports`.
+`Plan: Free; there is no audit log`.
 """
 
 from collections.abc import Iterator, Sequence

@@ -45,21 +45,21 @@ def test_what_there_is_not_has_a_line_of_its_own_that_its_own_words_tell():
         "rooms": [{"beds": 2, "view": False}, {"beds": 1, "view": True}],
     }
     assert lines(record) == [
-        ("parking: parking lot; rooms 1 beds: 2, no view, 2 beds: 1, view.", []),
-        ("no parking parking garage.", ["garag"]),
-        ("no meals.", ["meal"]),
-        ("no meals lunch.", ["lunch"]),
-        ("no meals dinner.", ["dinne"]),
-        ("no pool heated.", ["heate", "pool"]),
+        ("parking: parking lot; rooms 1 beds: 2, there is no view, 2 beds: 1, view.", []),
+        ("there is no parking parking garage.", ["garag"]),
+        ("there is no meals.", ["meal"]),
+        ("there is no meals lunch.", ["lunch"]),
+        ("there is no meals dinner.", ["dinne"]),
+        ("there is no pool heated.", ["heate", "pool"]),
     ]
     features = [{"name": "pool", "available": True}, {"name": "gym", "available": False}]
-    assert lines({"features": features}) == [("pool.", []), ("no gym.", ["gym"])]
+    assert lines({"features": features}) == [("pool.", []), ("there is no gym.", ["gym"])]
     assert lines({"attributes": {"a": False, "b": False}, "c": None, "deck": 1}) == [
         ("deck: 1.", []),
-        ("no a.", ["a"]),
-        ("no b.", ["b"]),
+        ("there is no a.", ["a"]),
+        ("there is no b.", ["b"]),
     ]
-    assert lines([{"pool": False, "gym": True}]) == [("gym.", []), ("no pool.", ["pool"])]
+    assert lines([{"pool": False, "gym": True}]) == [("gym.", []), ("there is no pool.", ["pool"])]
 
 
 def test_a_table_of_features_is_read_as_a_record_of_them():
@@ -68,7 +68,7 @@ def test_a_table_of_features_is_read_as_a_record_of_them():
         ("The flat.", []),
         ("Feature: Rooms; Included: 3.", []),
         ("Lift.", []),
-        ("no Garage.", ["garag"]),
+        ("there is no Garage.", ["garag"]),
     ]
 
 
@@ -76,7 +76,7 @@ def test_what_a_row_has_not_is_said_with_its_first_cell():
     text = "plan,price,audit log,chat\nFree,0,no,yes\nTeam,9,yes,yes\n"
     assert said(text) == [
         ("plan: Free; price: 0; chat.", []),
-        ("plan: Free; no audit log.", ["audit", "log"]),
+        ("plan: Free; there is no audit log.", ["audit", "log"]),
         ("plan: Team; price: 9; audit log; chat.", []),
     ]
 
@@ -88,7 +88,7 @@ def test_flags_of_a_sheet_in_plain_text_are_read_as_a_record_s():
     assert said(SHEET) == [
         ("Our site.", []),
         ("- Pitches: 64", []),
-        ("no Wi-Fi.", ["fi", "wi"]),
+        ("there is no Wi-Fi.", ["fi", "wi"]),
         ("Hot showers.", []),
         ("Come and see.", []),
     ]
