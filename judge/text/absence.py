@@ -4,6 +4,7 @@ An encoder of words takes `garage: no`, among other flags, for a garage. So what
 said by a line of its own, which is read with those claims alone that speak of it.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +13,14 @@ from typing import NamedTuple
 from .literals import Entry, Members, Scalar
 from .members import currency_of, flag, member_name, say_absent, unwrapped, with_currency
 from .tokens import stems_of
+
+_WORDS = 8  # of a sentence that only denies, at most
+_DENIAL = re.compile(
+    r"^no\b|\b(?:there (?:is|are|was|were)|has|have|had) no\b|\b(?:cannot|won['’]t)\b"
+    r"|\b(?:is|are|was|were|do|does|did|has|have|can|could|will|would|may|must|need)"
+    r"(?:n?['’]t| not)\b",
+    re.IGNORECASE,
+)
 
 
 class Line(NamedTuple):
@@ -31,6 +40,13 @@ def take_absent(record: Members) -> tuple[Members, list[Line]]:
     """
     lines: list[Line] = []
     return _present(record, "", "", lines), lines
+
+
+def denied_stems(sentence: str) -> frozenset[str]:
+    """Return the stems of what a short sentence denies, `Pets are not allowed.`; else none."""
+    is_short = len(sentence.split()) <= _WORDS and ":" not in sentence
+    denies = is_short and _DENIAL.search(sentence.strip())
+    return frozenset(stems_of(sentence)) if denies else frozenset()
 
 
 def _present(members: Members, path: str | None, currency: str, lines: list[Line]) -> Members:

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from ...text import SHORT, iter_sentences, stems_of
+from ...text.absence import denied_stems
 from ...text.flatten import Line, flatten
 from .claims import cut_tokens
 
 _KEPT = 64  # short documents: the answers over one document mostly come one after the other
+_LIST = 3  # blocks, and a fourth of all, that say what there is not: the document lists it
 _AT_ONCE = 32  # sentences of a long document that are tokenised together
 
 
@@ -30,7 +32,7 @@ class Block(NamedTuple):
     text: str  # what is read: the range itself, or what it says flattened
     ids: NDArray[np.int64]  # the tokens of `text`, shape (tokens,)
     stems: tuple[str, ...]  # its content words in order, as they are compared
-    # of what a record says there is not: only a claim with one of these stems is read with it
+    # of what there is not, in a record or a list: only a claim with one of these is read with it
     absent: frozenset[str] = frozenset()
 
 
@@ -51,7 +53,11 @@ def read_blocks(document: str, index: int, tokenizer: Tokenizer, longest: int) -
 
 @lru_cache(maxsize=_KEPT)
 def _read_short(document: str, tokenizer: Tokenizer, longest: int) -> tuple[Block, ...]:
-    return tuple(_read(document, tokenizer, longest))
+    blocks = tuple(_read(document, tokenizer, longest))
+    denied = {i: denied_stems(b.text) for i, b in enumerate(blocks) if not b.absent}
+    if sum(map(bool, denied.values())) < max(_LIST, len(denied) / 4):
+        return blocks
+    return tuple(b._replace(absent=denied.get(i, b.absent)) for i, b in enumerate(blocks))
 
 
 def _read(document: str, tokenizer: Tokenizer, longest: int) -> Iterator[Block]:

@@ -164,7 +164,7 @@ class _Context:
     def _near(self, claim: Claim) -> NDArray[np.int64]:
         """Return the blocks that the claim may be read with: all, less what it does not speak of.
 
-        What a record says there is not matters to those claims alone that name it.
+        What a record or a list says there is not matters to those claims alone that name it.
         """
         if not self._absent:
             return np.arange(len(self._blocks))

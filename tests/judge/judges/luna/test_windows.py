@@ -51,6 +51,17 @@ def test_what_a_record_has_not_is_read_with_claims_that_name_it(tokenizer, close
     assert [tub.claim.text[start:end] for start, end, _ in tub.new] == ["cold"]
 
 
+def test_what_a_list_denies_is_read_with_claims_that_name_it(tokenizer):
+    said = ["It has a bar.", "No gym.", "A dog is not let in.", "It can't ski."]
+    answer = "It has a gym. It has a bar."
+    gym, bar = read(tokenizer, answer, [" ".join(said)])
+    assert [one.windows[0].text for one in (gym, bar)] == [" ".join(said[:2]), said[0]]
+    # two denials are no list, nor are a few among many sentences
+    for short in (said[:3], [*said, *NOISE[:10]]):
+        (one,) = read(tokenizer, "It has a bar.", [" ".join(short)], windows=0)
+        assert " ".join(w.text for w in one.windows) == " ".join(short)
+
+
 def test_a_record_of_nothing_leaves_nothing_to_read(tokenizer):
     for closest in (False, True):
         (one,) = read(tokenizer, "It is red.", ['{"garage": false}'], closest=closest)
