@@ -164,11 +164,12 @@ class _Context:
     def _near(self, claim: Claim) -> NDArray[np.int64]:
         """Return the blocks that the claim may be read with: all, less what it does not speak of.
 
-        What a record or a list says there is not matters to those claims alone that name it.
+        What a record or a list says there is not matters only where the claim or the question names
+        it.
         """
         if not self._absent:
             return np.arange(len(self._blocks))
-        words = frozenset(stems_of(claim.text))
+        words = frozenset(stems_of(f"{self._question} {claim.text}"))
         far = [i for i in self._absent if words.isdisjoint(self._blocks[i].absent)]
         return np.delete(np.arange(len(self._blocks)), far)
 

@@ -51,6 +51,12 @@ def test_what_a_record_has_not_is_read_with_claims_that_name_it(tokenizer, close
     assert [tub.claim.text[start:end] for start, end, _ in tub.new] == ["cold"]
 
 
+def test_what_the_question_names_is_read_with_a_bare_answer(tokenizer):
+    for question, said in (("Has it a bus?", "there is no bus."), ("Has it a car?", "")):
+        (one,) = read(tokenizer, "No.", ['{"bus": false}'], question=question)
+        assert [window.text for window in one.windows] == [said]
+
+
 def test_what_a_list_denies_is_read_with_claims_that_name_it(tokenizer):
     said = ["It has a bar.", "No gym.", "A dog is not let in.", "It can't ski."]
     answer = "It has a gym. It has a bar."
