@@ -44,13 +44,16 @@ def flatten(document: str) -> list[Line] | None:
         lines += record_lines(record)
         found, done = True, record.end
     rest = document[done:]
+    tables = list(find_tables(rest))
+    if not found and not tables and not any(True for _ in sheet_flags(document)):
+        return None
     at = 0
-    for table in find_tables(rest):
+    for table in tables:
         lines += _shifted(_prose(rest[at : table.start]), done + at)
         lines += _shifted(table_lines(table), done)
-        found, at = True, table.end
+        at = table.end
     lines += _shifted(_prose(rest[at:]), done + at)
-    return lines if found or any(True for _ in sheet_flags(document)) else None
+    return lines
 
 
 def _prose(text: str) -> Iterator[Line]:
