@@ -226,7 +226,7 @@ def _store(folder: Path, content: str, text: str) -> Entry:
 def _cut(text: str) -> Iterator[Part]:
     flat = flatten(text)
     for piece in iter_sentences(text) if flat is None else flat:
-        start, end, said = piece[:3]
+        start, end, said = piece.start, piece.end, piece.text
         if said != text[start:end]:
             yield Part(start, end, said)
             continue

@@ -11,7 +11,15 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from .literals import Entry, Members, Scalar
-from .members import currency_of, flag, member_name, say_absent, unwrapped, with_currency
+from .members import (
+    currency_of,
+    flag,
+    member_name,
+    say_absent,
+    unwrapped,
+    with_currency,
+    yes_or_no,
+)
 from .tokens import stems_of
 
 _WORDS = 8  # of a sentence that only denies, at most
@@ -59,39 +67,42 @@ def _present(members: Members, path: str | None, currency: str, lines: list[Line
         currency: of the records around it; may be empty.
         lines: takes what there is not.
     """
-    names = [_name(entry) for entry in members.entries]
-    telling = telling_stems(names)
+    wrapped = [unwrapped(entry) for entry in members.entries]
+    names = [
+        pair[1] if pair and not entry.key else member_name(entry)
+        for entry, pair in zip(members.entries, wrapped, strict=True)
+    ]
     currency = currency_of(members, names) or currency
     entries: list[Entry] = []
-    for entry, name, stems in zip(members.entries, names, telling, strict=True):
+    missing: list[int] = []
+    for index, (entry, name, pair) in enumerate(zip(members.entries, names, wrapped, strict=True)):
         value, before = entry.value, len(lines)
-        kept: Scalar | Members
+        kept: Scalar | Members = value
         if isinstance(value, Scalar):
-            kept = replace(value, value=with_currency(name, value.value, currency))
+            if currency:
+                kept = replace(value, value=with_currency(name, value.value, currency))
             empty = not value.value.strip()
             absent = flag(name, value.value.strip()) is False
         else:
             alone = path is not None and (members.keyed or len(names) == 1)
             kept = _present(value, f"{path} {name}".strip() if alone else None, currency, lines)
             empty = not kept.entries and bool(value.entries)
-            absent = (empty and len(lines) > before) or _is_missing_feature(entry)
+            absent = (empty and len(lines) > before) or _is_missing(pair)
         if path is not None and name and absent:
-            lines.append(Line(entry.start, value.end, say_absent(name, path), stems))
+            missing.append(index)
         elif not empty:
             entries.append(entry._replace(value=kept))
+    telling = telling_stems(names) if missing else []
+    for index in missing:
+        start, end = members.entries[index].start, members.entries[index].value.end
+        lines.append(Line(start, end, say_absent(names[index], path or ""), telling[index]))
     return replace(members, entries=entries)
 
 
-def _name(entry: Entry) -> str:
-    named = None if entry.key else unwrapped(entry)
-    return named[1] if named else member_name(entry)
-
-
-def _is_missing_feature(entry: Entry) -> bool:
+def _is_missing(feature: tuple[Entry, str] | None) -> bool:
     """Return whether it is such as `{"name": "pool", "available": false}`."""
-    named = unwrapped(entry)
-    value = named and named[0].value
-    return isinstance(value, Scalar) and flag("it", value.value.strip()) is False
+    value = feature and feature[0].value
+    return isinstance(value, Scalar) and yes_or_no(value.value.strip()) is False
 
 
 def telling_stems(names: Sequence[str]) -> list[frozenset[str]]:

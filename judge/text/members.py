@@ -6,12 +6,12 @@ km`) from one that does not (`games won`), nor a flag from a value.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from .literals import Entry, Members, Scalar
+from .quantities import MONTHS
 from .units import units
 
-_MONTHS = """January February March April May June July August September October November December
-    """.split()  # noqa: SIM905
 _STAMP = re.compile(
     r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12]\d|3[01])"
     r"(?:[T ](?P<time>\d\d:\d\d)(?P<second>:\d\d)?(?:[.,]\d+)?(?P<zone>Z|\s?[+-]\d\d:?\d\d)?)?"
@@ -59,11 +59,18 @@ _LETTERS = {
     "v": ("voltage",),
     "l": ("capacity", "volume"),
 }
-_WRITTEN = {"c": "°C", "f": "°F", "pct": "%", "percent": "%", "kmh": "km/h", "kph": "km/h"} | {
-    "in": "inches"
+_WRITTEN = {
+    "c": "°C",
+    "f": "°F",
+    "pct": "%",
+    "percent": "%",
+    "kmh": "km/h",
+    "kph": "km/h",
+    "in": "inches",
 }
 
 
+@lru_cache(maxsize=1024)  # the records of a list have the same keys
 def spell_key(key: str) -> str:
     """Write a key as words: `good_for`, `goodFor` and `GoodFor` are "good for"."""
     plain = key.strip()
@@ -102,7 +109,12 @@ def unwrapped(entry: Entry) -> tuple[Entry, str] | None:
 def flag(name: str, value: str) -> bool | None:
     """Return whether a member says only that there is such a thing, or not; None for the others."""
     unnamed = name.lower() in _GENERIC or name[-1].isdigit()  # a list's items have numbers
-    return None if unnamed else _FLAGS.get(value.lower())
+    return None if unnamed else yes_or_no(value)
+
+
+def yes_or_no(value: str) -> bool | None:
+    """Return whether a value is a yes or a no; None where it is neither."""
+    return _FLAGS.get(value.lower())
 
 
 def say_member(name: str, value: str) -> str:
@@ -158,7 +170,8 @@ def with_currency(name: str, value: str, currency: str) -> str:
 
 def _stamp(match: re.Match[str]) -> str:
     """Return a date in words, its time without seconds that are none; of zones UTC alone."""
-    date = f"{_MONTHS[int(match['month']) - 1]} {int(match['day'])}, {match['year']}"
+    month = MONTHS[int(match["month"]) - 1].capitalize()
+    date = f"{month} {int(match['day'])}, {match['year']}"
     if not match["time"]:
         return date
     second = match["second"] or ""

@@ -42,9 +42,9 @@ _NUMBER = re.compile(
     rf"(?:[\s-]?(?P<scale>{_SCALE})\b)?(?:[\s-]?(?P<unit>{UNIT})(?!\w))?(?!\w)",
     re.IGNORECASE,
 )
-_MONTHS = """january february march april may june july august september october november december
+MONTHS = """january february march april may june july august september october november december
     """.split()  # noqa: SIM905
-_MONTH = "|".join(f"{month}|{month[:3]}" for month in _MONTHS) + "|sept"
+_MONTH = "|".join(f"{month}|{month[:3]}" for month in MONTHS) + "|sept"
 _DATE = re.compile(
     r"\b(?:"
     r"(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})"
@@ -234,7 +234,7 @@ def _read_date(match: re.Match[str]) -> Iterator[Day]:
             yield Day(full, other, one)
     else:
         name = next(group[key] for key in ("name3", "name4", "name5") if group[key])
-        month = next(i for i, long in enumerate(_MONTHS, 1) if long.startswith(name[:3].lower()))
+        month = next(i for i, long in enumerate(MONTHS, 1) if long.startswith(name[:3].lower()))
         day = group["day3"] or group["day4"]
         written = group["year3"] or group["year4"] or group["year5"]
         yield Day(int(written) if written else None, month, int(day) if day else None)

@@ -1,7 +1,6 @@
 """The lines of a record: a key path, and then some of the members under it."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from .absence import Line, take_absent
 from .literals import Entry, Members, Scalar
@@ -13,19 +12,11 @@ _WHOLE = 48  # words of a record that stays whole
 _SMALL = 8  # words of an object that is beside others on a line
 
 
-class _Part(NamedTuple):
-    """What one member says, and the range of the text that it is in."""
-
-    start: int
-    end: int
-    text: str
-
-
 def record_lines(record: Members) -> list[Line]:
     """Return the record's lines in the order they begin in."""
     present, lines = take_absent(record)
     if present.entries or not record.entries:
-        lines += [Line(*part) for part in _lines(present, "")]
+        lines += _lines(present, "")
     return sorted(map(_whole, lines), key=lambda line: line.start)
 
 
@@ -34,12 +25,12 @@ def _whole(line: Line) -> Line:
     return line._replace(text=text if text.endswith((".", "!", "?")) else f"{text}.")
 
 
-def _lines(members: Members, path: str) -> Iterator[_Part]:
+def _lines(members: Members, path: str) -> Iterator[Line]:
     whole = _inline_members(members, path)
     if whole is not None:
-        yield _Part(members.start, members.end, whole)
+        yield Line(members.start, members.end, whole)
         return
-    group: list[_Part] = []
+    group: list[Line] = []
     for entry, name in _named(members, path):
         part = _small_part(entry, name)
         if group and (part is None or _length(group) + len(part.text.split()) > _LINE):
@@ -53,31 +44,31 @@ def _lines(members: Members, path: str) -> Iterator[_Part]:
         yield _join(group, path)
 
 
-def _small_part(entry: Entry, name: str) -> _Part | None:
+def _small_part(entry: Entry, name: str) -> Line | None:
     """Return a member as it is written beside others; None for what needs lines of its own."""
     value = entry.value
     simple = isinstance(value, Scalar) or (_only_scalars(value) and not value.keyed)
     said = _inline(entry, name, _LINE if simple else _SMALL)
-    return None if said is None else _Part(entry.start, value.end, said)
+    return None if said is None else Line(entry.start, value.end, said)
 
 
-def _large(entry: Entry, path: str) -> Iterator[_Part]:
+def _large(entry: Entry, path: str) -> Iterator[Line]:
     value = entry.value
     if isinstance(value, Members):
         yield from _lines(value, path)
         return
     for sentence in split_sentences(value.value):
         start, end = value.place(sentence.start), value.place(sentence.end - 1) + 1
-        yield _Part(start, end, _keyed(path, sentence.text))
+        yield Line(start, end, _keyed(path, sentence.text))
 
 
-def _length(group: list[_Part]) -> int:
+def _length(group: list[Line]) -> int:
     return sum(len(part.text.split()) for part in group)
 
 
-def _join(group: list[_Part], path: str) -> _Part:
+def _join(group: list[Line], path: str) -> Line:
     text = "; ".join(part.text for part in group)
-    return _Part(group[0].start, group[-1].end, f"{path} {text}".strip())
+    return Line(group[0].start, group[-1].end, f"{path} {text}".strip())
 
 
 def _inline_members(members: Members, path: str) -> str | None:

@@ -26,11 +26,19 @@ def row_text(names: Sequence[str], cells: Sequence[str]) -> str:
 def table_lines(table: Table) -> Iterator[Line]:
     """Yield the lines of the table, at their places in the text it was found in."""
     columns = telling_stems(table.names)
+    if len(table.names) == 2 and table.names[1].lower() in _SHEET:
+        yield from _sheet_lines(table, columns)
+    else:
+        for row in table.rows:
+            yield from _row_lines(table.names, row, columns)
+
+
+def _sheet_lines(table: Table, columns: Sequence[frozenset[str]]) -> Iterator[Line]:
+    """Yield the lines of a table of features, whose second column says which there are."""
     features = telling_stems([row[0].text for row in table.rows])
-    is_sheet = len(table.names) == 2 and table.names[1].lower() in _SHEET
     for row, stems in zip(table.rows, features, strict=True):
         name = row[0].text
-        there = flag(name, row[1].text) if is_sheet and len(row) == 2 else None
+        there = flag(name, row[1].text) if len(row) == 2 else None
         if there is None:
             yield from _row_lines(table.names, row, columns)
         elif there:

@@ -125,11 +125,15 @@ class _Context:
         self._stems = {stem for block in blocks for stem in block.stems}
 
     @cached_property
+    def _asked(self) -> frozenset[str]:
+        return frozenset(stems_of(self._question))
+
+    @cached_property
     def _alignment(self) -> tuple[Alignment, NDArray[np.float64]]:
         stems = [block.stems for block in self._blocks]
         documents = [block.document for block in self._blocks]
         alignment = Alignment(stems, documents, self._lengths.tolist())
-        return alignment, _QUESTION * alignment.score(stems_of(self._question))
+        return alignment, _QUESTION * alignment.score(self._asked)
 
     def read(self, claim: Claim) -> ClaimWindows:
         if claim.empty:
@@ -169,7 +173,7 @@ class _Context:
         """
         if not self._absent:
             return np.arange(len(self._blocks))
-        words = frozenset(stems_of(f"{self._question} {claim.text}"))
+        words = self._asked.union(stems_of(claim.text))
         far = [i for i in self._absent if words.isdisjoint(self._blocks[i].absent)]
         return np.delete(np.arange(len(self._blocks)), far)
 
