@@ -77,10 +77,12 @@ class ChatBackend(Protocol):
     """Completes chat requests: one reply per request, in order.
 
     A fault of one request becomes that reply's `error` (codes `backend`, `timeout`, `too_long`)
-    and does not affect the others.
+    and does not affect the others. `weights` identifies those in this process, by hash; it is None
+    where they are elsewhere, or there are none.
     """
 
     name: str
+    weights: str | None
 
     def complete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Complete the requests."""
@@ -92,6 +94,11 @@ class AsyncChatBackend(ChatBackend, Protocol):
 
     async def acomplete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Complete the requests without blocking the event loop."""
+
+
+def known_weights(backend: ChatBackend) -> tuple[str, ...]:
+    """Return the hash of the backend's weights, where there is one."""
+    return () if backend.weights is None else (backend.weights,)
 
 
 async def acomplete(backend: ChatBackend, requests: Sequence[ChatRequest]) -> list[ChatReply]:

@@ -1,5 +1,6 @@
 """GGUF files: where one is, and what its header says of the model, its template and its tokens."""
 
+import glob
 import re
 import struct
 from pathlib import Path
@@ -44,6 +45,11 @@ def find_gguf(backend: str, model: str | None) -> Path:
     if not (folder / inside).is_file():
         raise BackendError(f"{place} has no file {inside}, or it is not in the cache")
     return folder / inside
+
+
+def parts_of(path: Path) -> list[Path]:
+    """Return all files of a model, of which the first is given."""
+    return sorted(path.parent.glob(_FIRST_PART.sub("-*-of-", glob.escape(path.name))))
 
 
 def is_here(model: str) -> bool:

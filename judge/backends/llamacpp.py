@@ -17,10 +17,10 @@ import httpx
 from ..contract.types import JudgeError, Turn
 from .base import BackendError, ChatReply, ChatRequest, MissingExtra
 from .endpoint import Failure
-from .gguf import bos_token, find_gguf, read_header, special_tokens
+from .gguf import bos_token, find_gguf, parts_of, read_header, special_tokens
 from .grammar import json_grammar
 from .hub import split_revision
-from .local import break_up
+from .local import break_up, fingerprint
 from .openai import payload_of, read_completion
 from .options import Reader, whole
 from .replies import among, enum_places, faulty, log_softmax, reply_token
@@ -80,6 +80,7 @@ class LlamaCppBackend:
             raise BackendError(f"{model} has no chat template; use a model made for chat")
         trained = header.get(f"{header.get('general.architecture')}.context_length") or _CONTEXT
         self.name = f"{split_revision(model)[0]}@llamacpp"
+        self.weights = fingerprint(*parts_of(path))
         self.positions: int = context or min(trained, _CONTEXT)
         self._batch = batch
         self._special = special_tokens(header)

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, TypeVar
 from ..contract.spec import SpecError
 from ..contract.types import JudgeError
 from .base import BackendError, MissingExtra
-from .gguf import find_gguf, is_gguf
+from .gguf import find_gguf, is_gguf, parts_of
 from .hub import split_revision
-from .local import find_folder
+from .local import find_folder, fingerprint
 from .options import Reader, one_of, whole
 
 log = logging.getLogger(__name__)
@@ -28,6 +28,7 @@ class Pretrained:
 
     Attributes:
         name: of model and backend.
+        weights: the hash that identifies them.
         positions: tokens that prompt and reply may have.
     """
 
@@ -76,6 +77,7 @@ class Pretrained:
         except Exception as error:  # whatever a broken checkpoint makes the libraries raise
             raise BackendError(f"cannot load {model}: {error}") from error
         self.name = f"{split_revision(model)[0]}@transformers"
+        self.weights = fingerprint(*weight_files(model))
         config = self._model.config.get_text_config()
         self.positions: int = getattr(config, "max_position_embeddings", None) or 1 << 30
         self._batch = batch
@@ -234,6 +236,17 @@ def source_of(model: str) -> dict[str, Any]:
     else:
         source = {"pretrained_model_name_or_path": str(find_folder("transformers", model))}
     return {**source, "trust_remote_code": False}
+
+
+def weight_files(model: str) -> list[Path]:
+    """Return the files that hold a model's weights: of adapters also the base's, those first."""
+    source = source_of(model)
+    folder = Path(source["pretrained_model_name_or_path"])
+    if "gguf_file" in source:
+        return parts_of(folder / source["gguf_file"])
+    if has_adapters(folder):
+        return [*weight_files(read_base(folder)), folder / ADAPTER_CONFIG, folder / ADAPTER_WEIGHTS]
+    return sorted(folder.glob("*.safetensors"))
 
 
 def tokenizer_source(model: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ..contract.types import JudgeError
 from .base import BackendError, ChatReply, ChatRequest, Finish, MissingExtra, ReplyToken
 from .grammar import json_grammar
 from .hub import split_revision
-from .local import check_template, encode_prompt, find_folder
+from .local import check_template, encode_prompt, find_folder, fingerprint
 from .options import Reader, flag, one_of, whole
 from .replies import TOP, aligned, faulty, reply_token
 
@@ -85,6 +85,7 @@ class Engine:
         except Exception as error:  # whatever the engine and its processes fail with
             raise BackendError(f"vLLM cannot load {model}: {error}") from error
         self.name = f"{split_revision(model)[0]}@vllm"
+        self.weights = fingerprint(*sorted(folder.glob("*.safetensors")))
         self.positions: int = self._llm.model_config.max_model_len
         self._lock = threading.Lock()
         self._sampling_params = SamplingParams

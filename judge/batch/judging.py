@@ -115,10 +115,17 @@ def judge_rows(
 
 
 def identify(judge: Judge) -> dict[str, str]:
-    """Return what identifies the verdicts: name, version and hash of each calibration in use."""
+    """Return what identifies the verdicts.
+
+    They are its name and version, and the hashes of each calibration and each chat model's weights
+    in use: a model that was trained anew in its folder must not go on with a run of the old one.
+    """
     identity = {"judge_name": judge.info.name, "judge_version": judge.info.version}
-    calibrations = " ".join(_calibrations(judge))
-    return {**identity, "calibration_sha256": calibrations} if calibrations else identity
+    hashes = {
+        "calibration_sha256": " ".join(_calibrations(judge)),
+        "weights_sha256": " ".join(dict.fromkeys(_weights(judge))),
+    }
+    return identity | {key: value for key, value in hashes.items() if value}
 
 
 def judge_batch(
@@ -187,6 +194,13 @@ def _calibrations(judge: Judge) -> Iterator[str]:
         yield hashlib.sha256(calibration.model_dump_json().encode("utf-8")).hexdigest()
     for stage in getattr(judge, "stages", ()):
         yield from _calibrations(stage)
+
+
+def _weights(judge: Judge) -> Iterator[str]:
+    """Yield the hashes of the weights that the judge has, and those of the judges that it asks."""
+    yield from getattr(judge, "weights", ())
+    for stage in getattr(judge, "stages", ()):
+        yield from _weights(stage)
 
 
 def id_of(row: Row) -> str | int | None:

@@ -81,6 +81,7 @@ class Wrapper(Stepped):
     Attributes:
         info: the other's, with a mark behind its version where verdicts change.
         calibration, languages, abstains, checks, stages: the other's, where it has them.
+        weights: hashes of those of the chat models that are asked, as `TalkingJudge` has one.
     """
 
     def __init__(self, judge: Judge, mark: str = "") -> None:
@@ -91,6 +92,7 @@ class Wrapper(Stepped):
         self.abstains = bool(getattr(judge, "abstains", False))
         self.checks = bool(getattr(judge, "checks", False))
         self.stages: tuple[Judge, ...] = getattr(judge, "stages", ())
+        self.weights: tuple[str, ...] = getattr(judge, "weights", ())
         self._judge = judge
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..backends.base import ChatBackend, ChatRequest
+from ..backends.base import ChatBackend, ChatRequest, known_weights
 from ..backends.replies import usage_of
 from ..contract.base import Judge, stages_of
 from ..contract.steps import Steps, Wrapper, steps_of
@@ -32,6 +32,7 @@ class LettingPass(Wrapper):
     def __init__(self, judge: Judge, model: ChatBackend) -> None:
         super().__init__(judge, f"+{PROMPT}")
         self._model = model
+        self.weights += known_weights(model)
 
     def steps(self, examples: Sequence[Example]) -> Steps:
         """Judge the examples in the judge's own steps, then ask about those that FAIL."""

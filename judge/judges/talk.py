@@ -10,7 +10,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ..backends.base import ChatBackend, ChatReply, ChatRequest, acomplete
+from ..backends.base import ChatBackend, ChatReply, ChatRequest, acomplete, known_weights
 from ..backends.replies import fault_of, usage_of
 from ..contract.types import Example, JudgeError, JudgeInfo, Usage, Verdict
 from ..prompts import messages
@@ -35,6 +35,7 @@ class TalkingJudge:
     def __init__(self, backend: ChatBackend | None) -> None:
         """Set the judge up; it takes no backend where it asks nothing."""
         self._backend = backend
+        self.weights = () if backend is None else known_weights(backend)
 
     def __call__(self, examples: Sequence[Example]) -> list[Verdict]:
         """Judge the examples."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
-from ..backends.base import ChatBackend, ChatRequest
+from ..backends.base import ChatBackend, ChatRequest, known_weights
 from ..backends.replies import usage_of
 from ..contract.base import Judge, stages_of, unscored
 from ..contract.spec import SpecError
@@ -69,6 +69,7 @@ class Translated(Wrapper):
         if not self._languages:
             raise SpecError(f"translate= has no use: {judge.info.name} reads every language")
         self._model = model
+        self.weights += known_weights(model)
 
     def steps(self, examples: Sequence[Example]) -> Steps:
         """Translate the examples, one at a time, then judge those that could be translated."""

@@ -29,6 +29,7 @@ class Run(Record):
     judge_name: str
     judge_version: str
     calibration_sha256: str = ""
+    weights_sha256: str = ""
     map: str = ""
 
 

@@ -1,6 +1,7 @@
 """What every chat backend keeps, held over all of them with the same requests."""
 
 import json
+import re
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -107,6 +108,11 @@ def test_it_is_a_backend_with_a_name_that_replies_to_nothing_with_nothing(backen
     assert isinstance(backend, ChatBackend)
     assert backend.name
     assert backend.complete([]) == []
+
+
+def test_weights_in_this_process_are_known_by_their_hash(backend, request):
+    elsewhere = request.node.callspec.params["backend"] in ("fake", "vllm-server")
+    assert backend.weights is None if elsewhere else re.fullmatch("[0-9a-f]{12}", backend.weights)
 
 
 def test_replies_are_as_many_and_as_ordered_as_the_requests(backend):

@@ -1,8 +1,12 @@
+import json
 import logging
+import shutil
 
 import pytest
 
+from moonlynx.judge.backends.llamacpp import LlamaCppBackend
 from moonlynx.judge.backends.pretrained import half_is_slow, load_weights
+from moonlynx.judge.backends.transformers import TransformersBackend
 
 from ...tiny_gguf import write_gguf
 
@@ -48,3 +52,60 @@ def test_slow_weights_are_warned_of(tiny_llama, capability, caplog, load, warned
         load_weights(str(tiny_llama), "cpu", load)
     said = [record.getMessage() for record in caplog.records]
     assert any("load=fp32" in message for message in said) is (warned and capability == "AVX2")
+
+
+def weights_of(model):
+    return TransformersBackend(str(model), device="cpu").weights
+
+
+@pytest.fixture
+def model(tiny_llama, tmp_path):
+    return shutil.copytree(tiny_llama, tmp_path / "model")
+
+
+def train(folder):
+    """Change one layer of a model and save it in its place."""
+    network = load_weights(str(folder), "cpu", "auto")
+    network.model.layers[1].mlp.up_proj.weight.data.mul_(1.01)
+    network.save_pretrained(folder)
+
+
+def test_a_model_trained_anew_in_its_folder_is_another(model, tiny_llama):
+    assert weights_of(model) == weights_of(tiny_llama)
+    train(model)
+    assert weights_of(model) != weights_of(tiny_llama)
+
+
+@pytest.mark.parametrize("change", ["adapters", "their scale", "the model below"])
+def test_adapters_are_known_by_all_that_they_say(model, tmp_path, change):
+    from peft import LoraConfig, get_peft_model
+
+    def save(seed, alpha):
+        import torch
+
+        torch.manual_seed(seed)
+        settings = LoraConfig(r=2, lora_alpha=alpha, target_modules=["q_proj"])
+        adapted = get_peft_model(load_weights(str(model), "cpu", "auto"), settings)
+        adapted.save_pretrained(tmp_path / "adapters")
+        path = tmp_path / "adapters" / "adapter_config.json"
+        assert json.loads(path.read_text())["base_model_name_or_path"] == str(model)
+
+    save(1, 2)
+    before = weights_of(tmp_path / "adapters")
+    save(1, 2)
+    assert weights_of(tmp_path / "adapters") == before
+    if change == "the model below":
+        train(model)
+    else:
+        save(2 if change == "adapters" else 1, 4 if change == "their scale" else 2)
+    assert weights_of(tmp_path / "adapters") != before
+
+
+def test_a_gguf_file_is_known_by_its_weights_in_either_backend(model, tmp_path):
+    pytest.importorskip("xllamacpp")
+    first = write_gguf(model, tmp_path / "first.gguf")
+    copy = shutil.copyfile(first, tmp_path / "copy.gguf")
+    train(model)
+    second = write_gguf(model, tmp_path / "second.gguf")
+    known = [LlamaCppBackend(str(file)).weights for file in (first, copy, second)]
+    assert known[0] == known[1] == weights_of(first) != known[2]

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from moonlynx.judge.backends.fake import FakeBackend
 from moonlynx.judge.batch.judging import judge_rows, read_timings, read_verdicts
 from moonlynx.judge.contract.base import unscored
 from moonlynx.judge.contract.types import BadInput, JudgeInfo
@@ -12,8 +13,11 @@ from moonlynx.judge.decision.calibration import Calibrated
 from moonlynx.judge.decision.cascade import Cascade
 from moonlynx.judge.files.atomic import InUse
 from moonlynx.judge.files.journal import RunMismatch
+from moonlynx.judge.judges.common_knowledge import LettingPass
 from moonlynx.judge.judges.detectors.token_similarity import TokenSimilarity
+from moonlynx.judge.judges.lynx import LynxJudge
 from moonlynx.judge.judges.rules import RuleTier
+from moonlynx.judge.judges.screen import Screened
 from moonlynx.judge.rows.examples import read_rows
 
 from ...fitting import fit
@@ -110,6 +114,42 @@ def test_verdicts_by_two_calibrations_are_never_mixed(path, output, using):
     with pytest.raises(RunMismatch, match="another calibration sha256"):
         judge_rows(using(Calibrated(judge, second)), read_rows(path), output, run=RUN)
     judge_rows(using(Calibrated(judge, first)), read_rows(path), output, run=RUN)
+    assert output.read_bytes() == before
+
+
+def lynx(backend):
+    return LynxJudge(backend, model="/models/mine@transformers")
+
+
+def words_first(backend):
+    judge = TokenSimilarity()
+    labels = ["PASS", "PASS", "FAIL", "FAIL"] * 25
+    calibration = fit(judge.info, [0.1, 0.4, 0.5, 0.9] * 25, labels, "temperature")
+    return Cascade([Abstaining(Calibrated(judge, calibration), 0.7), lynx(backend)])
+
+
+@pytest.mark.parametrize(
+    "using",
+    [
+        lynx,
+        lambda backend: Screened(lynx(backend)),
+        lambda backend: RuleTier(lynx(backend)),
+        words_first,
+        lambda backend: LettingPass(TokenSimilarity(), backend),
+    ],
+    ids=["alone", "screened", "rules", "cascade", "asked after another judge"],
+)
+def test_verdicts_by_two_models_of_one_name_are_never_mixed(path, output, using):
+    def judge(weights):
+        backend = FakeBackend(lambda _: '{"REASONING": ["It says so."], "SCORE": "PASS"}')
+        backend.weights = weights
+        return using(backend)
+
+    judge_rows(judge("a1"), read_rows(path), output, run=RUN)
+    before = output.read_bytes()
+    with pytest.raises(RunMismatch, match=r"another weights sha256 \('a1', now 'b2'\)"):
+        judge_rows(judge("b2"), read_rows(path), output, run=RUN)
+    judge_rows(judge("a1"), read_rows(path), output, run=RUN)
     assert output.read_bytes() == before
 
 
