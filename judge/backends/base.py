@@ -77,12 +77,11 @@ class ChatBackend(Protocol):
     """Completes chat requests: one reply per request, in order.
 
     A fault of one request becomes that reply's `error` (codes `backend`, `timeout`, `too_long`)
-    and does not affect the others. `weights` identifies those in this process, by hash; it is None
-    where they are elsewhere, or there are none.
+    and does not affect the others. One that has its weights in this process states their hash
+    as `weights`.
     """
 
     name: str
-    weights: str | None
 
     def complete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Complete the requests."""
@@ -97,8 +96,9 @@ class AsyncChatBackend(ChatBackend, Protocol):
 
 
 def known_weights(backend: ChatBackend) -> tuple[str, ...]:
-    """Return the hash of the backend's weights, where there is one."""
-    return () if backend.weights is None else (backend.weights,)
+    """Return the hash of the backend's weights, where it states one."""
+    weights: str | None = getattr(backend, "weights", None)
+    return () if weights is None else (weights,)
 
 
 async def acomplete(backend: ChatBackend, requests: Sequence[ChatRequest]) -> list[ChatReply]:

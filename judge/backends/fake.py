@@ -29,7 +29,6 @@ class FakeBackend:
     """
 
     name = "fake"
-    weights: str | None = None
 
     def __init__(self, reply: Reply | Sequence[str]) -> None:
         """Set a function of the request; or texts, returned one after the other."""

@@ -32,7 +32,6 @@ class OpenAIBackend:
     def __init__(self, endpoint: Endpoint, model: str, name: str) -> None:
         """Set endpoint, the model's name there and the backend's own; nothing is sent yet."""
         self.name = name
-        self.weights: str | None = None
         self._endpoint = endpoint
         self._model = model
         self._gives_logprobs = True  # until it refuses a request for them

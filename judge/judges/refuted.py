@@ -39,8 +39,10 @@ def mark_false_refusals(example: Example, verdict: Verdict) -> Verdict:
 
     def find(sentence: Sentence) -> _Fault | None:
         text = example.answer[sentence.start : sentence.end]
-        topic = find_denial(text) if sentence.label == "NO_INFO" else None
-        found = _spoken_of(text[slice(*topic)], example) if topic else None
+        denial = find_denial(text) if sentence.label == "NO_INFO" else None
+        if denial is None or not denial.whole:
+            return None
+        found = _spoken_of(text[denial.start : denial.end], example)
         if found is None:
             return None
         said = example.context[found.document][found.start : found.end]

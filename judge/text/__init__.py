@@ -1,5 +1,6 @@
 """Text with true offsets: sentences, content tokens, and sentences that claim nothing."""
 
+from .announcements import announcement_end
 from .claims import claims_nothing
 from .denials import find_denial
 from .markup import Mark, read_markup
@@ -11,6 +12,7 @@ __all__ = [
     "Mark",
     "Piece",
     "Token",
+    "announcement_end",
     "body_start",
     "claims_nothing",
     "content_tokens",

@@ -18,7 +18,7 @@ _DIGITS = str.maketrans(_SUPERSCRIPTS, "0123456789")
 _FROM = r"(?:based (?:only |solely )?(?:up)?on|according to|as stated in|from|in)"
 _DOCUMENTS = (
     r"(?:(?:the|this|these|your) )?(?:(?:given|provided|available|retrieved|above) )?"
-    r"(?:context|passages?|documents?|texts?|sources?|excerpts?|information)"
+    r"(?:context|passages?|documents?|texts?|sources?|excerpts?|articles?|information)"
     r"(?: (?:provided|given|above))?"
 )
 
@@ -51,6 +51,7 @@ _BARE = _compile(
     r"(?<=\])\([^()\s]*\)",  # where a link leads
     r"</?(?:b|i|u|em|strong|br|p|ul|ol|li|sup|sub|code|h[1-6]) ?/?>",
     rf"^[ \t]*(?:[-*•] )?{_FROM} {_DOCUMENTS} ?[,:]",
+    r"^[ \t]*(?:#+ )?[*_]*step \d{1,2}[*_]*(?: ?[:.)]| [–—-](?= ))[*_]*",
 )
 _NUMBER = re.compile(rf"(?:{_KIND}\.? ?#?)?({_NUMBERS})", re.IGNORECASE)
 _SPAN = re.compile(r"(\d+)(?: ?[–-] ?(\d+))?")

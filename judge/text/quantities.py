@@ -42,6 +42,12 @@ _NUMBER = re.compile(
     rf"(?:[\s-]?(?P<scale>{_SCALE})\b)?(?:[\s-]?(?P<unit>{UNIT})(?!\w))?(?!\w)",
     re.IGNORECASE,
 )
+# Without a unit it may be a date, a score or a share.
+_FRACTION = re.compile(
+    r"(?<![\w.,/:#&@½⅓⅔¼¾-])(?:(?:(?P<whole>\d{1,3})[\s-])?(?P<top>\d{1,2})[/⁄](?P<bottom>[234568]|16)"
+    rf"|(?P<vulgar>[½⅓⅔¼¾]))(?:\s(?:of an?\s)?|-)?(?P<unit>{UNIT})(?!\w)",
+    re.IGNORECASE,
+)
 MONTHS = """january february march april may june july august september october november december
     """.split()  # noqa: SIM905
 _MONTH = "|".join(f"{month}|{month[:3]}" for month in MONTHS) + "|sept"
@@ -104,7 +110,7 @@ def find_literals(text: str) -> list[Literal]:
     found: list[Literal] = []
     taken = bytearray(len(text) + 1)
     worded = (_worded(find(text)) for find in (find_shares, find_spelled))
-    for literals in (_dates(text), _times(text), _figures(text), *worded):
+    for literals in (_fractions(text), _dates(text), _times(text), _figures(text), *worded):
         for literal in literals:
             if not any(taken[literal.start : literal.end]):
                 found.append(literal)
@@ -168,6 +174,17 @@ def _figures(text: str) -> Iterator[Literal]:
         end = match.end("unit") if unit else match.end("scale") if scale else match.end()
         numbers, ordinal = tuple(dict.fromkeys(readings)), match["ordinal"] is not None
         yield Literal(match.start(), end, numbers, scale=factor, ordinal=ordinal)
+
+
+def _fractions(text: str) -> Iterator[Literal]:
+    """Yield fractions of a unit, such as "1 1/2 cups" or "½ tsp"."""
+    for match in _FRACTION.finditer(text):
+        if match["vulgar"]:
+            figure = _VULGAR[match["vulgar"]]
+        else:
+            figure = int(match["whole"] or 0) + Fraction(int(match["top"]), int(match["bottom"]))
+        step = Fraction(1, figure.denominator)
+        yield Literal(match.start(), match.end(), tuple(_in_units(figure, step, [match["unit"]])))
 
 
 def _in_units(figure: Fraction, step: Fraction, names: list[str]) -> list[Number]:

@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from ...text import body_start, claims_nothing, find_denial, iter_sentences, read_markup
+from ...text import (
+    announcement_end,
+    body_start,
+    claims_nothing,
+    find_denial,
+    iter_sentences,
+    read_markup,
+)
 from .inputs import Limits
 
 _AT_ONCE = 32  # sentences that are tokenised together
@@ -49,22 +56,32 @@ def split_claims(
     length (the paper's footnote 4).
     """
     lead = _Lead(question, read_markup(answer).text, tokenizer, limits.lead)
-    parts = _parts(answer, tokenizer, limits.claim)
+    parts = _parts(question, answer, tokenizer, limits.claim)
     while some := list(islice(parts, _AT_ONCE)):
         yield from _claims(some, lead, tokenizer)
 
 
-def _parts(answer: str, tokenizer: Tokenizer, limit: int) -> Iterator[_Part]:
+def _parts(question: str, answer: str, tokenizer: Tokenizer, limit: int) -> Iterator[_Part]:
     said = read_markup(answer).text
     sentences = iter_sentences(answer)
     while some := list(islice(sentences, _AT_ONCE)):
-        bodies = [body_start(sentence.text) for sentence in some]
+        openers = [announcement_end(sentence.text, question) for sentence in some]
+        bodies = [
+            opener if 0 < opener < len(sentence.text) else body_start(sentence.text)
+            for opener, sentence in zip(openers, some, strict=True)
+        ]
         texts = [said[one.start + body : one.end] for one, body in zip(some, bodies, strict=True)]
         encodings = tokenizer.encode_batch(texts, add_special_tokens=False)
-        for sentence, body, text, encoding in zip(some, bodies, texts, encodings, strict=True):
+        for sentence, opener, body, text, encoding in zip(
+            some, openers, bodies, texts, encodings, strict=True
+        ):
             start = sentence.start + body
-            silent = claims_nothing(sentence.text) or not any(map(str.isalnum, text))
-            silent = silent or find_denial(sentence.text) is not None
+            silent = (
+                opener == len(sentence.text)
+                or not any(map(str.isalnum, text))
+                or claims_nothing(sentence.text)
+                or find_denial(sentence.text) is not None
+            )
             whole = [(0, len(text))]
             for left, right in (
                 whole if silent else _cut(answer[start : sentence.end], encoding, limit)

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from moonlynx.judge.backends.base import ChatBackend, ChatRequest
+from moonlynx.judge.backends.base import ChatBackend, ChatRequest, known_weights
 from moonlynx.judge.backends.chat import load_chat_backend
 from moonlynx.judge.contract.types import Turn
 
@@ -112,7 +112,8 @@ def test_it_is_a_backend_with_a_name_that_replies_to_nothing_with_nothing(backen
 
 def test_weights_in_this_process_are_known_by_their_hash(backend, request):
     elsewhere = request.node.callspec.params["backend"] in ("fake", "vllm-server")
-    assert backend.weights is None if elsewhere else re.fullmatch("[0-9a-f]{12}", backend.weights)
+    known = known_weights(backend)
+    assert known == () if elsewhere else re.fullmatch("[0-9a-f]{12}", *known)
 
 
 def test_replies_are_as_many_and_as_ordered_as_the_requests(backend):

@@ -53,9 +53,10 @@ def test_a_citation_is_resolved(cited, document):
 
 @pytest.mark.parametrize("case", cases(__file__, "denials"), ids=json.dumps)
 def test_denials_are_told_from_claims(case):
-    sentence, topic = case
+    sentence, topic, *whole = case
     found = find_denial(sentence)
-    assert (sentence[slice(*found)] if found else None) == topic
+    assert (sentence[found.start : found.end] if found else None) == topic
+    assert found is None or found.whole == all(whole)
 
 
 @pytest.mark.parametrize(
