@@ -49,14 +49,14 @@ _LONGEST = 300  # characters
 def announcement_end(sentence: str, question: str) -> int:
     """Return the offset at which a sentence begins behind what only announces it, else 0."""
     colon = _COLON.search(sentence, 0, _LONGEST)
-    if not colon or _WHETHER.match(question):
+    if not colon:
         return 0
     said = read_markup(sentence[: colon.start() + 1]).text.strip(" \t\n*_-•")
     said, given = _LENGTH.sub(" ", said), _LENGTH.sub(" ", question)
     alone = colon.end() == len(sentence)
     if not (_ANNOUNCES.search(said) or (alone and _BEGINS.search(said))):
         return 0
-    if _NOT.search(said) and not _NOT.search(given):
-        return 0
-    known = _OF_ANSWERS.union(stems_of(given))
-    return colon.end() if known.issuperset(stems_of(said)) else 0
+    topic = set(stems_of(said)) - _OF_ANSWERS
+    denies, asks = bool(_NOT.search(said)), bool(_NOT.search(given))
+    as_asked = denies == asks and not _WHETHER.match(question) if topic else not denies
+    return colon.end() if as_asked and topic.issubset(stems_of(given)) else 0
