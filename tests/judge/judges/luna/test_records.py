@@ -46,7 +46,7 @@ def test_flags_are_read_in_every_form(luna, form):
     rows = sheets.rows(form)[::3]
     ranked, right = judged(luna, rows)
     assert ranked >= 0.7
-    assert right["FAIL"] >= 0.9 * sum(row["label"] == "FAIL" for row in rows)
+    assert right["FAIL"] >= 0.85 * sum(row["label"] == "FAIL" for row in rows)
 
 
 @pytest.mark.heavy
