@@ -41,9 +41,7 @@ def test_answers_of_assistants_are_read():
     fails = [row["label"] == "FAIL" for row in rows]
     assert auroc(fails, [verdict.raw_score for verdict in verdicts]) >= 0.67
     stopped = Counter(
-        row["label"]
-        for row, verdict in zip(rows, verdicts, strict=True)
-        if verdict.score == "FAIL"
+        row["label"] for row, verdict in zip(rows, verdicts, strict=True) if verdict.score == "FAIL"
     )
     assert stopped["PASS"] <= 12
     assert stopped["FAIL"] >= 20
