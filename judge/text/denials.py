@@ -12,14 +12,17 @@ from .markup import read_markup
 _NOUN = (
     r"(?:context|passage|document|text|source|excerpt|article|information|data|content|result"
     r"|recipe|manual|report|record|page|review|description|transcript|entry|snippet|paragraph|faq"
-    r"|leaflet|booklet|brochure|handbook|guide|notice|instruction|story|letter)s?"
+    r"|leaflet|booklet|brochure|handbook|instruction)s?"
 )
 _DOCUMENTS = (
     r"(?:(?:the|this|these|those|your|my|our) )?(?:\w+ ){0,2}?"
     rf"{_NOUN}(?: \d{{1,2}})?(?: (?:provided|given|available|above|itself))?"
 )
-# What these do not cover or include, they may rule out.
-_RULES = r"(?:the|this|your|our) (?:\w+ )?(?:policy|rules|terms|menu|timetable|listing|website)"
+# What these do not cover, offer or include is a claim: of a policy, of a guide who leads a tour.
+_RULES = (
+    r"(?:the|this|your|our) (?:\w+ )?(?:policy|rules|terms|menu|timetable|listing|website|guide"
+    r"|notice|story|letter)"
+)
 _NONE = rf"(?:none of|neither(?: of)?) {_DOCUMENTS}"
 _IN = rf"(?:based on|according to|in|from|by|within) {_DOCUMENTS}"
 _NOT = r"(?: not|n[’']t)"
