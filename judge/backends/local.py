@@ -50,16 +50,31 @@ def find_folder(
     wanted: Sequence[str] = MODEL_FILES,
     error: type[MoonlynxError] = BackendError,
 ) -> Path:
+    """Return what `locate_folder` does; where that holds a release manifest, its files fit it.
+
+    Raises:
+        MoonlynxError: `error`, also where a file is not what was released.
+    """
+    folder = locate_folder(backend, model, wanted, error)
+    check_release(folder, error)
+    return folder
+
+
+def locate_folder(
+    backend: str,
+    model: str | None,
+    wanted: Sequence[str] = MODEL_FILES,
+    error: type[MoonlynxError] = BackendError,
+) -> Path:
     """Return the folder of a model, downloaded from the Hub where `model` is a name there.
 
-    Where it holds a release manifest, its files are what that says.
+    Its files are not read: `find_folder` compares them with what was released.
 
     Args:
         backend: for messages.
         model: a folder, or a name on the Hub with or without `@REVISION`.
         wanted: patterns of the files to download.
-        error: raised where it cannot be downloaded, or is not what was released; else as
-            `find_model`.
+        error: raised where it cannot be downloaded; else as `find_model`.
     """
     folder = Path(find_model(backend, model))
     if not folder.is_dir():
@@ -71,7 +86,6 @@ def find_folder(
                 f"{model} is not a folder here and cannot be downloaded from the Hub: {reason}"
             )
             raise error(message) from reason
-    check_release(folder, error)
     return folder
 
 

@@ -13,7 +13,7 @@ from ..contract.types import JudgeError
 from .base import BackendError, MissingExtra
 from .gguf import find_gguf, is_gguf, parts_of
 from .hub import split_revision
-from .local import find_folder, fingerprint
+from .local import find_folder, fingerprint, locate_folder
 from .options import Reader, one_of, whole
 
 log = logging.getLogger(__name__)
@@ -240,10 +240,9 @@ def source_of(model: str) -> dict[str, Any]:
 
 def weight_files(model: str) -> list[Path]:
     """Return the files that hold a model's weights: of adapters also the base's, those first."""
-    source = source_of(model)
-    folder = Path(source["pretrained_model_name_or_path"])
-    if "gguf_file" in source:
-        return parts_of(folder / source["gguf_file"])
+    if is_gguf(model):
+        return parts_of(find_gguf("transformers", model))
+    folder = locate_folder("transformers", model)  # loading it has compared it with its release
     if has_adapters(folder):
         return [*weight_files(read_base(folder)), folder / ADAPTER_CONFIG, folder / ADAPTER_WEIGHTS]
     return sorted(folder.glob("*.safetensors"))

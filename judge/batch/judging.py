@@ -121,9 +121,12 @@ def identify(judge: Judge) -> dict[str, str]:
     in use: a model that was trained anew in its folder must not go on with a run of the old one.
     """
     identity = {"judge_name": judge.info.name, "judge_version": judge.info.version}
+    asked = [*_asked(judge)]
+    calibrations = [getattr(one, "calibration", None) for one in asked]
+    weights = dict.fromkeys(each for one in asked for each in getattr(one, "weights", ()))
     hashes = {
-        "calibration_sha256": " ".join(_calibrations(judge)),
-        "weights_sha256": " ".join(dict.fromkeys(_weights(judge))),
+        "calibration_sha256": " ".join(_sha256(one) for one in calibrations if one is not None),
+        "weights_sha256": " ".join(weights),
     }
     return identity | {key: value for key, value in hashes.items() if value}
 
@@ -187,20 +190,15 @@ def read_timings(path: Path) -> list[float]:
     return list({row.line: row.seconds for row in read_journal(path, Timing)}.values())
 
 
-def _calibrations(judge: Judge) -> Iterator[str]:
-    """Yield the hash of the judge's own calibration and of those of the judges that it asks."""
-    calibration = getattr(judge, "calibration", None)
-    if calibration is not None:
-        yield hashlib.sha256(calibration.model_dump_json().encode("utf-8")).hexdigest()
+def _asked(judge: Judge) -> Iterator[Judge]:
+    """Yield the judge, and all judges that it asks."""
+    yield judge
     for stage in getattr(judge, "stages", ()):
-        yield from _calibrations(stage)
+        yield from _asked(stage)
 
 
-def _weights(judge: Judge) -> Iterator[str]:
-    """Yield the hashes of the weights that the judge has, and those of the judges that it asks."""
-    yield from getattr(judge, "weights", ())
-    for stage in getattr(judge, "stages", ()):
-        yield from _weights(stage)
+def _sha256(record: Record) -> str:
+    return hashlib.sha256(record.model_dump_json().encode("utf-8")).hexdigest()
 
 
 def id_of(row: Row) -> str | int | None:

@@ -90,15 +90,16 @@ _OF_THEM = _compile(_IN)
 _MORE = re.compile(
     r"\b(?:but|however|although|though|while|except|other than|beyond|because)\b", re.I
 )
+_NOR_DOES_IT = r"nor (?:do|does|did) (?:it|they) "
 # What may follow a comma: examples of what is not said, or the rest of a list of it.
 _LISTED = re.compile(
     r", (?:such as|including|like|for example|e\.g\.) .+"
-    rf"|,? nor (?:do|does|did) (?:it|they) (?:{_SAY}|suggest|recommend) .+"
+    rf"|,? {_NOR_DOES_IT}(?:{_SAY}|suggest|recommend) .+"
     r"|(?:, [\w'’-]+(?: [\w'’-]+){0,3}){0,6},? (?:(?:or|nor)(?: [\w'’-]+){1,8}"
     r"|and(?: [\w'’-]+){1,3})",
     re.I,
 )
-_NOR = re.compile(r"nor (?:do|does|did) (?:it|they) ", re.I)
+_NOR = re.compile(_NOR_DOES_IT, re.I)
 _SAYS_MORE = re.compile(
     r"[\d£$€%]|\b(?:is|are|was|were|be|been|has|have|had|do|does|did|can|could|will|would|shall|should"
     r"|may|might|must|so|which|it|they|he|she|you|we|i|then|therefore)\b",
@@ -121,7 +122,8 @@ def find_denial(sentence: str) -> Denial | None:
         return None
     bare = read_markup(sentence).text.rstrip()
     start = len(bare) - len(bare.lstrip(" -*•"))
-    for pattern in (*_DENIALS, *((_UNCLEAR,) if _OF_THEM.search(sentence) else ())):
+    patterns = (*_DENIALS, _UNCLEAR) if _OF_THEM.search(sentence) else _DENIALS
+    for pattern in patterns:
         found = pattern.match(bare, start)
         if found and not _goes_on(found["topic"]):
             start, end = found.span("topic")

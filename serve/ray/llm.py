@@ -63,7 +63,7 @@ class Engine:
         self._gpus = gpus
 
     def identity(self) -> dict[str, str]:
-        """Return what identifies the verdicts, as a run on one machine does."""
+        """Return what identifies the verdicts; not the weights, which the workers alone load."""
         return identify(_lynx(lambda _: "", self._model, self._threshold))
 
     def judge(self, partitions: Dataset) -> Dataset:
