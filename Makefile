@@ -16,9 +16,10 @@ TRITON = build/triton
 APART = build/frameworks
 MERMAID = build/mermaid
 EXAMPLES = tests/serve/integrations/test_examples.py
-FAST = $(FULL)/bin/pytest -m "not slow and not heavy" -n 2 -q
+FAST = $(FULL)/bin/pytest -m "not slow and not heavy" -n 2 --max-worker-restart=0 -q
 INSTALL = $(FULL)/bin/pip install --quiet --constraint tests/constraints.txt
 OPTIONAL = $(INSTALL) --constraint tests/requirements.txt
+LONG = --timeout=7200 -o faulthandler_timeout=7500
 ROOMS = $(wildcard src/moonlynx/*/)
 
 .PHONY: judge test test-fast test-slow test-frameworks docs train-luna lint types format schemas constraints picture bench bench-serve bench-ray bench-adapters bench-gpu clean
@@ -30,7 +31,7 @@ judge: $(LIGHT)/.done
 ## test: make the test environment; run lint, types, the fast tests and those of heavy backends
 test: lint types | $(TRITON)
 	$(FAST)
-	OMP_NUM_THREADS=1 $(FULL)/bin/pytest -m "heavy and not slow" -n 2 --dist loadscope -q
+	OMP_NUM_THREADS=1 $(FULL)/bin/pytest -m "heavy and not slow" -n 2 --dist loadscope --max-worker-restart=0 -q
 
 ## test-fast: the tests that load no heavy backend
 test-fast: $(FULL)/.done
@@ -38,8 +39,8 @@ test-fast: $(FULL)/.done
 
 ## test-slow: long proofs (kills at random moments, whole chains, over 100,000 random examples)
 test-slow: $(FULL)/.done
-	$(FULL)/bin/pytest -m slow -q
-	$(FULL)/bin/pytest -m fuzz -n 2 -q --hypothesis-profile=fuzz
+	$(FULL)/bin/pytest -m slow -q $(LONG)
+	$(FULL)/bin/pytest -m fuzz -n 2 -q --hypothesis-profile=fuzz $(LONG)
 
 ## test-frameworks: packages that do not go into one environment with the others, each in its own
 test-frameworks: $(patsubst tests/frameworks/%.txt,$(APART)/%/.done,$(wildcard tests/frameworks/*.txt))
@@ -131,12 +132,12 @@ $(TRITON): | $(FULL)/.done
 
 $(APART)/%/.done: tests/frameworks/%.txt pyproject.toml
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/pip install --quiet --requirement $< hypothesis pytest pytest-socket
+	$(@D)/bin/pip install --quiet --requirement $< hypothesis pytest pytest-socket pytest-timeout
 	touch $@
 
 $(APART)/docs/.done: docs/requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/pip install --quiet --requirement $< hypothesis pytest pytest-socket selenium
+	$(@D)/bin/pip install --quiet --requirement $< hypothesis pytest pytest-socket pytest-timeout selenium
 	touch $@
 
 # Draws the diagrams; without npm they are shown as text.

@@ -37,12 +37,15 @@ class _Reading:
     # sentences, by number, beside sets of documents: what to judge, and what was found
     asked: dict[tuple[int, frozenset[int]], Example] = field(default_factory=dict)
     found: dict[tuple[int, frozenset[int]], Verdict] = field(default_factory=dict)
+    _cited: dict[int, frozenset[int]] = field(default_factory=dict)
 
     def cited(self, number: int) -> frozenset[int]:
         """Return the documents that a sentence cites, the first `_CHECKED` of them."""
-        marks = self.units[number].marks or self.whole
-        there = dict.fromkeys(d for mark in marks for d in self.documents[mark] if d is not None)
-        return frozenset([*there][:_CHECKED])
+        if number not in self._cited:  # asked for by each mark of it
+            marks = self.units[number].marks or self.whole
+            named = (one for mark in marks for one in self.documents[mark] if one is not None)
+            self._cited[number] = frozenset([*dict.fromkeys(named)][:_CHECKED])
+        return self._cited[number]
 
     def holds(self, number: int, documents: frozenset[int]) -> bool:
         """Return whether the documents support the sentence, no worse than all of them do."""
@@ -171,11 +174,16 @@ def _cite(verdict: Verdict, reading: _Reading, *, required: bool) -> Verdict:
             name = "MISCITED" if wrong else "UNCITED"
             faults.append(f"{name}: “{clip(unit.piece.text)}” cites {said}.")
     silent = [number for number, unit in enumerate(reading.units) if not unit.marks]
-    for mark in reading.whole:  # as good as for the sentence that it supports best
-        for one in reading.documents[mark]:
-            statuses = [reading.status(number, one) for number in silent]
-            status = min(statuses, key=_RANK.index, default=None if one is not None else "dangling")
-            citations.append(_citation(mark, one, status))
+    cited = [(mark, one) for mark in reading.whole for one in reading.documents[mark]]
+    best = {  # a document is as good as for the sentence that it supports best
+        one: min(
+            (reading.status(number, one) for number in silent),
+            key=_RANK.index,
+            default=None if one is not None else "dangling",
+        )
+        for one in dict.fromkeys(one for _, one in cited)
+    }
+    citations += [_citation(mark, one, best[one]) for mark, one in cited]
     update: dict[str, object] = {
         "citations": tuple(sorted(citations, key=lambda one: (one.start, one.document or 0)))
     }

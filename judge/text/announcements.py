@@ -37,7 +37,7 @@ _OF_ANSWERS = frozenset(
 )
 _LENGTH = re.compile(
     r"(?:\b(?:in|within|under|of|with|using|about|around|approximately|roughly|exactly|just|only|at"
-    r"|most|up|to|no|more|less|fewer|than|max|maximum)\s+)*\b(?:\d{1,4}|one|two|three|four|five|six"
+    r"|most|up|to|no|more|less|fewer|than|max|maximum)\s+){0,6}\b(?:\d{1,4}|one|two|three|four|five|six"
     r"|seven|eight|nine|ten|twenty|thirty|fifty|hundred)[\s-]+(?:word|sentence|paragraph|bullet(?: "
     r"?point)?|line)s?\b(?:\s+or\s+(?:less|fewer))?",
     re.IGNORECASE,

@@ -53,7 +53,7 @@ _SUBJECT = r"(?P<topic>[^,;:]{3,160}?)"
 _END = rf"(?: {_IN})?[ .!]*$"
 _BEFORE = (
     r"(?:(?:(?:please )?note(?: that)?|however|unfortunately|but|also|and|therefore|thus|overall"
-    rf"|additionally|furthermore|moreover|that said|{_IN})[,:]? )*"
+    rf"|additionally|furthermore|moreover|that said|{_IN})[,:]? ){{0,4}}"  # else exponential
 )
 
 

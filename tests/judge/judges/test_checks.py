@@ -60,6 +60,12 @@ def test_each_citation_has_a_status(similar, answer, expected):
     assert all(answer[one.start : one.end].strip() for one in verdict.citations)
 
 
+def test_a_sentence_may_cite_thousands_of_times(similar):
+    answer = "It is a lamp " + "[1]" * 5_000 + " and a table."
+    (verdict,) = similar([Example(context=["It is a lamp and a table."], answer=answer)])
+    assert {one.status for one in verdict.citations} == {"supported"}
+
+
 def test_a_judge_of_whole_answers_checks_no_citations(script):
     with pytest.raises(SpecError, match="does not check citations"):
         load_judge(f"lynx@fake?script={script({'text': '{}'})}&citations=required")
