@@ -94,6 +94,8 @@ class LlamaCppBackend:
             )
         except Exception as error:  # whatever a broken file makes the library raise
             raise BackendError(f"llama.cpp cannot load {model}: {error}") from error
+        # Freed before its loop runs it would hang; the loop answers this, which computes nothing.
+        self._http("GET", "/lora-adapters")
 
     def complete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Complete the requests, `batch` at a time."""
@@ -155,6 +157,21 @@ class LlamaCppBackend:
             raise Failure("too_long", f"{message} (option context)")
         raise Failure("backend", f"llama.cpp refuses the request: {fault.get('message')}")
 
+    def _http(self, method: str, path: str, **options: Any) -> Any:
+        """Ask the library what its own methods do not offer."""
+        return (
+            httpx.request(
+                method,
+                f"{self._server.listening_address}{path}",
+                headers={"Authorization": f"Bearer {self._key}"},
+                timeout=60,
+                trust_env=False,
+                **options,
+            )
+            .raise_for_status()
+            .json()
+        )
+
     def _weigh_choices(
         self, reply: ChatReply, answer: dict[str, Any], request: ChatRequest
     ) -> ChatReply:
@@ -175,14 +192,8 @@ class LlamaCppBackend:
         self, request: ChatRequest, answer: dict[str, Any], place: int
     ) -> Iterator[tuple[str, float]]:
         """Yield thousands of alternatives for one token of a reply, which takes one step more."""
-        written = httpx.post(
-            f"{self._server.listening_address}/apply-template",
-            headers={"Authorization": f"Bearer {self._key}"},
-            json={"messages": self._payload(request)["messages"]},
-            timeout=60,
-            trust_env=False,
-        ).raise_for_status()
-        prompt = written.json()["prompt"]
+        messages = self._payload(request)["messages"]
+        prompt = self._http("POST", "/apply-template", json={"messages": messages})["prompt"]
         said = [token["id"] for token in answer["choices"][0]["logprobs"]["content"][:place]]
         expected = answer["usage"]["prompt_tokens"] + place
         for start in (prompt, prompt.removeprefix(self._bos)):  # llama.cpp may put one before it

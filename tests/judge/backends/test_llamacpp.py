@@ -65,6 +65,10 @@ def ask(*texts, **settings):
     return ChatRequest(tuple(turns), **{"max_tokens": 6, "logprobs": True, **settings})
 
 
+def test_a_model_may_be_dropped_before_its_first_request(file):
+    assert len({load(file).weights for _ in range(5)}) == 1
+
+
 def test_lynx_judges_by_a_gguf_file(file):
     judge = load_judge(f"lynx:{file}@llamacpp?threads=1&context={POSITIONS}")
     (verdict,) = judge([ROW])
