@@ -140,7 +140,7 @@ class _Context:
             return ClaimWindows(claim, (), ())
         new = new_words(claim.text, self._stems)
         found = self._read(claim, new)
-        texts = (block.text for window in found.read for block in window.blocks)
+        texts = (window.text for window in found.read)
         worded, new = in_their_words(claim, new, texts, self._tokenizer, self._limits.claim)
         return found if worded is claim else self._read(worded, new)
 

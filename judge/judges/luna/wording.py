@@ -1,7 +1,8 @@
 """A claim's quantities in the documents' words: `half a year` is read as `six months`.
 
-An encoder of words takes another unit, or a figure for a word, for another quantity. What is equal
-is known, so the claim is read with the words that it was trained to compare.
+An encoder of words takes another unit, or a figure for a word, for another quantity, and computes
+nothing. What is equal is known, and so is what one step of arithmetic gives, so the claim is read
+with the words that it was trained to compare.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,8 +11,12 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from ...text.quantities import Literal, find_literals
+from ...text.sums import Numbers, say_computed
 from .claims import Claim
 from .novelty import NewWord
+
+Theirs = Sequence[tuple[str, Numbers]]
+"""The documents' texts, with the numbers, dates and times of each."""
 
 
 def in_their_words(
@@ -36,13 +41,14 @@ def in_their_words(
     Returns:
         The claim, and those of the new words that are still in it.
     """
-    quantities = [own for own in find_literals(claim.text) if _holds(own, new)] if new else []
+    told = tuple(find_literals(claim.text)) if new else ()
+    quantities = [own for own in told if _holds(own, new)]
     if not quantities:
         return claim, new
-    theirs = [
-        (other, text[other.start : other.end]) for text in texts for other in find_literals(text)
+    theirs = [(text, tuple(find_literals(text))) for text in texts]
+    pairs = [
+        (own, _equal(own, theirs) or _computed(own, claim.text, told, theirs)) for own in quantities
     ]
-    pairs = [(own, _equal(own, theirs)) for own in quantities]
     changes = [(own, said) for own, said in pairs if said is not None]
     if not changes:
         return claim, new
@@ -82,9 +88,16 @@ def _overlaps(own: Literal, word: NewWord) -> bool:
     return own.start < word[1] and word[0] < own.end
 
 
-def _equal(own: Literal, theirs: Sequence[tuple[Literal, str]]) -> str | None:
+def _equal(own: Literal, theirs: Theirs) -> str | None:
     """Return the documents' first words for a quantity; None where they have none."""
-    return next((said for other, said in theirs if _same(own, other)), None)
+    same = (text[o.start : o.end] for text, others in theirs for o in others if _same(own, o))
+    return next(same, None)
+
+
+def _computed(own: Literal, claim: str, told: Numbers, theirs: Theirs) -> str | None:
+    """Return the documents' words for the numbers that give a quantity; None where none do."""
+    said = (say_computed(own, claim, told, text, others) for text, others in theirs)
+    return next((each for each in said if each), None)
 
 
 def _same(one: Literal, other: Literal) -> bool:
