@@ -141,7 +141,9 @@ class _Context:
         new = new_words(claim.text, self._stems)
         found = self._read(claim, new)
         texts = (window.text for window in found.read)
-        worded, new = in_their_words(claim, new, texts, self._tokenizer, self._limits.claim)
+        worded, new = in_their_words(
+            claim, self._question, new, texts, self._tokenizer, self._limits.claim
+        )
         return found if worded is claim else self._read(worded, new)
 
     def _read(self, claim: Claim, new: tuple[NewWord, ...]) -> ClaimWindows:

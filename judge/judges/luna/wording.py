@@ -10,7 +10,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from tokenizers import Tokenizer
 
+from ...text.meant import Meant
 from ...text.quantities import Literal, find_literals
+from ...text.rounded import is_rounded
 from ...text.sums import Numbers, say_computed
 from .claims import Claim
 from .novelty import NewWord
@@ -21,6 +23,7 @@ Theirs = Sequence[tuple[str, Numbers]]
 
 def in_their_words(
     claim: Claim,
+    question: str,
     new: tuple[NewWord, ...],
     texts: Iterable[str],
     tokenizer: Tokenizer,
@@ -33,6 +36,7 @@ def in_their_words(
 
     Args:
         claim: as it was cut.
+        question: that it answers; may be empty.
         new: its words that are new to the documents; a quantity without one is read as it is.
         texts: of the documents, what the claim is read with.
         tokenizer: the encoder's.
@@ -41,13 +45,18 @@ def in_their_words(
     Returns:
         The claim, and those of the new words that are still in it.
     """
-    told = tuple(find_literals(claim.text)) if new else ()
-    quantities = [own for own in told if _holds(own, new)]
+    quantities = [own for own in find_literals(claim.text) if _holds(own, new)] if new else []
     if not quantities:
         return claim, new
     theirs = [(text, tuple(find_literals(text))) for text in texts]
     pairs = [
-        (own, _equal(own, theirs) or _computed(own, claim.text, told, theirs)) for own in quantities
+        (
+            own,
+            _equal(own, theirs)
+            or _exact(own, claim.text, question, theirs)
+            or _computed(own, claim.text, question, theirs),
+        )
+        for own in quantities
     ]
     changes = [(own, said) for own, said in pairs if said is not None]
     if not changes:
@@ -94,9 +103,19 @@ def _equal(own: Literal, theirs: Theirs) -> str | None:
     return next(same, None)
 
 
-def _computed(own: Literal, claim: str, told: Numbers, theirs: Theirs) -> str | None:
+def _exact(own: Literal, claim: str, question: str, theirs: Theirs) -> str | None:
+    """Return the documents' words for what a quantity says in round figures; None without any."""
+    for text, others in theirs:
+        meant = Meant(f"{claim} {question}", text, others)
+        for other in others:
+            if is_rounded(own, claim, other) and meant.are([other]):
+                return text[other.start : other.end]
+    return None
+
+
+def _computed(own: Literal, claim: str, question: str, theirs: Theirs) -> str | None:
     """Return the documents' words for the numbers that give a quantity; None where none do."""
-    said = (say_computed(own, claim, told, text, others) for text, others in theirs)
+    said = (say_computed(own, claim, question, text, others) for text, others in theirs)
     return next((each for each in said if each), None)
 
 

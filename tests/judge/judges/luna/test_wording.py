@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moonlynx.eval.metrics import auroc
 from moonlynx.judge.contract.steps import finish
 from moonlynx.judge.contract.types import Example
 from moonlynx.judge.judges.luna.inputs import Limits
@@ -35,6 +36,18 @@ def read(tokenizer, claim, *documents, limits=LIMITS):
         ("Two, or 5 km, or 90 min.", "2, or 5,000 m, or 1.5 hours.", "Two, or 5 km, or 90 min."),
         ("They won 25% of them.", "They won just a quarter of them.", "They won just 25% of them."),
         ("It lags 1,000 ms.", "It lags by 1 second.", "It lags by 1,000 ms."),
+        ("Adults pay 8.50 euros.", "Over 8 euros for adults.", "Over 8.50 euros for adults."),
+        ("It sold 1,240 of them.", "It sold about 1,200 of them.", "It sold about 1,240 of them."),
+        (
+            "A desk is 70 euros, a lamp 30 euros.",
+            "Both are 100 euros.",
+            "Both are 70 euros and 30 euros.",
+        ),
+        (
+            "It is open from 8:00 to 16:00.",
+            "It is open for eight hours.",
+            "It is open for 8:00 to 16:00.",
+        ),
         # another quantity, an ordinal, a number beside an ordinal, or nothing new
         ("It keeps for six months.", "It keeps for two years.", None),
         ("It is the third one.", "It has 3 rooms.", None),
@@ -100,3 +113,36 @@ def test_quantities_in_another_form_are_no_fault_and_other_quantities_are():
     assert right["other"] >= 39
     assert right["same"] >= 31
     assert right["plain"] >= 37
+
+
+def answers(name):
+    """Return the rows of a file, and examples of them."""
+    lines = PAIRS.with_name(f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    given = [{key: row[key] for key in ("id", "question", "context", "answer")} for row in rows]
+    return rows, [Example(**one) for one in given]
+
+
+@pytest.mark.parametrize("name", ["computed", "rounded"])
+def test_the_answers_are_pairs(name):
+    rows, _ = answers(name)
+    assert Counter(row["label"] for row in rows) == {"PASS": 40, "FAIL": 40}
+    assert all((row["slip"] is None) == (row["label"] == "PASS") for row in rows)
+    assert len({row["context"][0] for row in rows}) == 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "rank", "stopped", "found"), [("computed", 0.87, 9, 30), ("rounded", 0.79, 11, 25)]
+)
+def test_what_is_computed_or_rounded_is_told_from_what_is_wrong(name, rank, stopped, found):
+    """By an author who knew nothing of the rules; both were ranked by chance without them."""
+    rows, examples = answers(name)
+    verdicts = load_judge("luna")(examples)
+    fails = [row["label"] == "FAIL" for row in rows]
+    assert auroc(fails, [verdict.raw_score for verdict in verdicts]) >= rank
+    failed = Counter(
+        row["label"] for row, verdict in zip(rows, verdicts, strict=True) if verdict.score == "FAIL"
+    )
+    assert failed["PASS"] <= stopped
+    assert failed["FAIL"] >= found
