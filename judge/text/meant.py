@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 
 from .quantities import Literal
@@ -59,6 +59,13 @@ class Meant:
 def is_year(literal: Literal, text: str) -> bool:
     """Return whether it is a bare number that a year may be."""
     return bool(_YEAR.fullmatch(text, literal.start, literal.end))
+
+
+def years_of(literal: Literal, text: str) -> Iterator[int]:
+    """Yield the years that a date has, or that a bare number may be."""
+    yield from (day.year for day in literal.days if day.year)
+    if is_year(literal, text):
+        yield int(text[literal.start : literal.end])
 
 
 def _kind(literal: Literal, text: str) -> str:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from .meant import ENDS, Meant, is_year
+from .meant import ENDS, Meant, is_year, years_of
 from .quantities import Day, Literal, Number, find_literals
 from .rounded import agrees, hedge
 
@@ -97,7 +97,7 @@ def _lasting(own: _Said, text: str, theirs: Numbers) -> Iterator[Way]:
     dates = [each for each in theirs if each.days or is_year(each, text)]
     for one, other in chain(pairwise(dates), zip(dates, dates[2:], strict=False)):
         days = {86400 * each for a in one.days for b in other.days for each in _days_apart(a, b)}
-        years = {12 * abs(a - b) for a in _years(one, text) for b in _years(other, text)}
+        years = {12 * abs(a - b) for a in years_of(one, text) for b in years_of(other, text)}
         in_years = own.numbers[0].size == 12 and _is(own, "month", years)
         if in_years or _is(own, "second", days):
             yield (one, other), " to "
@@ -193,12 +193,6 @@ def _is(own: _Said, dimension: str, values: Collection[int]) -> bool:
         for each in own.numbers
         for value in values
     )
-
-
-def _years(literal: Literal, text: str) -> Iterator[int]:
-    yield from (day.year for day in literal.days if day.year)
-    if is_year(literal, text):
-        yield int(text[literal.start : literal.end])
 
 
 def _days_apart(one: Day, other: Day) -> Iterator[int]:

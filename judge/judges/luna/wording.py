@@ -1,22 +1,25 @@
-"""A claim's quantities in the documents' words: `half a year` is read as `six months`.
+"""A claim's quantities, periods and names in the documents' words: `half a year` as `six months`.
 
-An encoder of words takes another unit, or a figure for a word, for another quantity, and computes
-nothing. What is equal is known, and so is what one step of arithmetic gives, so the claim is read
-with the words that it was trained to compare.
+An encoder of words takes another unit, or a figure for a word, for another quantity, computes
+nothing, and knows few acronyms. What is equal is known, and so is what one step of arithmetic
+gives, so the claim is read with the words that it was trained to compare.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from tokenizers import Tokenizer
 
-from ...text.meant import Meant
+from ...text.acronyms import Name, find_full, find_short
+from ...text.meant import Meant, years_of
+from ...text.periods import Period, find_periods
 from ...text.quantities import Literal, find_literals
 from ...text.rounded import is_rounded
 from ...text.sums import Numbers, say_computed
 from .claims import Claim
 from .novelty import NewWord
 
+_Place = Literal | Period | Name
 Theirs = Sequence[tuple[str, Numbers]]
 """The documents' texts, with the numbers, dates and times of each."""
 
@@ -29,7 +32,7 @@ def in_their_words(
     tokenizer: Tokenizer,
     longest: int,
 ) -> tuple[Claim, tuple[NewWord, ...]]:
-    """Return the claim with the documents' words for what equals a quantity of theirs.
+    """Return the claim with the documents' words for what it says otherwise than they do.
 
     Tokens of these words have the range of the claim's own in the answer. Unchanged where the claim
     would have more than `longest` tokens.
@@ -37,7 +40,7 @@ def in_their_words(
     Args:
         claim: as it was cut.
         question: that it answers; may be empty.
-        new: its words that are new to the documents; a quantity without one is read as it is.
+        new: its words that are new to the documents; what has none of them is read as it is.
         texts: of the documents, what the claim is read with.
         tokenizer: the encoder's.
         longest: tokens of a claim.
@@ -45,20 +48,7 @@ def in_their_words(
     Returns:
         The claim, and those of the new words that are still in it.
     """
-    quantities = [own for own in find_literals(claim.text) if _holds(own, new)] if new else []
-    if not quantities:
-        return claim, new
-    theirs = [(text, tuple(find_literals(text))) for text in texts]
-    pairs = [
-        (
-            own,
-            _equal(own, theirs)
-            or _exact(own, claim.text, question, theirs)
-            or _computed(own, claim.text, question, theirs),
-        )
-        for own in quantities
-    ]
-    changes = [(own, said) for own, said in pairs if said is not None]
+    changes = _changes(claim.text, question, new, [*texts]) if new else []
     if not changes:
         return claim, new
     worded = _word(claim, changes, tokenizer)
@@ -67,8 +57,36 @@ def in_their_words(
     return worded, tuple(w for w in new if not any(_overlaps(own, w) for own, _ in changes))
 
 
-def _word(claim: Claim, changes: Sequence[tuple[Literal, str]], tokenizer: Tokenizer) -> Claim:
-    """Return the claim with other words for some of its quantities, given in order."""
+def _changes(
+    claim: str, question: str, new: Sequence[NewWord], texts: Sequence[str]
+) -> list[tuple[Name, str]]:
+    """Return what is said otherwise than the documents say it, in order, and their words for it."""
+    quantities = [own for own in find_literals(claim) if _holds(own, new)]
+    periods = [own for own in find_periods(claim) if _holds(own, new)]
+    numbers = texts if quantities or periods else ()
+    theirs = [(text, tuple(find_literals(text))) for text in numbers]
+    found: list[tuple[_Place, str | None]] = [
+        (own, _in_period(own, claim, question, theirs)) for own in periods
+    ]
+    found += [
+        (
+            own,
+            _equal(own, theirs)
+            or _exact(own, claim, question, theirs)
+            or _computed(own, claim, question, theirs),
+        )
+        for own in quantities
+    ]
+    found += [(own, said) for own, said in _names(claim, texts) if _holds(own, new)]
+    changes: list[tuple[Name, str]] = []
+    for own, said in sorted(found, key=lambda each: each[0][:2]):
+        if said is not None and (not changes or changes[-1][0].end <= own.start):
+            changes.append((Name(own.start, own.end), said))
+    return changes
+
+
+def _word(claim: Claim, changes: Sequence[tuple[Name, str]], tokenizer: Tokenizer) -> Claim:
+    """Return the claim with other words at some places, given in order."""
     text, places, end = "", [], 0  # the range in the claim of each character of `text`
     for own, said in changes:
         if claim.text.startswith(".", own.end):
@@ -89,11 +107,11 @@ def _word(claim: Claim, changes: Sequence[tuple[Literal, str]], tokenizer: Token
     )
 
 
-def _holds(own: Literal, new: Sequence[NewWord]) -> bool:
+def _holds(own: _Place, new: Sequence[NewWord]) -> bool:
     return any(_overlaps(own, word) for word in new)
 
 
-def _overlaps(own: Literal, word: NewWord) -> bool:
+def _overlaps(own: _Place, word: NewWord) -> bool:
     return own.start < word[1] and word[0] < own.end
 
 
@@ -111,6 +129,30 @@ def _exact(own: Literal, claim: str, question: str, theirs: Theirs) -> str | Non
             if is_rounded(own, claim, other) and meant.are([other]):
                 return text[other.start : other.end]
     return None
+
+
+def _in_period(own: Period, claim: str, question: str, theirs: Theirs) -> str | None:
+    """Return a year of the documents that a decade or century holds; None without any."""
+    for text, others in theirs:
+        meant = Meant(f"{claim} {question}", text, others)
+        for other in others:
+            for year in years_of(other, text):
+                if any(year in years for years in own.years) and meant.are([other]):
+                    return str(year)
+    return None
+
+
+def _names(claim: str, texts: Sequence[str]) -> Iterator[tuple[Name, str]]:
+    """Yield names in short whose full form the documents have, and the other way round."""
+    own = [*find_short(claim)]
+    held = {claim[name.start : name.end] for name in own}
+    for text in texts:
+        for name in own:
+            for full in find_full(text, claim[name.start : name.end]):
+                yield name, text[full.start : full.end]
+        for short in dict.fromkeys(text[name.start : name.end] for name in find_short(text)):
+            if short not in held:
+                yield from ((full, short) for full in find_full(claim, short))
 
 
 def _computed(own: Literal, claim: str, question: str, theirs: Theirs) -> str | None:

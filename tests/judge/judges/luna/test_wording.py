@@ -48,6 +48,9 @@ def read(tokenizer, claim, *documents, limits=LIMITS):
             "It is open for eight hours.",
             "It is open for 8:00 to 16:00.",
         ),
+        ("Rebuilt in 1994.", "It was rebuilt in the nineties.", "It was rebuilt in 1994."),
+        ("The WHO agreed.", "The World Health Organization did.", "The WHO did."),
+        ("The Bank of Oslo agreed.", "The BoO did.", "The Bank of Oslo did."),
         # another quantity, an ordinal, a number beside an ordinal, or nothing new
         ("It keeps for six months.", "It keeps for two years.", None),
         ("It is the third one.", "It has 3 rooms.", None),
@@ -123,7 +126,7 @@ def answers(name):
     return rows, [Example(**one) for one in given]
 
 
-@pytest.mark.parametrize("name", ["computed", "rounded"])
+@pytest.mark.parametrize("name", ["computed", "rounded", "acronyms_and_decades"])
 def test_the_answers_are_pairs(name):
     rows, _ = answers(name)
     assert Counter(row["label"] for row in rows) == {"PASS": 40, "FAIL": 40}
@@ -133,10 +136,15 @@ def test_the_answers_are_pairs(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "rank", "stopped", "found"), [("computed", 0.87, 9, 30), ("rounded", 0.79, 11, 25)]
+    ("name", "rank", "stopped", "found"),
+    [
+        ("computed", 0.87, 9, 30),
+        ("rounded", 0.79, 11, 25),
+        ("acronyms_and_decades", 0.84, 9, 25),
+    ],
 )
-def test_what_is_computed_or_rounded_is_told_from_what_is_wrong(name, rank, stopped, found):
-    """By an author who knew nothing of the rules; both were ranked by chance without them."""
+def test_what_is_said_otherwise_is_told_from_what_is_wrong(name, rank, stopped, found):
+    """By authors who knew nothing of the rules; without them AUROC is .51, .50 and .65."""
     rows, examples = answers(name)
     verdicts = load_judge("luna")(examples)
     fails = [row["label"] == "FAIL" for row in rows]
