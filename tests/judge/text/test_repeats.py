@@ -3,6 +3,8 @@
 A pattern that had one would read these for hours, and the test's time would be up.
 """
 
+from collections.abc import Iterator
+
 import pytest
 
 from moonlynx.judge.text import (
@@ -12,14 +14,24 @@ from moonlynx.judge.text import (
     read_markup,
     split_sentences,
 )
+from moonlynx.judge.text.acronyms import find_short
 from moonlynx.judge.text.near_copies import find_changes
+from moonlynx.judge.text.periods import find_periods
 from moonlynx.judge.text.quantities import find_literals
 from moonlynx.judge.text.tables import find_tables
 
 pytestmark = pytest.mark.heavy
 
 LONGEST_DENIAL = 300  # characters that are read
-READERS = [claims_nothing, find_literals, find_tables, read_markup, split_sentences]
+READERS = [
+    claims_nothing,
+    find_literals,
+    find_periods,
+    find_short,
+    find_tables,
+    read_markup,
+    split_sentences,
+]
 UNITS = [
     *("in text ", "by the faq ", "note  ", "note that in  text ", "there is no data on ", "or a, "),
     *("no more than ", "in or up to ", "here is ", "such as a, ", "not ", "5 kg and ", "1/2 "),
@@ -48,6 +60,7 @@ def test_a_text_is_read_in_time(read, unit):
     text = unit * (20_000 // len(unit))
     for whole in (text, f"It is a lamp {text}zz"):
         found = read(whole)
+        found = [*found] if isinstance(found, Iterator) else found
         assert found is not None
         if read is split_sentences:
             assert all(whole[start:end] == piece for start, end, piece in found)
