@@ -92,10 +92,10 @@ class LlamaCppBackend:
             self._server = xllamacpp.Server(
                 _parameters(xllamacpp, str(path), self._key, threads, self.positions, batch)
             )
+            # Freed before its loop runs it would hang; the loop answers this, and computes nothing.
+            self._http("GET", "/lora-adapters")
         except Exception as error:  # whatever a broken file makes the library raise
             raise BackendError(f"llama.cpp cannot load {model}: {error}") from error
-        # Freed before its loop runs it would hang; the loop answers this, which computes nothing.
-        self._http("GET", "/lora-adapters")
 
     def complete(self, requests: Sequence[ChatRequest]) -> list[ChatReply]:
         """Complete the requests, `batch` at a time."""

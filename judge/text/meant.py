@@ -2,10 +2,10 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from functools import cached_property
 
-from .quantities import Literal
+from .quantities import Literal, find_literals
 from .tokens import stems_of
 
 ENDS = re.compile(r"[.!?]\s|\n")
@@ -13,46 +13,56 @@ _CLAUSE = re.compile(r"[.,;:!?()|\n](?:\s|$)")
 _YEAR = re.compile(r"1\d{3}|20\d\d")
 
 
-class Meant:
-    """A claim beside a text and its numbers, dates and times, given in order."""
+class Beside:
+    """A claim, with the question that it answers, beside a text of the documents."""
 
-    def __init__(self, claim: str, text: str, numbers: Sequence[Literal]) -> None:
-        """Join the parts; nothing is read before it is asked for."""
-        self._claim = claim
-        self._text = text
-        self._numbers = numbers
+    def __init__(self, claim: str, question: str, text: str) -> None:
+        """Join the parts; nothing is read before it is asked for. The question may be empty."""
+        self.claim = claim
+        self.question = question
+        self.text = text
 
-    def are(self, some: Collection[Literal]) -> bool:
-        """Return whether the claim shares as many words with these as with any other of a kind."""
+    @cached_property
+    def numbers(self) -> tuple[Literal, ...]:
+        """The numbers, dates and times of the text, in order."""
+        return tuple(find_literals(self.text))
+
+    @cached_property
+    def told(self) -> tuple[Literal, ...]:
+        """Those of the claim, and then those of its question."""
+        return (*find_literals(self.claim), *find_literals(self.question))
+
+    def is_about(self, some: Collection[Literal]) -> bool:
+        """Return whether it shares as many words with numbers of the text as with any of a kind."""
         least = min(self._fits[one] for one in some)
         return all(
             next((self._fits[one] for one in self._ranked[kind] if one not in some), 0) <= least
-            for kind in {_kind(one, self._text) for one in some}
+            for kind in {_kind(one, self.text) for one in some}
         )
 
     @cached_property
     def _ranked(self) -> dict[str, list[Literal]]:
         """The numbers by kind, those first that the claim is most about."""
         ranked: defaultdict[str, list[Literal]] = defaultdict(list)
-        for one in sorted(self._numbers, key=self._fits.__getitem__, reverse=True):
-            ranked[_kind(one, self._text)].append(one)
+        for one in sorted(self.numbers, key=self._fits.__getitem__, reverse=True):
+            ranked[_kind(one, self.text)].append(one)
         return ranked
 
     @cached_property
     def _fits(self) -> dict[Literal, int]:
         """How many words of the claim stand in each number's sentence, and in its clause."""
-        said = set(stems_of(self._claim))
-        ends = [0, *(one.end for one in self._numbers)]
-        starts = [*(one.start for one in self._numbers[1:]), len(self._text)]
+        said = set(stems_of(f"{self.claim} {self.question}"))
+        ends = [0, *(one.end for one in self.numbers)]
+        starts = [*(one.start for one in self.numbers[1:]), len(self.text)]
         return {
             one: sum(
                 len(said.intersection(stems_of(part)))
                 for part in (
-                    _around(ENDS, self._text, one, 0, len(self._text)),
-                    _around(_CLAUSE, self._text, one, before, after),
+                    _around(ENDS, self.text, one, 0, len(self.text)),
+                    _around(_CLAUSE, self.text, one, before, after),
                 )
             )
-            for one, before, after in zip(self._numbers, ends, starts, strict=False)
+            for one, before, after in zip(self.numbers, ends, starts, strict=False)
         }
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .spelled import find_spelled
+from .quantities import find_literals
 
 _DECADES = ("twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties")
 _TENS = {name: 10 * (place + 2) for place, name in enumerate((*_DECADES, "nineties"))}
@@ -40,10 +40,10 @@ def find_periods(text: str) -> Iterator[Period]:
         years = (_years(*each, match["part"]) for each in zip(firsts, long, strict=True))
         yield Period(*match.span(), tuple(years))
     for match in _CENTURY.finditer(text):
-        digits = re.match(r"\d+", match["number"])
-        spelled = [int(one.value) for one in find_spelled(match["number"]) if one.ordinal]
-        for number in [int(digits[0])] if digits else spelled[:1]:
-            yield Period(*match.span(), (_years(100 * number - 100, 100, match["part"]),))
+        for ordinal in find_literals(match["number"])[:1]:
+            if ordinal.ordinal:
+                first = 100 * int(ordinal.numbers[0].value) - 100
+                yield Period(*match.span(), (_years(first, 100, match["part"]),))
 
 
 def _years(first: int, length: int, part: str | None) -> range:

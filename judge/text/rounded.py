@@ -6,14 +6,15 @@ is 4.87 million, 1,200 is not 1,240. Years are never round.
 """
 
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 
-from .meant import is_year
+from .meant import Beside, is_year
 from .quantities import Literal, Number
 
 _HEDGE = re.compile(
     r"(?:(?P<about>\b(?:about|around|approximately|approx\.|roughly|some|circa|ca\.|close to)|~)"
-    r"|(?P<below>\b(?:nearly|almost|not quite|under|below|less than|fewer than|close to|up to))"
+    r"|(?P<below>\b(?:nearly|almost|not quite|under|below|less than|fewer than|up to))"
     r"|(?P<above>\b(?:over|above|more than|at least|upwards? of|in excess of|beyond"
     r"|exceed(?:s|ed|ing)?|surpass(?:es|ed|ing)?|topp(?:ed|ing)|tops)))\s*(?:an?\s)?$",
     re.I,
@@ -39,19 +40,19 @@ def agrees(mine: Number, exact: Fraction, hedged: str | None) -> bool:
     return 0 < (off if hedged == "above" else -off) <= _OFF * abs(exact)
 
 
-def is_rounded(own: Literal, claim: str, other: Literal) -> bool:
-    """Return whether a number of a claim is another in round figures, as the claim says it."""
-    if own.ordinal or other.ordinal:
-        return False
-    hedged = hedge(own, claim)
-    if is_year(own, claim):
-        return False
-    return any(
-        agrees(mine, theirs.value, hedged) if hedged else _rounds(mine, theirs)
-        for mine in own.numbers
-        for theirs in other.numbers
-        if mine.dimension == theirs.dimension
-    )
+def find_exact(own: Literal, beside: Beside) -> Iterator[Literal]:
+    """Yield the numbers of a text that a number of the claim says in round figures."""
+    if own.ordinal or is_year(own, beside.claim):
+        return
+    hedged = hedge(own, beside.claim)
+    for other in beside.numbers:
+        if not other.ordinal and any(
+            agrees(mine, theirs.value, hedged) if hedged else _rounds(mine, theirs)
+            for mine in own.numbers
+            for theirs in other.numbers
+            if mine.dimension == theirs.dimension
+        ):
+            yield other
 
 
 def _rounds(mine: Number, theirs: Number) -> bool:

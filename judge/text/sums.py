@@ -12,8 +12,8 @@ from fractions import Fraction
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from .meant import ENDS, Meant, is_year, years_of
-from .quantities import Day, Literal, Number, find_literals
+from .meant import ENDS, Beside, is_year, years_of
+from .quantities import Day, Literal, Number
 from .rounded import agrees, hedge
 
 _NEAR = 250  # characters between numbers that are computed with
@@ -36,7 +36,8 @@ _SMALL = 12  # what so many things add up to is too often a chance where only an
 _DIFFERENCE = re.compile(
     r"\b(?:difference|gap|margin|by|(?:more|less|fewer)(?! than [$€£]?\d)|another|extra|rest|left"
     r"|remain(?:s|ing|ed)?|still|free|others?|without|later|earlier|after|before|ahead|behind"
-    r"|apart|sav(?:es?|ed|ing)|los(?:es?|t|ing)|gain(?:s|ed)?|rose|risen|rises?|grew|grown|fell|fallen|falls?|drop(?:s|ped)?"
+    r"|apart|sav(?:es?|ed|ing)|los(?:es?|t|ing)|gain(?:s|ed)?|rose|risen|rises?|grew|grown"
+    r"|fell|fallen|falls?|drop(?:s|ped)?"
     r"|(?:in|de)creased?|reduced?|cheaper|dearer|longer|shorter|older|younger|higher|lower|taller"
     r"|heavier|lighter|farther|further|faster|slower|bigger|larger|smaller|wider|deeper)\b",
     re.I,
@@ -54,36 +55,33 @@ class _Said(NamedTuple):
     hedged: str | None
 
 
-def say_computed(own: Literal, claim: str, question: str, text: str, theirs: Numbers) -> str | None:
+def say_computed(own: Literal, beside: Beside) -> str | None:
     """Return a text's words for the numbers that give a quantity of a claim.
 
     Args:
-        own: the quantity, as found in the claim.
-        claim: where it stands.
-        question: that the claim answers; may be empty.
-        text: what the quantity is not in.
-        theirs: the numbers, dates and times of the text, in order.
+        own: the quantity, one of the claim's that the text does not have.
+        beside: the claim and the text.
 
     Returns:
         The words, to be read in the quantity's place: "14 euros and 6 euros", "8:00 to 16:00". None
         where no one step of arithmetic gives the quantity.
     """
+    claim, text = beside.claim, beside.text
     if own.ordinal or not own.numbers or _PART.search(claim, 0, own.start) or is_year(own, claim):
         return None
-    near = f"{claim[max(0, own.start - _WORDS) : own.end + _WORDS]} {question}"
-    beside = [each for each in find_literals(claim) if each != own] + find_literals(question)
-    meant = Meant(f"{claim} {question}", text, theirs)
+    near = f"{claim[max(0, own.start - _WORDS) : own.end + _WORDS]} {beside.question}"
+    told = [each for each in beside.told if each != own]
     said = _Said(own.numbers, hedge(own, claim))
-    counts = tuple(one for one in theirs if not (one.ordinal or is_year(one, text)))
+    counts = tuple(one for one in beside.numbers if not (one.ordinal or is_year(one, text)))
     ways = (
-        _lasting(said, text, theirs),
-        _multiples(said, beside, text, counts),
+        _lasting(said, text, beside.numbers),
+        _multiples(said, told, text, counts),
         _shares(said, counts) if _SHARE.match(claim, own.end) else (),
         _totals(said, near, counts),
         _differences(said, counts) if _DIFFERENCE.search(near) else (),
     )
     for numbers, joint in chain(*ways):
-        if meant.are(numbers):
+        if beside.is_about(numbers):
             return joint.join(text[one.start : one.end] for one in numbers)
     return None
 
@@ -103,12 +101,12 @@ def _lasting(own: _Said, text: str, theirs: Numbers) -> Iterator[Way]:
             yield (one, other), " to "
 
 
-def _multiples(own: _Said, beside: Sequence[Literal], text: str, theirs: Numbers) -> Iterator[Way]:
+def _multiples(own: _Said, told: Sequence[Literal], text: str, theirs: Numbers) -> Iterator[Way]:
     """Yield what is counted out, by the claim or the text.
 
     It is 14 euros of "two adults pay 28 euros", and "3 panels of 310 watts each" of 930 watts.
     """
-    counts = {_count(each) for each in beside}.intersection(_TIMES)
+    counts = {_count(each) for each in told}.intersection(_TIMES)
     for number in own.numbers:
         for one in theirs:
             value = _value(one, number)
@@ -140,18 +138,16 @@ def _totals(own: _Said, near: str, theirs: Numbers) -> Iterator[Way]:
         many = number.value > _SMALL if not number.dimension else number.dimension != "%"
         if not (_TOTAL.search(near) or (many and _AND.search(near))):
             continue
-        parts = [one for one in theirs if 0 < (_value(one, number) or 0) < number.value]
+        values = {one: _value(one, number) or Fraction(0) for one in theirs}
+        parts = [one for one, value in values.items() if 0 < value < number.value]
         runs = (
             tuple(parts[start:end])
             for start in range(len(parts))
             for end in range(start + 3, min(start + _MOST, len(parts)) + 1)
         )
         for some in chain(_pairs(parts), runs):
-            if agrees(
-                number,
-                sum((_value(one, number) or Fraction(0) for one in some), Fraction(0)),
-                own.hedged,
-            ):
+            total = sum((values[one] for one in some), Fraction(0))
+            if agrees(number, total, own.hedged):
                 yield some, " and "
 
 
@@ -159,12 +155,9 @@ def _differences(own: _Said, theirs: Numbers) -> Iterator[Way]:
     for number in own.numbers:
         for one, other in _pairs(theirs):
             a, b = _value(one, number), _value(other, number)
-            if (
-                a is not None
-                and b is not None
-                and a != b
-                and agrees(number, abs(a - b), own.hedged)
-            ):
+            if a is None or b is None or a == b:
+                continue
+            if agrees(number, abs(a - b), own.hedged):
                 yield (one, other), " to "
 
 

@@ -140,7 +140,7 @@ class _Context:
             return ClaimWindows(claim, (), ())
         new = new_words(claim.text, self._stems)
         found = self._read(claim, new)
-        texts = (window.text for window in found.read)
+        texts = [window.text for window in found.read]
         worded, new = in_their_words(
             claim, self._question, new, texts, self._tokenizer, self._limits.claim
         )

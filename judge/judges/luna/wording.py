@@ -5,30 +5,28 @@ nothing, and knows few acronyms. What is equal is known, and so is what one step
 gives, so the claim is read with the words that it was trained to compare.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from ...text.acronyms import Name, find_full, find_short
-from ...text.meant import Meant, years_of
+from ...text.meant import Beside, years_of
 from ...text.periods import Period, find_periods
 from ...text.quantities import Literal, find_literals
-from ...text.rounded import is_rounded
-from ...text.sums import Numbers, say_computed
+from ...text.rounded import find_exact
+from ...text.sums import say_computed
 from .claims import Claim
 from .novelty import NewWord
 
 _Place = Literal | Period | Name
-Theirs = Sequence[tuple[str, Numbers]]
-"""The documents' texts, with the numbers, dates and times of each."""
 
 
 def in_their_words(
     claim: Claim,
     question: str,
     new: tuple[NewWord, ...],
-    texts: Iterable[str],
+    texts: Sequence[str],
     tokenizer: Tokenizer,
     longest: int,
 ) -> tuple[Claim, tuple[NewWord, ...]]:
@@ -48,7 +46,7 @@ def in_their_words(
     Returns:
         The claim, and those of the new words that are still in it.
     """
-    changes = _changes(claim.text, question, new, [*texts]) if new else []
+    changes = _changes(claim.text, question, new, texts) if new else []
     if not changes:
         return claim, new
     worded = _word(claim, changes, tokenizer)
@@ -61,21 +59,14 @@ def _changes(
     claim: str, question: str, new: Sequence[NewWord], texts: Sequence[str]
 ) -> list[tuple[Name, str]]:
     """Return what is said otherwise than the documents say it, in order, and their words for it."""
-    quantities = [own for own in find_literals(claim) if _holds(own, new)]
-    periods = [own for own in find_periods(claim) if _holds(own, new)]
-    numbers = texts if quantities or periods else ()
-    theirs = [(text, tuple(find_literals(text))) for text in numbers]
+    theirs = [Beside(claim, question, text) for text in texts]
     found: list[tuple[_Place, str | None]] = [
-        (own, _in_period(own, claim, question, theirs)) for own in periods
+        (own, _in_period(own, theirs)) for own in find_periods(claim) if _holds(own, new)
     ]
     found += [
-        (
-            own,
-            _equal(own, theirs)
-            or _exact(own, claim, question, theirs)
-            or _computed(own, claim, question, theirs),
-        )
-        for own in quantities
+        (own, _equal(own, theirs) or _exact(own, theirs) or _computed(own, theirs))
+        for own in find_literals(claim)
+        if _holds(own, new)
     ]
     found += [(own, said) for own, said in _names(claim, texts) if _holds(own, new)]
     changes: list[tuple[Name, str]] = []
@@ -115,31 +106,42 @@ def _overlaps(own: _Place, word: NewWord) -> bool:
     return own.start < word[1] and word[0] < own.end
 
 
-def _equal(own: Literal, theirs: Theirs) -> str | None:
+def _equal(own: Literal, theirs: Sequence[Beside]) -> str | None:
     """Return the documents' first words for a quantity; None where they have none."""
-    same = (text[o.start : o.end] for text, others in theirs for o in others if _same(own, o))
+    same = (_words(one, other) for one in theirs for other in one.numbers if _same(own, other))
     return next(same, None)
 
 
-def _exact(own: Literal, claim: str, question: str, theirs: Theirs) -> str | None:
+def _exact(own: Literal, theirs: Sequence[Beside]) -> str | None:
     """Return the documents' words for what a quantity says in round figures; None without any."""
-    for text, others in theirs:
-        meant = Meant(f"{claim} {question}", text, others)
-        for other in others:
-            if is_rounded(own, claim, other) and meant.are([other]):
-                return text[other.start : other.end]
-    return None
+    exact = (
+        _words(one, other)
+        for one in theirs
+        for other in find_exact(own, one)
+        if one.is_about([other])
+    )
+    return next(exact, None)
 
 
-def _in_period(own: Period, claim: str, question: str, theirs: Theirs) -> str | None:
+def _computed(own: Literal, theirs: Sequence[Beside]) -> str | None:
+    """Return the documents' words for the numbers that give a quantity; None where none do."""
+    return next((said for one in theirs if (said := say_computed(own, one))), None)
+
+
+def _in_period(own: Period, theirs: Sequence[Beside]) -> str | None:
     """Return a year of the documents that a decade or century holds; None without any."""
-    for text, others in theirs:
-        meant = Meant(f"{claim} {question}", text, others)
-        for other in others:
-            for year in years_of(other, text):
-                if any(year in years for years in own.years) and meant.are([other]):
-                    return str(year)
-    return None
+    held = (
+        str(year)
+        for one in theirs
+        for other in one.numbers
+        for year in years_of(other, one.text)
+        if any(year in years for years in own.years) and one.is_about([other])
+    )
+    return next(held, None)
+
+
+def _words(beside: Beside, number: Literal) -> str:
+    return beside.text[number.start : number.end]
 
 
 def _names(claim: str, texts: Sequence[str]) -> Iterator[tuple[Name, str]]:
@@ -153,12 +155,6 @@ def _names(claim: str, texts: Sequence[str]) -> Iterator[tuple[Name, str]]:
         for short in dict.fromkeys(text[name.start : name.end] for name in find_short(text)):
             if short not in held:
                 yield from ((full, short) for full in find_full(claim, short))
-
-
-def _computed(own: Literal, claim: str, question: str, theirs: Theirs) -> str | None:
-    """Return the documents' words for the numbers that give a quantity; None where none do."""
-    said = (say_computed(own, claim, question, text, others) for text, others in theirs)
-    return next((each for each in said if each), None)
 
 
 def _same(one: Literal, other: Literal) -> bool:

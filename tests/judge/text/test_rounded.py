@@ -6,16 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moonlynx.judge.text.meant import Beside
 from moonlynx.judge.text.quantities import find_literals
-from moonlynx.judge.text.rounded import is_rounded
+from moonlynx.judge.text.rounded import find_exact
 
 from ...cases import cases
 
 
 def rounded(claim, quantity, exact):
     (own,) = (one for one in find_literals(claim) if claim.startswith(quantity, one.start))
-    (other,) = find_literals(exact)
-    return is_rounded(own, claim, other)
+    beside = Beside(claim, "", exact)
+    (other,) = beside.numbers
+    return other in find_exact(own, beside)
 
 
 @pytest.mark.parametrize("case", cases(__file__, "rounded"), ids=json.dumps)

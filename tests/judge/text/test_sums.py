@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moonlynx.judge.text.meant import Beside
 from moonlynx.judge.text.quantities import find_literals
 from moonlynx.judge.text.sums import say_computed
 
@@ -14,7 +15,7 @@ from ...cases import cases
 
 def computed(claim, quantity, text, question=""):
     (own,) = (one for one in find_literals(claim) if claim[one.start : one.end] == quantity)
-    return say_computed(own, claim, question, text, tuple(find_literals(text)))
+    return say_computed(own, Beside(claim, question, text))
 
 
 @pytest.mark.parametrize("case", cases(__file__, "sums"), ids=json.dumps)
@@ -62,6 +63,6 @@ def test_what_does_not_follow_is_not_found(numbers, wrong):
 @pytest.mark.parametrize("unit", ["1 ", "1 euro. ", "8:00 ", "3 May ", "1871 ", "2 of 3 each, "])
 def test_a_text_of_numbers_is_computed_with_in_time(unit):
     claim = "In all it is 9,999 euros more, 77 % of it, for 13 hours, 14 years or 31 days."
-    theirs = tuple(find_literals(unit * (2_000 // len(unit))))
+    beside = Beside(claim, "How many in all?", unit * (2_000 // len(unit)))
     for own in find_literals(claim):
-        assert say_computed(own, claim, "How many in all?", unit * 1_000, theirs) is None
+        assert say_computed(own, beside) is None
